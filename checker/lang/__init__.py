@@ -1,0 +1,50 @@
+"""What a spec is written in. `from checker.lang import ...` loads the standard library only."""
+
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias, TypeVar
+
+from checker.lang.declare import (
+    Declared,
+    Model,
+    action,
+    constants,
+    constraint,
+    deadlock_free,
+    fresh,
+    init,
+    invariant,
+    message,
+    record,
+    replace,
+    state,
+    terminal,
+    transition_invariant,
+    witness,
+)
+from checker.lang.errors import SpecError
+from checker.lang.values import (
+    AtMost,
+    Bag,
+    History,
+    Identity,
+    Map,
+    MemberOf,
+    Nat,
+    Ordinal,
+    Permutation,
+    Range,
+    require,
+    require_some,
+)
+
+_T = TypeVar("_T")
+Option: TypeAlias = _T | None
+Set: TypeAlias = AbstractSet[_T]
+Seq: TypeAlias = tuple[_T, ...]
+
+__all__ = [
+    "AtMost", "Bag", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
+    "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint",
+    "deadlock_free", "fresh", "init", "invariant", "message", "record", "replace", "require",
+    "require_some", "state", "terminal", "transition_invariant", "witness",
+]  # fmt: skip

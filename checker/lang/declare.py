@@ -1,0 +1,294 @@
+"""What a spec declares: constants, records, the state, actions, properties and models.
+
+Constants are read as attributes of the class marked `@constants`; `bind` puts a model's values in
+force. Only one binding is in force at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, dataclass_transform
+
+from checker.lang.errors import Place, SpecError
+from checker.lang.values import Bag, Map, Ordinal, check_writable
+
+C = TypeVar("C", bound=type[Any])
+R = TypeVar("R")
+O = TypeVar("O", bound=Ordinal)
+F = TypeVar("F", bound=Callable[..., Any])
+
+MARK = "__fencepost__"  # where decorators leave what they declare
+
+
+# Constants.
+
+
+@dataclass(frozen=True)
+class ConstantsInfo:
+    """The constants of a spec: names, defaults and what each is for."""
+
+    cls: type[Any]
+    defaults: dict[str, Any]
+    docs: dict[str, str]
+
+
+class _Binding:
+    """Counts bindings, so that what depends on constants can be recomputed when they change."""
+
+    version = 0
+
+
+def binding_version() -> int:
+    return _Binding.version
+
+
+def constants(cls: C) -> C:
+    """Marks the class whose attributes are the constants and design switches of a spec.
+
+    Each is an int, bool, str or enum member with a default; a string literal below it says what it is for.
+    """
+    names = list(inspect.get_annotations(cls))
+    defaults = {name: getattr(cls, name) for name in names}
+    setattr(cls, MARK, ConstantsInfo(cls, defaults, _attribute_docs(cls)))
+    return cls
+
+
+def _attribute_docs(cls: type[Any]) -> dict[str, str]:
+    import ast
+    import textwrap
+
+    try:
+        body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    except (OSError, SyntaxError):
+        return {}
+    assert isinstance(body, ast.ClassDef)
+    docs = {}
+    for before, after in zip(body.body, body.body[1:], strict=False):
+        if isinstance(before, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            if isinstance(before.target, ast.Name) and isinstance(after.value.value, str):
+                docs[before.target.id] = " ".join(after.value.value.split())
+    return docs
+
+
+def bind(info: ConstantsInfo | None, values: Mapping[str, Any]) -> None:
+    """Put `values` in force for the constants of `info`; those not named get their defaults."""
+    if info is not None:
+        for name, default in info.defaults.items():
+            setattr(info.cls, name, values.get(name, default))
+    _Binding.version += 1
+
+
+# Records and states.
+
+
+@dataclass(frozen=True)
+class RecordInfo:
+    frozen: bool
+    is_state: bool
+
+
+def _copied(value: Any) -> Any:
+    info = getattr(type(value), MARK, None)
+    if isinstance(info, RecordInfo) and not info.frozen:
+        return type(value)(**{f.name: getattr(value, f.name) for f in dataclasses.fields(value)})
+    return Map(dict(value.items()), value._store) if isinstance(value, Map) else value
+
+
+def _stored(record: Any, name: str, value: Any) -> Any:
+    """`value` as the declared type of the field keeps it: checked and copied."""
+    from checker.lang.resolve import field_types
+
+    types = field_types(type(record))
+    if types is None:
+        return _copied(value)
+    if name not in types:
+        raise AttributeError(f"{type(record).__name__} has no field {name}")
+    return types[name].store(value)
+
+
+def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
+    if info.frozen:
+
+        def check(self: Any) -> None:
+            for f in dataclasses.fields(self):
+                object.__setattr__(self, f.name, _stored(self, f.name, getattr(self, f.name)))
+
+        cls.__post_init__ = check  # type: ignore[attr-defined]
+    else:
+
+        def assign(self: Any, name: str, value: Any) -> None:
+            if name in self.__dict__:
+                check_writable()  # making a record is no write
+            self.__dict__[name] = _stored(self, name, value)
+
+        cls.__setattr__ = assign  # type: ignore[assignment]
+    made = dataclass(frozen=info.frozen, eq=True, unsafe_hash=not info.frozen)(cls)
+    setattr(made, MARK, info)
+    return made
+
+
+@dataclass_transform(frozen_default=True)
+def message(cls: type[R]) -> type[R]:
+    """A frozen record: a value that is made once and replaced as a whole. Members of unions, sets, bags and sequences."""
+    return _record_class(cls, RecordInfo(frozen=True, is_state=False))
+
+
+@dataclass_transform()
+def record(cls: type[R]) -> type[R]:
+    """A record whose fields are assigned to in place; assigning it as a whole copies it."""
+    return _record_class(cls, RecordInfo(frozen=False, is_state=False))
+
+
+@dataclass_transform()
+def state(cls: type[R]) -> type[R]:
+    """The state of the system: one per spec."""
+    return _record_class(cls, RecordInfo(frozen=False, is_state=True))
+
+
+def replace(value: R, **changes: Any) -> R:
+    """A copy of a record with some fields changed."""
+    assert dataclasses.is_dataclass(value) and not isinstance(value, type)
+    fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return type(value)(**{**fields, **changes})  # type: ignore[return-value]
+
+
+def fresh(s: Any, sort: type[O]) -> O:
+    """An ordinal above every one of its sort that was live when the step began or was issued in it."""
+    issued = s.__dict__.setdefault("_issued", {})
+    if sort not in issued:
+        issued[sort] = max((o.value for o in _ordinals(s.__dict__.get("_origin", s), sort)), default=-1)
+    issued[sort] += 1
+    return sort(issued[sort])
+
+
+def _ordinals(value: Any, sort: type[O]) -> list[O]:
+    if isinstance(value, Ordinal):
+        return [value] if isinstance(value, sort) else []
+    if isinstance(getattr(type(value), MARK, None), RecordInfo):
+        parts = [getattr(value, f.name) for f in dataclasses.fields(value)]
+    elif isinstance(value, Map):
+        parts = list(value.values())
+    else:
+        parts = list(value) if isinstance(value, tuple | frozenset | Bag) else []
+    return [o for part in parts for o in _ordinals(part, sort)]
+
+
+# Actions and properties.
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An action or property: its function, and what its header says."""
+
+    kind: str  # "action", "invariant", "transition invariant", "witness", "constraint", "terminal", "init", "deadlock"
+    name: str
+    function: Callable[..., Any]
+    doc: str = ""
+    source: str = ""
+    who: str = ""
+    deviates: str = ""
+    kafka: str = ""
+    api: str = ""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    @property
+    def place(self) -> Place:
+        code = inspect.unwrap(self.function).__code__
+        return Place(code.co_filename, code.co_firstlineno)
+
+
+def _declare(function: Callable[..., Any], kind: str, **header: str) -> Declared:
+    doc = " ".join((function.__doc__ or "").split())
+    return Declared(kind, function.__name__, function, doc, **header)
+
+
+def action(
+    *, who: str, source: str, deviates: str = "", kafka: str = "", api: str = ""
+) -> Callable[[F], Declared]:
+    """A named guarded update. Its docstring says what it is for.
+
+    who: who acts; may name parameters ("broker {broker}"). source: document and section.
+    deviates: how it departs from the source; kafka: the method of Apache Kafka that does it; api: the
+    request that is sent or handled ("BrokerHeartbeat v1").
+    """
+
+    def mark(function: F) -> Declared:
+        return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api)
+
+    return mark
+
+
+def invariant(*, source: str) -> Callable[[F], Declared]:
+    """A property of every state: `(s) -> bool`."""
+    return lambda function: _declare(function, "invariant", source=source)
+
+
+def transition_invariant(*, source: str) -> Callable[[F], Declared]:
+    """A property of every transition: `(before, after) -> bool`."""
+    return lambda function: _declare(function, "transition invariant", source=source)
+
+
+def witness(function: F) -> Declared:
+    """A state that must be reachable: `(s) -> bool`. Where none is, the verdict is `vacuous`."""
+    return _declare(function, "witness")
+
+
+def constraint(function: F) -> Declared:
+    """A state constraint, as TLC has it: states that break it are checked, but neither counted nor expanded."""
+    return _declare(function, "constraint")
+
+
+def terminal(function: F) -> Declared:
+    """States in which nothing needs to be enabled."""
+    return _declare(function, "terminal")
+
+
+def init(function: F) -> Declared:
+    """Gives an initial state; parameters range over finite types, each binding giving one."""
+    return _declare(function, "init")
+
+
+def _deadlock_free(s: Any) -> bool:
+    """Some action is enabled, or the state is terminal."""
+    raise NotImplementedError("the engine decides this from the enabled actions")
+
+
+deadlock_free = Declared("deadlock", "deadlock_free", _deadlock_free, _deadlock_free.__doc__ or "")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A spec with its constants bound, small enough to explore, and what it is for.
+
+    constants: overrides of the defaults; settings: name -> overrides, for named settings of the
+    design switches; hide: history fields of the state that a view leaves out of its identity;
+    faults: the fault budget and how realistic it is; not_modelled: what a counterexample should not be
+    blamed for.
+    """
+
+    name: str
+    doc: str
+    init: Declared
+    actions: Sequence[Declared]
+    properties: Sequence[Declared]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Sequence[Declared] = ()
+    terminal: Sequence[Declared] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    hide: Sequence[str] = ()
+    faults: str = ""
+    not_modelled: str = ""
+
+    def __post_init__(self) -> None:
+        for kind, found in (("action", self.actions), ("constraint", self.constraints), ("terminal", self.terminal)):
+            for declared in found:
+                if not isinstance(declared, Declared) or declared.kind != kind:
+                    raise SpecError(
+                        f"model {self.name}: {getattr(declared, '__name__', declared)} is no {kind}",
+                        mend=f"mark it with @{kind}, or list it where it belongs",
+                    )

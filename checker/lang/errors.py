@@ -1,0 +1,44 @@
+"""What can be wrong with a spec, said so that its author can mend it."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A range of a source file. `line` counts from 1, `column` from 0; file "" is unknown."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    end_column: int = 0
+
+
+class SpecError(Exception):
+    """A spec, a model or its constants cannot be used. The message is complete as it stands.
+
+    reason: what is wrong; mend: how to put it right; place: where, shown with a caret.
+    """
+
+    def __init__(self, reason: str, *, place: Place | None = None, mend: str = "") -> None:
+        self.reason = reason
+        self.mend = mend
+        self.place = place or Place()
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        lines = []
+        if self.place.file:
+            lines.append(f"{self.place.file}:{self.place.line}")
+            source = linecache.getline(self.place.file, self.place.line).rstrip()
+            if source:
+                text = source.lstrip()
+                start = max(0, self.place.column - (len(source) - len(text)))
+                width = max(1, min(self.place.end_column - self.place.column, len(text) - start))
+                lines += [f"    {text}", "    " + " " * start + "^" * width]
+        lines.append(f"error: {self.reason}")
+        if self.mend:
+            lines.append(f"mend: {self.mend}")
+        return "\n".join(lines)

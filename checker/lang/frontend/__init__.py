@@ -1,0 +1,247 @@
+"""From a bound model to its `ir.Program`: every action evaluated symbolically under each binding.
+
+Raises SpecError, at the place in the spec, for anything that the language does not have.
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from typing import Any
+
+from checker.lang.declare import Declared
+from checker.lang.errors import SpecError
+from checker.lang.frontend.conversion import Conversion
+from checker.lang.frontend.path import Facts, Frame, Sites
+from checker.lang.frontend.source import function_of
+from checker.lang.frontend.statements import Machine
+from checker.lang.frontend.symbols import Location, Store, Symbol, Truth, Val
+from checker.lang.ir import Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
+from checker.lang.loader import BoundModel
+from checker.lang.parameters import Parameter, bindings
+from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type, universe
+
+__all__ = ["compile_expression", "compile_model"]
+
+
+def compile_model(model: BoundModel, extra: tuple[Declared, ...] = ()) -> Program:
+    """The program of `model`, which must be in force. extra: further state properties (`fencepost reach`)."""
+    return _Compiler(model, extra).program()
+
+
+def compile_expression(text: str, names: dict[str, Any]) -> Declared:
+    """A witness from the text of an expression over the state `s`, which may use `names`. Raises SpecError."""
+    file = "<expression>"
+    source = f"def expression(s):\n    return {text}\n"
+    try:
+        code = compile(source, file, "exec")
+    except SyntaxError as error:
+        raise SpecError(f"not an expression: {text} ({error.msg})", mend="a Python expression over the state s") from None
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    function_of.cache_clear()
+    scope = {**names, "__name__": "checker.lang.expression"}
+    exec(code, scope)
+    return Declared("witness", text, scope["expression"], text)
+
+
+class _Compiler:
+    def __init__(self, model: BoundModel, extra: tuple[Declared, ...]) -> None:
+        self.model = model
+        self.type = model.state_type
+        self.graph = Graph()
+        self.sites = Sites()
+        self.hidden = {f".{name}" for name in model.model.hide}
+        self.leaves = [
+            Leaf(path, leaf.kind, leaf.size, leaf.sort, None, self._is_hidden(path))
+            for path, leaf in self.type.leaves
+        ]
+        self.bags: list[Bag] = []
+        self._find_bags(self.type, 0, "")
+        self.before = [self.graph.leaf(i, leaf) for i, leaf in enumerate(self.leaves)]
+        self.properties = [*model.model.properties, *extra]
+        self.fresh: dict[str, int] = {}
+
+    def _is_hidden(self, path: str) -> bool:
+        return any(path == h or path.startswith((h + ".", h + "[", h + "?")) for h in self.hidden)
+
+    def _find_bags(self, type_: Type, start: int, path: str) -> None:
+        """Number the bags of the state and mark the leaves of their slots."""
+        if isinstance(type_, BagType):
+            slots = []
+            for i in range(type_.capacity):
+                first = start + i * type_.slot_width
+                slot = tuple(range(first, first + type_.slot_width))
+                slots.append(slot)
+                for index in slot:
+                    old = self.leaves[index]
+                    self.leaves[index] = Leaf(old.path, old.kind, old.size, old.sort, (len(self.bags), i), old.hidden)
+            self.bags.append(Bag(path, tuple(slots)))
+        elif isinstance(type_, RecordType):
+            for name, field in type_.fields.items():
+                self._find_bags(field, start + type_.offsets[name], f"{path}.{name}")
+        elif isinstance(type_, MapType):
+            for i, key in enumerate(type_.keys):
+                self._find_bags(type_.value_type, start + i * type_.value_type.width, f"{path}[{key!r}]")
+        elif isinstance(type_, OptionType) and isinstance(type_.inner, RecordType):
+            self._find_bags(type_.inner, start + 1, path)
+
+    def program(self) -> Program:
+        for declared in (*self.model.model.actions, *self.properties):
+            if declared.kind != "deadlock":
+                function_of(declared.function)  # the whitelist, before anything is evaluated
+        instances = [i for n, a in enumerate(self.model.model.actions) for i in self._action(n, a)]
+        none = self.graph.false
+        properties = []
+        evaluates = []
+        for declared in self.properties:
+            condition, errors = self._property(declared)
+            properties.append(Property(declared.name, declared.kind, condition))
+            if declared.kind == "witness" and errors is not none:
+                evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
+        return Program(
+            self.leaves, self.bags, [a.name for a in self.model.model.actions], self.sites.sites, instances,
+            [*properties, *evaluates],
+            outside=self._any(self.model.model.constraints, holds=False),
+            terminal=self._any(self.model.model.terminal, holds=True),
+            fresh_per_step=self.fresh,
+        )  # fmt: skip
+
+    # Actions.
+
+    def _action(self, number: int, action: Declared) -> list[Instance]:
+        self._header(action)
+        parameters = self.model.parameters(action)
+        return [self._instance(number, action, parameters, binding) for binding in bindings(parameters)]
+
+    def _header(self, action: Declared) -> None:
+        for part, value in (("who acts (who=...)", action.who), ("a source (source=...)", action.source),
+                            ("what it is for (a docstring)", action.doc)):  # fmt: skip
+            if not value:
+                raise SpecError(
+                    f"action {action.name} does not say {part}", place=action.place,
+                    mend='@action(who="active controller", source="KIP-631, Broker Leases") and a docstring',
+                )  # fmt: skip
+
+    def _instance(
+        self, number: int, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
+    ) -> Instance:
+        machine = Machine(self.graph, self.sites, number, Store(list(self.before)))
+        place = machine.state_place(machine.store, self.type, writable=True)
+        machine.frames.append(Frame(function_of(action.function), {}, False))
+        arguments: dict[str, Symbol] = {}
+        for parameter, candidate in zip(parameters, binding, strict=True):
+            arguments[parameter.name] = self._argument(machine, place, parameter, candidate, arguments)
+        machine.frames.pop()
+        machine.run(action.function, [place, *arguments.values()], pure=False)
+        for sort, count in machine.fresh.items():
+            self.fresh[sort] = max(self.fresh.get(sort, 0), count)
+        after = machine.store.nodes
+        updates = {i: b for i, (a, b) in enumerate(zip(self.before, after, strict=True)) if a is not b}
+        return Instance(
+            number, binding, tuple(machine.events), updates, tuple(self._breaks(after, machine.facts)),
+            self._outside(after, updates, machine.facts),
+        )  # fmt: skip
+
+    def _argument(
+        self, machine: Machine, place: Location, parameter: Parameter, candidate: Any, earlier: dict[str, Symbol]
+    ) -> Symbol:
+        """The symbol of a parameter, with the event that ends the attempt where its member is not there."""
+        tree = machine.frame.function.tree
+        if not isinstance(candidate, Member):
+            return machine.literal(parameter.type, candidate)
+        machine.frame.locals = {**earlier, **self._fields(machine, place)}
+        assert parameter.path is not None
+        collection = machine.expression(parameter.path)
+        if isinstance(parameter.collection, SetType):
+            value = machine.value(collection, tree)
+            assert isinstance(value, Val)
+            there = self.graph.has(value.nodes[0], self.graph.integer(candidate.index))
+            machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
+            return machine.literal(parameter.type, list(universe(parameter.type))[candidate.index])
+        found = self._collected(machine, collection, parameter)
+        there, member = found[candidate.index]
+        for other_there, other in found[: candidate.index]:
+            same = self.graph.and_(other_there, machine.equal(other, member, tree))
+            there = self.graph.and_(there, self.graph.not_(same))
+        machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
+        return member
+
+    def _fields(self, machine: Machine, place: Location) -> dict[str, Symbol]:
+        """The state's fields by name, as the path of a MemberOf sees them."""
+        tree = machine.frame.function.tree
+        return {name: machine.field(place, name, tree) for name in self.type.fields}
+
+    @staticmethod
+    def _collected(machine: Machine, collection: Symbol, parameter: Parameter) -> list[tuple[Node, Symbol]]:
+        tree = machine.frame.function.tree
+        if isinstance(parameter.collection, MapType):
+            return [(machine.graph.true, machine.value(v, tree)) for _, v in machine.map_values(collection, tree)]
+        if isinstance(parameter.collection, SeqType | BagType):
+            return machine.elements(collection, tree)
+        raise AssertionError(parameter)
+
+    # Properties.
+
+    def _evaluate(self, declared: Declared, stores: list[list[Node]], facts: Facts) -> tuple[Node, Node]:
+        """(whether it holds, whether evaluating it breaks down) in states given by their leaves."""
+        machine = Machine(self.graph, Sites(), -1, Store(stores[-1]))
+        machine.facts = facts.copy()
+        places: list[Symbol] = [machine.state_place(Store(nodes), self.type, writable=False) for nodes in stores]
+        function = function_of(declared.function)
+        if len(function.parameters) != len(places):
+            raise SpecError(
+                f"{declared.kind} {declared.name} takes {len(function.parameters)} states and needs {len(places)}",
+                place=declared.place,
+                mend="def p(s: S) -> bool, or def p(before: S, after: S) -> bool for a transition invariant",
+            )
+        result = machine.run(declared.function, places, pure=True)
+        machine.frames.append(Frame(function, {}, True))
+        result = machine.unwrapped(result, function.tree)
+        if not isinstance(result, Truth):
+            machine.fail(function.tree, f"{declared.name} returns {Conversion.describe(machine, result)}, not a boolean")
+        return result.node, self.graph.any_([e.condition for e in machine.events])
+
+    def _property(self, declared: Declared) -> tuple[Node | None, Node]:
+        """(where it is broken, or for a witness reached; where evaluating it breaks down)."""
+        if declared.kind in ("transition invariant", "deadlock"):
+            return None, self.graph.false
+        holds, errors = self._evaluate(declared, [list(self.before)], Facts())
+        if declared.kind == "witness":
+            return self.graph.and_(holds, self.graph.not_(errors)), errors
+        return self.graph.or_(errors, self.graph.not_(holds)), errors
+
+    def _breaks(self, after: list[Node], facts: Facts) -> list[tuple[int, Node]]:
+        found = []
+        for i, declared in enumerate(self.properties):
+            if declared.kind == "transition invariant":
+                holds, errors = self._evaluate(declared, [list(self.before), list(after)], facts)
+                broken = self.graph.or_(errors, self.graph.not_(holds))
+                if facts.of(broken) is not False:
+                    found.append((i, broken))
+        return found
+
+    def _outside(self, after: list[Node], updates: dict[int, Node], facts: Facts) -> Node:
+        """Whether the state after breaks a constraint, which the state before did not."""
+        outside = self.graph.false
+        for declared in self.model.model.constraints:
+            holds, errors = self._evaluate(declared, [list(after)], facts)
+            unchanged, _ = self._constraint(declared.name)
+            if holds is not unchanged:
+                outside = self.graph.any_([outside, errors, self.graph.not_(holds)])
+        return outside
+
+    @functools.cached_property
+    def _constraints(self) -> dict[str, tuple[Node, Node]]:
+        found = self.model.model.constraints
+        return {d.name: self._evaluate(d, [list(self.before)], Facts()) for d in found}
+
+    def _constraint(self, name: str) -> tuple[Node, Node]:
+        return self._constraints[name]
+
+    def _any(self, declared: Any, holds: bool) -> Node:
+        """Where any of some conditions on states holds (or, with holds=False, does not)."""
+        result = self.graph.false
+        for one in declared:
+            truth, errors = self._evaluate(one, [list(self.before)], Facts())
+            result = self.graph.or_(result, truth if holds else self.graph.or_(errors, self.graph.not_(truth)))
+        return result

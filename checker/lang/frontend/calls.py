@@ -1,0 +1,387 @@
+"""Calls in a spec: guards, built-in functions, constructors, methods of values, and helpers."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from checker.lang import declare, values
+from checker.lang.declare import MARK, Declared, RecordInfo
+from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.expressions import Expressions
+from checker.lang.frontend.source import function_of
+from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
+from checker.lang.ir import EventKind, Node
+from checker.lang.resolve import record_type
+from checker.lang.types import (
+    BagType,
+    MapType,
+    OptionType,
+    OrdinalType,
+    RecordType,
+    SeqType,
+    UnionType,
+)
+from checker.lang.values import Ordinal
+
+MAX_DEPTH = 24
+
+
+class Calls(Expressions):
+    """Evaluates calls. `inline` is left to the subclass that knows statements."""
+
+    def inline(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
+        raise NotImplementedError
+
+    def _call(self, node: ast.Call) -> Symbol:
+        if isinstance(node.func, ast.Attribute):
+            holder = self.expression(node.func.value)
+            if not isinstance(holder, Static):
+                return self._method(holder, node.func.attr, node)
+        callee = self.expression(node.func)
+        if not isinstance(callee, Static):
+            self.fail(node, f"{self.describe(callee)} cannot be called")
+        special = _SPECIAL.get(callee.value) if callable(callee.value) else None
+        if special is not None:
+            return special(self, node)
+        if isinstance(callee.value, type):
+            return self._construct(callee.value, node)
+        if isinstance(callee.value, Declared):
+            if callee.value.kind == "action":
+                self.fail(node, f"{callee.value.name} is an action, and an action calls no other", "share a helper")
+            return self._helper(callee.value.function, node)
+        if inspect.isfunction(callee.value):
+            return self._helper(callee.value, node)
+        self.fail(
+            node, f"{self.describe(callee)} is not known to specs",
+            "helpers are functions of a spec; of the built-in ones: any all sum min max len set frozenset tuple range",
+        )  # fmt: skip
+
+    def _helper(self, function: Callable[..., Any], node: ast.Call) -> Symbol:
+        names = function_of(function).parameters
+        bound: dict[str, Symbol] = dict(zip(names, (self.expression(a) for a in node.args), strict=False))
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg not in names:
+                self.fail(node, f"{function.__name__} has no parameter {keyword.arg}", f"it has {', '.join(names)}")
+            bound[keyword.arg] = self.expression(keyword.value)
+        defaults = inspect.signature(function).parameters
+        for name in names:
+            if name not in bound and defaults[name].default is not inspect.Parameter.empty:
+                bound[name] = NONE if defaults[name].default is None else self.lift(defaults[name].default, node)
+        if len(bound) != len(names) or len(node.args) > len(names):
+            self.fail(node, f"{function.__name__} takes {', '.join(names)}", "give each parameter once")
+        if any(f.function.function is function for f in self.frames) or len(self.frames) > MAX_DEPTH:
+            self.fail(node, f"{function.__name__} calls itself", "helpers are inlined: use a loop over a finite domain")
+        return self.inline(function, [bound[n] for n in names], node)
+
+    # What the language itself offers.
+
+    def _argument(self, node: ast.Call, count: int = 1) -> list[ast.expr]:
+        if len(node.args) != count or node.keywords:
+            self.fail(node, f"{self.frame.function.text(node.func)} takes {count} argument{'s' * (count > 1)}")
+        return node.args
+
+    def _guard_allowed(self, node: ast.Call) -> None:
+        if self.frame.pure:
+            self.fail(node, "a guard outside an action", "helpers and properties return what an action then requires")
+        if self.assigned is not None:
+            self.fail(
+                node, f"a guard after the assignment in line {getattr(self.assigned, 'lineno', 0)}",
+                "on each path, require comes before the first assignment: a step happens whole or not at all",
+            )  # fmt: skip
+        if self.cut is not None:
+            self.fail(
+                node, f"a guard after line {getattr(self.cut, 'lineno', 0)}, which may exceed a bound",
+                "move the guard before it: whether a step is enabled is decided before it is cut",
+            )  # fmt: skip
+
+    def _require(self, node: ast.Call) -> Symbol:
+        [condition] = self._argument(node)
+        self._guard_allowed(node)
+        for conjunct in self._conjuncts(condition):
+            holds = self.truth(conjunct)
+            self.event(EventKind.REQUIRE, self.graph.not_(holds), node)
+            self.facts.learn(holds)
+        return NONE
+
+    @staticmethod
+    def _conjuncts(node: ast.expr) -> list[ast.expr]:
+        """The parts of `a and b`, one after the other: the first false one refuses, as `and` has it."""
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+            return [part for value in node.values for part in Calls._conjuncts(value)]
+        return [node]
+
+    def _require_some(self, node: ast.Call) -> Symbol:
+        [option] = self._argument(node)
+        self._guard_allowed(node)
+        symbol = self.expression(option)
+        present = self.graph.not_(self.equal(symbol, NONE, node))
+        self.event(EventKind.REQUIRE, self.graph.not_(present), node)
+        self.facts.learn(present)
+        if symbol == NONE:
+            self.fail(node, "this is always absent")
+        return self.unwrapped(symbol, node)
+
+    def _fresh(self, node: ast.Call) -> Symbol:
+        state, sort = (self.expression(a) for a in self._argument(node, 2))
+        if not (isinstance(state, Location) and state.way == ()):
+            self.fail(node.args[0], "fresh takes the state", "fresh(s, BrokerEpoch)")
+        if not (isinstance(sort, Static) and isinstance(sort.value, type) and issubclass(sort.value, Ordinal)):
+            self.fail(node.args[1], "fresh takes a sort of ordinals", "class BrokerEpoch(Ordinal): ...")
+        if not state.writable:
+            self.fail(node, "a fresh ordinal outside an action", "only actions issue ordinals")
+        type_ = OrdinalType(sort.value)
+        issued = self.fresh.get(type_.sort, 0)
+        self.fresh[type_.sort] = issued + 1
+        return Val(type_, (self.graph.fresh(type_.sort, issued),))
+
+    def _replace(self, node: ast.Call) -> Symbol:
+        if len(node.args) != 1:
+            self.fail(node, "replace takes a record and the fields to change", "replace(partition, isr=isr)")
+        holder = self.unwrapped(self.expression(node.args[0]), node)
+        holder = self.value(holder, node)
+        if not (isinstance(holder, Val) and isinstance(holder.type, RecordType)):
+            self.fail(node, f"{self.describe(holder)} is no record")
+        nodes = list(holder.nodes)
+        for keyword in node.keywords:
+            type_ = holder.type.fields.get(keyword.arg or "")
+            if type_ is None:
+                self.fail(node, f"{holder.type} has no field {keyword.arg}", f"it has {', '.join(holder.type.fields)}")
+            start = holder.type.offsets[keyword.arg or ""]
+            nodes[start : start + type_.width] = self.coerced(self.expression(keyword.value), type_, keyword.value)
+        return Val(holder.type, tuple(nodes))
+
+    def _map(self, node: ast.Call) -> Symbol:
+        [items] = self._argument(node)
+        if not isinstance(items, ast.DictComp | ast.Dict):
+            return self.value(self.expression(items), node)
+        self.fail(node, "a map is made where its type is known", "assign Map({...}) to a field of the state")
+
+    # Built-in functions.
+
+    def _any(self, node: ast.Call) -> Symbol:
+        found = [self.graph.and_(t, h) for t, h in self._tested(node)]
+        return Truth(self.graph.any_(found))
+
+    def _all(self, node: ast.Call) -> Symbol:
+        found = [self.graph.or_(self.graph.not_(t), h) for t, h in self._tested(node)]
+        return Truth(self.graph.all_(found))
+
+    def _tested(self, node: ast.Call) -> list[tuple[Node, Node]]:
+        [argument] = self._argument(node)
+        if isinstance(argument, ast.GeneratorExp | ast.SetComp):
+            return [(there, self.as_truth(e, argument)) for there, e in self.generated(argument)]
+        return [(there, self.as_truth(e, argument)) for there, e in self.iterated(argument)]
+
+    def _items(self, argument: ast.expr) -> list[tuple[Node, Symbol]]:
+        if isinstance(argument, ast.GeneratorExp):
+            return [(there, self.unwrapped(e, argument)) for there, e in self.generated(argument)]
+        return [(there, self.value(e, argument)) for there, e in self.iterated(argument)]
+
+    def _sum(self, node: ast.Call) -> Symbol:
+        [argument] = self._argument(node)
+        total = self.graph.integer(0)
+        for there, element in self._items(argument):
+            number = self.as_number(element, argument)
+            total = self.graph.add(total, self.graph.select(there, number, self.graph.integer(0)))
+        return Num(total)
+
+    def _min(self, node: ast.Call) -> Symbol:
+        return self._extreme(node, lambda new, old: self.graph.lt(new, old))
+
+    def _max(self, node: ast.Call) -> Symbol:
+        return self._extreme(node, lambda new, old: self.graph.lt(old, new))
+
+    def _extreme(self, node: ast.Call, better: Callable[[Node, Node], Node]) -> Symbol:
+        g = self.graph
+        default = next((k.value for k in node.keywords if k.arg == "default"), None)
+        if any(k.arg != "default" for k in node.keywords):
+            self.fail(node, "min and max take default= only")
+        if len(node.args) > 1:
+            items = [(g.true, self.unwrapped(self.expression(a), a)) for a in node.args]
+        else:
+            items = self._items(node.args[0])
+        found, best = g.false, None
+        for there, symbol in items:
+            symbol = self.unwrapped(symbol, node)
+            if best is None:
+                best, found = symbol, there
+                continue
+            new, old = self._ordered_codes(symbol, best, node)
+            wins = g.and_(there, g.or_(g.not_(found), better(new, old)))
+            best = self.joined(wins, symbol, best, node)
+            found = g.or_(found, there)
+        if default is not None:
+            other = self.expression(default)
+            return other if best is None else self.joined(found, best, other, node)
+        self.error(g.not_(found), node, "min or max of nothing")
+        return best if best is not None else Num(g.integer(0))
+
+    def _len(self, node: ast.Call) -> Symbol:
+        [argument] = self._argument(node)
+        symbol = self.expression(argument)
+        if not isinstance(symbol, Static):
+            symbol = self.unwrapped(symbol, node)
+        return Num(self.length(symbol, node))
+
+    def _collected_set(self, node: ast.Call) -> Symbol:
+        if not node.args:
+            return Display("set", ())
+        [argument] = self._argument(node)
+        if isinstance(argument, ast.GeneratorExp):
+            return self._setcomp(ast.copy_location(ast.SetComp(argument.elt, argument.generators), argument))
+        return self._as_set(self.expression(argument), argument)
+
+    def _as_set(self, symbol: Symbol, argument: ast.expr) -> Symbol:
+        if isinstance(symbol, Display):
+            return Display("set", symbol.elements)
+        if self._is_set(symbol):
+            return symbol
+        comprehension = ast.SetComp(ast.Name("_member", ast.Load()),
+                                    [ast.comprehension(ast.Name("_member", ast.Store()), argument, [], 0)])  # fmt: skip
+        return self._setcomp(ast.fix_missing_locations(ast.copy_location(comprehension, argument)))
+
+    def _tuple_of(self, node: ast.Call) -> Symbol:
+        if not node.args:
+            return Display("tuple", ())
+        [argument] = self._argument(node)
+        found = self._items(argument)
+        if not found:
+            return Display("tuple", ())
+        literal = Display("tuple", tuple(e for _, e in found))
+        type_ = SeqType(self._element_type(literal, argument), len(found))
+        nodes = [self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves]
+        result = Val(type_, tuple(nodes))
+        for there, element in found:
+            result = self.appended(result, there, element, node)
+        return result
+
+    def _isinstance(self, node: ast.Call) -> Symbol:
+        what, classes = self._argument(node, 2)
+        symbol = self.expression(what)
+        kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        tests = [self.is_variant(symbol, self.expression(k), node) for k in kinds]
+        return Truth(self.graph.any_(tests))
+
+    def is_variant(self, symbol: Symbol, kind: Symbol, node: ast.AST) -> Node:
+        """Whether a union (or option of one) is of the variant whose class is `kind`."""
+        if not (isinstance(kind, Static) and isinstance(kind.value, type)):
+            self.fail(node, "the kinds of a union are its messages' classes")
+        symbol = self.value(symbol, node)
+        if isinstance(symbol, Choice):
+            yes, no = self.is_variant(symbol.yes, kind, node), self.is_variant(symbol.no, kind, node)
+            return self.graph.select(symbol.condition, yes, no)
+        if symbol == NONE:
+            return self.graph.false
+        if isinstance(symbol, Val) and isinstance(symbol.type, OptionType):
+            inner = self.is_variant(self.inner(symbol), kind, node)
+            return self.graph.and_(self.present(symbol), inner)
+        if isinstance(symbol, Val) and isinstance(symbol.type, UnionType):
+            if kind.value not in symbol.type.tags:
+                self.fail(node, f"{symbol.type} has no variant {kind.value.__name__}")
+            return self.graph.eq(symbol.nodes[0], self.graph.integer(symbol.type.tags[kind.value]))
+        if isinstance(symbol, Val) and isinstance(symbol.type, RecordType):
+            return self.graph.boolean(symbol.type.cls is kind.value)
+        self.fail(node, f"{self.describe(symbol)} is no union of messages")
+
+    # Constructors and methods.
+
+    def _construct(self, cls: type[Any], node: ast.Call) -> Symbol:
+        info = cls.__dict__.get(MARK)
+        if isinstance(info, RecordInfo):
+            return self._record(record_type(cls), node)
+        if issubclass(cls, Ordinal):
+            self.fail(
+                node, f"a {cls.__name__} of a given value: only order and freshness of ordinals matter",
+                f"use fresh(s, {cls.__name__}); a given value can stand in @init only",
+            )  # fmt: skip
+        if issubclass(cls, values.Identity):
+            [argument] = self._argument(node)
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, int):
+                return self.lift(cls(argument.value), node)
+            self.fail(node, f"a {cls.__name__} by number: its members are names", "range over them instead")
+        if cls is values.Bag:
+            self.fail(node, "a bag is changed with .add and .remove", "start from the state's bag")
+        self.fail(node, f"{cls.__name__} cannot be made in a spec")
+
+    def _record(self, type_: RecordType, node: ast.Call) -> Val:
+        given: dict[str, ast.expr] = dict(zip(type_.fields, node.args, strict=False))
+        given.update({k.arg or "**": k.value for k in node.keywords})
+        unknown = [n for n in given if n not in type_.fields]
+        missing = [n for n in type_.fields if n not in given]
+        if unknown or missing or len(node.args) > len(type_.fields):
+            problem = f"no field {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
+            self.fail(node, f"{type_}: {problem}", f"it has {', '.join(type_.fields)}")
+        symbols = {name: self.expression(argument) for name, argument in given.items()}
+        nodes: list[Node] = []
+        for name, field in type_.fields.items():
+            nodes += self.coerced(symbols[name], field, given[name])
+        return Val(type_, tuple(nodes))
+
+    def _method(self, holder: Symbol, name: str, node: ast.Call) -> Symbol:
+        holder = self.unwrapped(holder, node)
+        if isinstance(holder, Val) and isinstance(holder.type, BagType) and name in ("add", "remove", "count"):
+            [argument] = self._argument(node)
+            member = self.expression(argument)
+            made = {"add": self._bag_add, "remove": self._bag_remove, "count": self._bag_count}[name]
+            return made(holder, holder.type, member, argument)
+        if isinstance(holder, Location | Val) and isinstance(holder.type, MapType) and name in ("items", "values"):
+            self.fail(node, f".{name}() outside a loop or comprehension", f"for ... in the_map.{name}()")
+        self.fail(
+            node, f"{self.describe(holder)} has no method {name}",
+            "bags have add, remove and count, maps items and values; sets use | & - <=",
+        )  # fmt: skip
+
+    def _slot(self, type_: BagType, member: Symbol, node: ast.AST) -> list[Node]:
+        codes = self.coerced(member, type_.slot, node)
+        return [*([self.graph.integer(1)] if type_.tagged else []), *codes]
+
+    def _bag_add(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
+        larger = BagType(type_.element, type_.capacity + 1)
+        nodes = [*bag.nodes, *[self.code(0, leaf.kind, leaf.sort) for _, leaf in larger.leaves[bag.type.width :]]]
+        slots, _ = self.put_in_slot(nodes, type_.slot_width, self._slot(type_, member, node))
+        return Val(larger, tuple(slots))
+
+    def _bag_remove(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
+        g, w = self.graph, type_.slot_width
+        slot = self._slot(type_, member, node)
+        nodes, removed = list(bag.nodes), g.false
+        for start in range(0, len(nodes), w):
+            same = g.all_([g.eq(a, b) for a, b in zip(nodes[start : start + w], slot, strict=True)])
+            here = g.and_(same, g.not_(removed))
+            for i in range(w):
+                nodes[start + i] = g.select(here, self._zero(nodes[start + i]), nodes[start + i])
+            removed = g.or_(removed, here)
+        self.error(g.not_(removed), node, "removed from a bag that does not hold it")
+        return Val(type_, tuple(nodes))
+
+    def _bag_count(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
+        g, w = self.graph, type_.slot_width
+        slot = self._slot(type_, member, node)
+        total = g.integer(0)
+        for start in range(0, len(bag.nodes), w):
+            same = g.all_([g.eq(a, b) for a, b in zip(bag.nodes[start : start + w], slot, strict=True)])
+            total = g.add(total, g.select(same, g.integer(1), g.integer(0)))
+        return Num(total)
+
+
+_SPECIAL: dict[Any, Callable[[Any, ast.Call], Symbol]] = {
+    values.require: Calls._require,
+    values.require_some: Calls._require_some,
+    declare.fresh: Calls._fresh,
+    declare.replace: Calls._replace,
+    values.Map: Calls._map,
+    builtins.any: Calls._any,
+    builtins.all: Calls._all,
+    builtins.sum: Calls._sum,
+    builtins.min: Calls._min,
+    builtins.max: Calls._max,
+    builtins.len: Calls._len,
+    builtins.set: Calls._collected_set,
+    builtins.frozenset: Calls._collected_set,
+    builtins.tuple: Calls._tuple_of,
+    builtins.isinstance: Calls._isinstance,
+}

@@ -1,0 +1,502 @@
+"""Symbols as values of declared types: loading, storing, comparing and merging them."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Any
+
+from checker.lang.frontend.path import Path
+from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Store, Symbol, Truth, Val
+from checker.lang.ir import EventKind, Kind, Node, Op
+from checker.lang.types import (
+    BagType,
+    BoolType,
+    EnumType,
+    IdentityType,
+    MapType,
+    OptionStyle,
+    OptionType,
+    RangeType,
+    RecordType,
+    SeqType,
+    SetType,
+    Type,
+    UnionType,
+)
+from checker.lang.values import Identity
+
+NONE = Static(None)
+
+
+class Conversion(Path):
+    """Moves symbols between the forms they have."""
+
+    # From codes to symbols and back.
+
+    def symbol(self, type_: Type, nodes: tuple[Node, ...]) -> Symbol:
+        """The symbol of a value whose leaves are `nodes`."""
+        if isinstance(type_, BoolType):
+            return Truth(nodes[0])
+        if isinstance(type_, RangeType):
+            return Num(self.graph.add(self.narrowed(nodes[0], type_.size), self.graph.integer(type_.lo)))
+        return Val(type_, nodes)
+
+    def narrowed(self, node: Node, size: int) -> Node:
+        """`node` with what its type says of it: a leaf that variants share may be declared wider."""
+        if node.kind is not Kind.INT or node.hi < size:
+            return node
+        if node.op is Op.LEAF:
+            return self.graph.narrow_leaf(node, size - 1)
+        if node.op is Op.SELECT:
+            condition, a, b = node.args
+            return self.graph.select(condition, self.narrowed(a, size), self.narrowed(b, size))
+        return node
+
+    def literal(self, type_: Type, value: Any) -> Symbol:
+        """The symbol of a Python value that is known when the model is compiled."""
+        codes = type_.encode(value)
+        nodes = [self.code(c, leaf.kind, leaf.sort) for c, (_, leaf) in zip(codes, type_.leaves, strict=True)]
+        return self.symbol(type_, tuple(nodes))
+
+    def lift(self, value: Any, node: ast.AST) -> Symbol:
+        """The symbol of an object that a name of the spec stands for."""
+        if isinstance(value, bool):
+            return Truth(self.graph.boolean(value))
+        if isinstance(value, int) and not isinstance(value, enum.Enum):
+            return Num(self.graph.integer(value))
+        if isinstance(value, enum.Enum):
+            return self.literal(EnumType(type(value)), value)
+        if isinstance(value, Identity):
+            type_ = IdentityType(type(value))
+            if value.index >= type_.size:
+                self.fail(node, f"{value!r} is beyond the {type_.size} members of {type_}", "raise its size")
+            return self.literal(type_, value)
+        if isinstance(value, tuple):
+            return Display("tuple", tuple(self.lift(v, node) for v in value))
+        if isinstance(value, frozenset):
+            return Display("set", tuple(self.lift(v, node) for v in value))
+        if isinstance(value, str | float | bytes):
+            self.fail(node, f"a spec cannot compute with {value!r}", "use an enum for names")
+        return Static(value)
+
+    def loaded(self, place: Location, node: ast.AST) -> tuple[Node, ...]:
+        """The leaves of what stands at a place."""
+        self.check_alive(place, node)
+        width, nodes = place.type.width, place.store.nodes
+        (_, first), *others = place.alternatives
+        result = nodes[first : first + width]
+        for condition, offset in others:
+            result = [
+                self.graph.select(condition, nodes[offset + i], result[i]) for i in range(width)
+            ]
+        return tuple(result)
+
+    def check_alive(self, place: Location, node: ast.AST) -> None:
+        """Raise SpecError where the place was assigned as a whole since the local name was given."""
+        for whole in self.wholes[place.made :]:
+            if whole.store is place.store and self._overlaps(whole.way, place.way):
+                self.fail(
+                    node,
+                    f"{self.frame.function.text(node)} stands for a place that was assigned as a whole since",
+                    "read it again from the state, or assign to its fields instead",
+                )
+
+    @staticmethod
+    def _overlaps(whole: tuple[Any, ...], way: tuple[Any, ...]) -> bool:
+        """Whether assigning `whole` may replace the record that `way` leads to."""
+        if len(whole) > len(way):
+            return False
+        for a, b in zip(whole, way, strict=False):
+            if a.field != b.field:
+                return False
+            constant = all(n.op is Op.CONST for n in (*a.key, *b.key))
+            if constant and [n.data for n in a.key] != [n.data for n in b.key]:
+                return False
+        return True
+
+    def value(self, symbol: Symbol, node: ast.AST) -> Symbol:
+        """A symbol that is no place: what stands there now."""
+        if isinstance(symbol, Location):
+            return self.symbol(symbol.type, self.loaded(symbol, node))
+        return symbol
+
+    # Options.
+
+    def present(self, option: Val) -> Node:
+        return self.graph.not_(self.absent(option))
+
+    def absent(self, option: Val) -> Node:
+        head = option.nodes[0]
+        zero = self.code(0, head.kind, head.sort)
+        return self.graph.eq(head, zero)
+
+    def inner(self, option: Val) -> Symbol:
+        """The value of an option that is present."""
+        assert isinstance(option.type, OptionType)
+        nodes = option.nodes
+        if option.type.style is OptionStyle.CODE:
+            nodes = (self.predecessor(nodes[0]), *nodes[1:])
+        elif option.type.style is OptionStyle.TAG:
+            nodes = nodes[1:]
+        return self.symbol(option.type.inner, nodes)
+
+    def predecessor(self, node: Node) -> Node:
+        """A code of an option as the code of its value; where it is absent, whatever fits."""
+        if node.op is Op.SELECT:
+            condition, a, b = node.args
+            if any(x.op is Op.CONST for x in (a, b)):
+                return self.graph.select(condition, self.predecessor(a), self.predecessor(b))
+        if node.op is Op.CONST:
+            return self.graph.integer(max(0, node.data - 1))
+        return self.graph.sub(node, self.graph.integer(1))
+
+    def unwrapped(self, symbol: Symbol, node: ast.AST) -> Symbol:
+        """The value of an option used as a value; a violation where it is absent."""
+        symbol = self.value(symbol, node) if not self._is_record_place(symbol) else symbol
+        if isinstance(symbol, Location):
+            return self.inner_place(symbol, node)
+        if isinstance(symbol, Choice):
+            return self._unwrapped_choice(symbol, node)
+        if symbol == NONE:
+            self.error(self.graph.true, node, "an absent option is used as a value")
+            return symbol
+        if not (isinstance(symbol, Val) and isinstance(symbol.type, OptionType)):
+            return symbol
+        self.error(self.absent(symbol), node, "an absent option is used as a value")
+        return self.inner(symbol)
+
+    @staticmethod
+    def _is_record_place(symbol: Symbol) -> bool:
+        if not isinstance(symbol, Location):
+            return False
+        inner = symbol.type.inner if isinstance(symbol.type, OptionType) else symbol.type
+        return isinstance(inner, RecordType | MapType)
+
+    def inner_place(self, place: Location, node: ast.AST) -> Location:
+        """The place of the record in an optional record; a violation where it is absent."""
+        if not isinstance(place.type, OptionType):
+            return place
+        option = Val(place.type, self.loaded(place, node))
+        self.error(self.absent(option), node, "an absent option is used as a value")
+        return self.inside(place)
+
+    def inside(self, place: Location) -> Location:
+        assert isinstance(place.type, OptionType) and place.type.style is OptionStyle.TAG
+        alternatives = tuple((c, offset + 1) for c, offset in place.alternatives)
+        return Location(place.store, place.type.inner, alternatives, place.way, place.made, place.writable)
+
+    def _unwrapped_choice(self, choice: Choice, node: ast.AST) -> Symbol:
+        with self.assuming(choice.condition):
+            yes = self.unwrapped(choice.yes, node)
+        with self.assuming(self.graph.not_(choice.condition)):
+            no = self.unwrapped(choice.no, node)
+        if NONE in (yes, no):
+            return no if yes == NONE else yes
+        return self.joined(choice.condition, yes, no, node)
+
+    # Merging.
+
+    def joined(self, condition: Node, yes: Symbol, no: Symbol, node: ast.AST) -> Symbol:
+        """The symbol that is `yes` where `condition` holds, else `no`."""
+        if yes == no or condition is self.graph.true:
+            return yes
+        if condition is self.graph.false:
+            return no
+        if isinstance(yes, Location) and isinstance(no, Location) and self._same_place(yes, no):
+            return yes
+        yes, no = self.value(yes, node), self.value(no, node)
+        if isinstance(yes, Num) and isinstance(no, Num):
+            return Num(self.graph.select(condition, yes.node, no.node))
+        if isinstance(yes, Truth) and isinstance(no, Truth):
+            return Truth(self.graph.select(condition, yes.node, no.node))
+        if isinstance(yes, Val) and isinstance(no, Val) and self.same_type(yes.type, no.type):
+            pairs = zip(yes.nodes, no.nodes, strict=True)
+            return Val(yes.type, tuple(self.graph.select(condition, a, b) for a, b in pairs))
+        common = self._common_type(yes, no) or self._common_type(no, yes)
+        if common is not None:
+            a, b = self.coerced(yes, common, node), self.coerced(no, common, node)
+            return Val(common, tuple(self.graph.select(condition, p, q) for p, q in zip(a, b, strict=True)))
+        return Choice(condition, yes, no)
+
+    def _common_type(self, a: Symbol, b: Symbol) -> Type | None:
+        """A type that holds both a collection and another, longer or literal, one."""
+        if not isinstance(a, Val):
+            return None
+        if isinstance(a.type, SetType) and isinstance(b, Display) and b.kind == "set":
+            return a.type
+        if isinstance(a.type, SeqType) and isinstance(b, Display) and b.kind == "tuple":
+            return SeqType(a.type.element, max(a.type.length, len(b.elements)))
+        if isinstance(b, Val) and isinstance(a.type, SeqType) and isinstance(b.type, SeqType):
+            if self.same_type(a.type.element, b.type.element):
+                return SeqType(a.type.element, max(a.type.length, b.type.length))
+        if isinstance(b, Val) and isinstance(a.type, BagType) and isinstance(b.type, BagType):
+            if self.same_type(a.type.element, b.type.element):
+                return BagType(a.type.element, max(a.type.capacity, b.type.capacity))
+        return None
+
+    @staticmethod
+    def _same_place(a: Location, b: Location) -> bool:
+        return a.store is b.store and a.alternatives == b.alternatives and str(a.type) == str(b.type)
+
+    @staticmethod
+    def same_type(a: Type, b: Type) -> bool:
+        return a is b or (type(a) is type(b) and str(a) == str(b) and a.leaves == b.leaves)
+
+    # Converting to a declared type.
+
+    def coerced(self, symbol: Symbol, type_: Type, node: ast.AST) -> tuple[Node, ...]:
+        """The leaves of `symbol` as a value of `type_`, with the events of storing it there."""
+        symbol = self.value(symbol, node)
+        if isinstance(symbol, Choice):
+            with self.assuming(symbol.condition):
+                yes = self.coerced(symbol.yes, type_, node)
+            with self.assuming(self.graph.not_(symbol.condition)):
+                no = self.coerced(symbol.no, type_, node)
+            return tuple(self.graph.select(symbol.condition, a, b) for a, b in zip(yes, no, strict=True))
+        if isinstance(type_, OptionType):
+            return self._as_option(symbol, type_, node)
+        if isinstance(symbol, Val) and isinstance(symbol.type, OptionType) or symbol == NONE:
+            symbol = self.unwrapped(symbol, node)
+            if symbol == NONE:
+                return tuple(self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves)
+            return self.coerced(symbol, type_, node)
+        if isinstance(type_, RangeType) and isinstance(symbol, Num):
+            return (self._in_range(symbol.node, type_, node),)
+        if isinstance(type_, BoolType) and isinstance(symbol, Truth):
+            return (symbol.node,)
+        if isinstance(symbol, Display):
+            return self._display_as(symbol, type_, node)
+        if isinstance(symbol, Val):
+            return self._val_as(symbol, type_, node)
+        self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
+
+    def _as_option(self, symbol: Symbol, type_: OptionType, node: ast.AST) -> tuple[Node, ...]:
+        zeros = tuple(self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves)
+        if symbol == NONE:
+            return zeros
+        if isinstance(symbol, Val) and isinstance(symbol.type, OptionType):
+            if self.same_type(symbol.type, type_):
+                return symbol.nodes
+            with self.assuming(self.present(symbol)):
+                some = self._as_option(self.inner(symbol), type_, node)
+            gone = self.absent(symbol)
+            return tuple(self.graph.select(gone, z, s) for z, s in zip(zeros, some, strict=True))
+        inner = self.coerced(symbol, type_.inner, node)
+        if type_.style is OptionStyle.CODE:
+            return (self.graph.add(inner[0], self.graph.integer(1)), *inner[1:])
+        return inner if type_.style is OptionStyle.ORDINAL else (self.graph.integer(1), *inner)
+
+    def _in_range(self, number: Node, type_: RangeType, node: ast.AST) -> Node:
+        g = self.graph
+        if number.lo < type_.lo:
+            self.error(g.lt(number, g.integer(type_.lo)), node, f"stored below {type_}")
+        if number.hi > type_.hi:
+            above = g.lt(g.integer(type_.hi), number)
+            if type_.cuts:
+                self.event(EventKind.CUT, above, node, f"above {type_}")
+            else:
+                self.error(above, node, f"stored above {type_}")
+        return g.sub(number, g.integer(type_.lo))
+
+    def _display_as(self, symbol: Display, type_: Type, node: ast.AST) -> tuple[Node, ...]:
+        if isinstance(type_, SetType) and symbol.kind == "set":
+            mask = self.graph.mask(0)
+            for element in symbol.elements:
+                mask = self.graph.set_or(mask, self.graph.bit(self.index(element, type_.element, node)))
+            return (mask,)
+        if isinstance(type_, SeqType) and symbol.kind == "tuple":
+            exact = SeqType(type_.element, len(symbol.elements))
+            nodes = [self.graph.integer(len(symbol.elements))]
+            for element in symbol.elements:
+                nodes += self.coerced(element, type_.element, node)
+            return self._seq_as(Val(exact, tuple(nodes)), type_, node)
+        self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
+
+    def _val_as(self, symbol: Val, type_: Type, node: ast.AST) -> tuple[Node, ...]:
+        if self.same_type(symbol.type, type_):
+            return symbol.nodes
+        if isinstance(symbol.type, SeqType) and isinstance(type_, SeqType):
+            if self.same_type(symbol.type.element, type_.element):
+                return self._seq_as(symbol, type_, node)
+        if isinstance(symbol.type, BagType) and isinstance(type_, BagType):
+            if self.same_type(symbol.type.element, type_.element):
+                return self._bag_as(symbol, type_, node)
+        if isinstance(symbol.type, RecordType) and isinstance(type_, UnionType) and symbol.type.cls in type_.tags:
+            return self._variant_as(symbol, symbol.type, type_)
+        if isinstance(symbol.type, UnionType):
+            return self._union_as(symbol, symbol.type, type_, node)
+        self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
+
+    def _seq_as(self, symbol: Val, type_: SeqType, node: ast.AST) -> tuple[Node, ...]:
+        assert isinstance(symbol.type, SeqType)
+        if symbol.type.length > type_.length:
+            too_long = self.graph.lt(self.graph.integer(type_.length), symbol.nodes[0])
+            self.event(EventKind.CUT, too_long, node, f"longer than {type_.length}")
+            return (self.at_most(symbol.nodes[0], type_.length), *symbol.nodes[1 : type_.width])
+        missing = type_.leaves[len(symbol.nodes) :]
+        return (*symbol.nodes, *[self.code(0, leaf.kind, leaf.sort) for _, leaf in missing])
+
+    def at_most(self, node: Node, most: int) -> Node:
+        """`node`, which events have shown to be at most `most`, with that bound."""
+        if node.hi <= most:
+            return node
+        return self.graph.select(self.graph.lt(node, self.graph.integer(most)), node, self.graph.integer(most))
+
+    def _bag_as(self, symbol: Val, type_: BagType, node: ast.AST) -> tuple[Node, ...]:
+        assert isinstance(symbol.type, BagType)
+        w = type_.slot_width
+        kept = list(symbol.nodes[: type_.width])
+        kept += [self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves[len(kept) :]]
+        for start in range(type_.width, len(symbol.nodes), w):
+            kept, full = self.put_in_slot(kept, w, list(symbol.nodes[start : start + w]))
+            self.event(EventKind.CUT, full, node, f"more than {type_.capacity} in the bag")
+        return tuple(kept)
+
+    def put_in_slot(self, slots: list[Node], w: int, member: list[Node]) -> tuple[list[Node], Node]:
+        """(the slots with `member` in the first empty one, whether a member found none). An empty member changes nothing."""
+        g = self.graph
+        waiting = g.not_(g.eq(member[0], g.integer(0)))
+        result = list(slots)
+        for start in range(0, len(slots), w):
+            empty = g.eq(slots[start], g.integer(0))
+            here = g.and_(waiting, empty)
+            for i in range(w):
+                result[start + i] = g.select(here, member[i], result[start + i])
+            waiting = g.and_(waiting, g.not_(empty))
+        return result, waiting
+
+    def _variant_as(self, symbol: Val, variant: RecordType, type_: UnionType) -> tuple[Node, ...]:
+        nodes = [self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves]
+        nodes[0] = self.graph.integer(type_.tags[variant.cls])
+        for place, node in zip(type_.places[variant.cls], symbol.nodes, strict=True):
+            nodes[place] = node
+        return tuple(nodes)
+
+    def variant(self, union: Val, variant: RecordType) -> Val:
+        """A union as the record that it is where its tag says so."""
+        assert isinstance(union.type, UnionType)
+        places = union.type.places[variant.cls]
+        nodes = [
+            self.narrowed(union.nodes[place], leaf.size)
+            for place, (_, leaf) in zip(places, variant.leaves, strict=True)
+        ]
+        return Val(variant, tuple(nodes))
+
+    def _union_as(self, symbol: Val, union: UnionType, type_: Type, node: ast.AST) -> tuple[Node, ...]:
+        wanted = type_.tags if isinstance(type_, UnionType) else {getattr(type_, "cls", None): 0}
+        result: tuple[Node, ...] | None = None
+        fits = self.graph.false
+        for i, variant in enumerate(union.variants):
+            if variant.cls not in wanted:
+                continue
+            here = self.graph.eq(symbol.nodes[0], self.graph.integer(i))
+            nodes = self.coerced(self.variant(symbol, variant), type_, node)
+            fits = self.graph.or_(fits, here)
+            if result is None:
+                result = nodes
+            else:
+                result = tuple(self.graph.select(here, a, b) for a, b in zip(nodes, result, strict=True))
+        if result is None:
+            self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
+        self.error(self.graph.not_(fits), node, f"this is no {type_}")
+        return result
+
+    # Numbering members of sets.
+
+    def index(self, symbol: Symbol, element: Type, node: ast.AST) -> Node:
+        """The number of a value among those of a numbered type (`types.index_of`)."""
+        nodes = self.coerced(symbol, element, node)
+        result = self.graph.integer(0)
+        for n, (_, leaf) in zip(nodes, element.leaves, strict=True):
+            size = 1 << leaf.size if leaf.kind is Kind.SET else leaf.size
+            result = self.graph.add(self.graph.mul(result, self.graph.integer(size)), self._number(n, leaf.size))
+        return result
+
+    def _number(self, node: Node, size: int) -> Node:
+        g = self.graph
+        if node.kind is Kind.BOOL:
+            return g.select(node, g.integer(1), g.integer(0))
+        if node.kind is not Kind.SET:
+            return node
+        if node.op is Op.CONST:
+            return g.integer(node.data)
+        total = g.integer(0)
+        for i in range(size):
+            total = g.add(total, g.select(g.has(node, g.integer(i)), g.integer(1 << i), g.integer(0)))
+        return total
+
+    # Equality.
+
+    def equal(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
+        """Whether two symbols have the same value."""
+        a, b = self.value(a, node), self.value(b, node)
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Choice):
+                yes, no = self.equal(x.yes, y, node), self.equal(x.no, y, node)
+                return self.graph.select(x.condition, yes, no)
+        for x, y in ((a, b), (b, a)):
+            if y == NONE:
+                optional = isinstance(x, Val) and isinstance(x.type, OptionType)
+                return self.absent(x) if optional else self.graph.boolean(x == NONE)  # type: ignore[arg-type]
+        if isinstance(a, Num) and isinstance(b, Num) or isinstance(a, Truth) and isinstance(b, Truth):
+            return self.graph.eq(a.node, b.node)
+        return self._equal_vals(a, b, node)
+
+    def _equal_vals(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Val) and isinstance(x.type, OptionType) and not self._optional(y):
+                # compared with a value of its own type: absent is equal to none of them
+                return self.graph.and_(self.present(x), self.equal(self.inner(x), y, node))
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Val) and isinstance(y, Val | Display) and self._fits(y, x.type):
+                if isinstance(x.type, BagType):
+                    self.fail(node, "bags are compared by their counts", "compare bag.count(...) or len(bag)")
+                if isinstance(x.type, SeqType):
+                    return self._equal_seqs(x, y, node)
+                codes = self.coerced(y, x.type, node)
+                return self.graph.all_([self.graph.eq(p, q) for p, q in zip(x.nodes, codes, strict=True)])
+        if isinstance(a, Display) and isinstance(b, Display) and not a.elements and not b.elements:
+            return self.graph.true
+        self.fail(
+            node, f"{self.describe(a)} and {self.describe(b)} can never be equal", "compare values of the same type"
+        )
+
+    def _equal_seqs(self, a: Val, b: Val | Display, node: ast.AST) -> Node:
+        assert isinstance(a.type, SeqType)
+        length = len(b.elements) if isinstance(b, Display) else b.type.length  # type: ignore[attr-defined]
+        common = SeqType(a.type.element, max(a.type.length, length))
+        pairs = zip(self.coerced(a, common, node), self.coerced(b, common, node), strict=True)
+        return self.graph.all_([self.graph.eq(p, q) for p, q in pairs])
+
+    def _fits(self, symbol: Val | Display, type_: Type) -> bool:
+        if isinstance(symbol, Display):
+            return isinstance(type_, SetType if symbol.kind == "set" else SeqType)
+        if self.same_type(symbol.type, type_):
+            return True
+        if isinstance(symbol.type, SeqType) and isinstance(type_, SeqType):
+            return self.same_type(symbol.type.element, type_.element)
+        if isinstance(symbol.type, OptionType) and isinstance(type_, OptionType):
+            return True
+        return isinstance(type_, UnionType) and isinstance(symbol.type, RecordType) and symbol.type.cls in type_.tags
+
+    @staticmethod
+    def _optional(symbol: Symbol) -> bool:
+        return isinstance(symbol, Val) and isinstance(symbol.type, OptionType)
+
+    def describe(self, symbol: Symbol) -> str:
+        """What a symbol is, for an error message."""
+        if isinstance(symbol, Num):
+            return "an integer"
+        if isinstance(symbol, Truth):
+            return "a boolean"
+        if isinstance(symbol, Val | Location):
+            return f"a {symbol.type}"
+        if isinstance(symbol, Display):
+            return f"a {symbol.kind} of {len(symbol.elements)}"
+        if isinstance(symbol, Choice):
+            return f"{self.describe(symbol.yes)} or {self.describe(symbol.no)}"
+        return "None" if symbol.value is None else f"{getattr(symbol.value, '__name__', symbol.value)}"
+
+    def state_place(self, store: Store, type_: RecordType, writable: bool) -> Location:
+        return Location(store, type_, ((self.graph.true, 0),), (), 0, writable)

@@ -1,0 +1,195 @@
+"""The path that symbolic evaluation is on: its condition, what is known on it, and what may end it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NoReturn
+
+from checker.lang.errors import SpecError
+from checker.lang.frontend.source import Function
+from checker.lang.frontend.symbols import Step, Store, Symbol
+from checker.lang.ir import Event, EventKind, Graph, Kind, Node, Op, Site
+
+
+class Sites:
+    """The places in a spec that can end a step, numbered. Shared by all instances of a program."""
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self._numbers: dict[Site, int] = {}
+
+    def number(self, site: Site) -> int:
+        if site not in self._numbers:
+            self._numbers[site] = len(self.sites)
+            self.sites.append(site)
+        return self._numbers[site]
+
+
+class Facts:
+    """What is known to hold on a path: conditions, and the value of nodes compared with constants."""
+
+    def __init__(self, known: dict[int, bool] | None = None, values: dict[int, int] | None = None) -> None:
+        self._known = known or {}
+        self._values = values or {}
+
+    def copy(self) -> Facts:
+        return Facts(dict(self._known), dict(self._values))
+
+    def learn(self, node: Node, holds: bool = True) -> None:
+        if node.op is Op.NOT:
+            self.learn(node.args[0], not holds)
+            return
+        self._known[node.serial] = holds
+        if (node.op is Op.AND and holds) or (node.op is Op.OR and not holds):
+            for part in node.args:
+                self.learn(part, holds)
+        if node.op is Op.EQ and holds:
+            for a, b in (node.args, node.args[::-1]):
+                if b.op is Op.CONST:
+                    self._values[a.serial] = b.data
+
+    def of(self, node: Node) -> bool | None:
+        """True or False where it is known which."""
+        if node.op is Op.CONST:
+            return bool(node.data)
+        if node.op is Op.NOT:
+            inner = self.of(node.args[0])
+            return None if inner is None else not inner
+        if node.serial in self._known:
+            return self._known[node.serial]
+        if node.op is Op.EQ:
+            for a, b in (node.args, node.args[::-1]):
+                if b.op is Op.CONST and a.serial in self._values:
+                    return bool(self._values[a.serial] == b.data)
+        if node.op in (Op.AND, Op.OR):
+            parts = [self.of(a) for a in node.args]
+            absorbing = node.op is Op.OR
+            if absorbing in parts:
+                return absorbing
+            if None not in parts:
+                return not absorbing
+        return None
+
+
+@dataclass
+class Frame:
+    """One function being evaluated: an action, a property or a helper that is inlined."""
+
+    function: Function
+    locals: dict[str, Symbol]
+    pure: bool
+    returned: bool = False
+    result: Symbol | None = None
+
+
+@dataclass
+class Whole:
+    """A place that was assigned as a whole: a local name for what was there is stale."""
+
+    store: Store
+    way: tuple[Step, ...]
+
+
+@dataclass
+class PathState:
+    """What differs between the branches of an `if`."""
+
+    nodes: list[Node]
+    locals: dict[str, Symbol]
+    assigned: ast.AST | None
+    cut: ast.AST | None
+    fresh: dict[str, int]
+    facts: Facts
+    wholes: list[Whole]
+    returned: bool = False
+    result: Symbol | None = None
+
+
+class Path:
+    """Bookkeeping of one symbolic run. Subclasses evaluate."""
+
+    def __init__(self, graph: Graph, sites: Sites, action: int, store: Store) -> None:
+        self.graph = graph
+        self.sites = sites
+        self.action = action
+        self.store = store
+        self.events: list[Event] = []
+        self.condition = graph.true
+        self.facts = Facts()
+        self.assigned: ast.AST | None = None  # the first assignment to the state on this path
+        self.cut: ast.AST | None = None  # the first place on this path that may cut
+        self.fresh: dict[str, int] = {}
+        self.wholes: list[Whole] = []
+        self.frames: list[Frame] = []
+        self.silent = 0  # above 0: dead code is being checked, and leaves no events
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def fail(self, node: ast.AST, reason: str, mend: str = "") -> NoReturn:
+        """Raise SpecError at `node` of the function being evaluated."""
+        raise SpecError(reason, place=self.frame.function.place(node), mend=mend)
+
+    def event(self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "") -> None:
+        """The step ends here when `condition` holds (on this path)."""
+        holds = self.facts.of(condition)
+        if holds is False or self.silent:
+            return
+        if holds:
+            condition = self.graph.true
+        if kind is EventKind.CUT and self.cut is None:
+            self.cut = node
+        function = self.frame.function
+        line = getattr(node, "lineno", function.tree.lineno)
+        site = Site(kind, self.action, function.file, line, function.text(node), reason)
+        full = self.graph.and_(self.condition, condition)
+        if full is not self.graph.false:
+            self.events.append(Event(full, self.sites.number(site), self.condition))
+        self.facts.learn(condition, False)
+
+    def error(self, condition: Node, node: ast.AST, reason: str) -> None:
+        self.event(EventKind.ERROR, condition, node, reason)
+
+    @contextmanager
+    def assuming(self, condition: Node) -> Iterator[None]:
+        """What is evaluated inside happens only where `condition` holds; it changes no state."""
+        before, facts = self.condition, self.facts
+        self.condition = self.graph.and_(before, condition)
+        self.facts = facts.copy()
+        self.facts.learn(condition)
+        try:
+            yield
+        finally:
+            self.condition, self.facts = before, facts
+
+    def capture(self) -> PathState:
+        frame = self.frame
+        return PathState(
+            list(self.store.nodes), dict(frame.locals), self.assigned, self.cut, dict(self.fresh),
+            self.facts.copy(), list(self.wholes), frame.returned, frame.result,
+        )  # fmt: skip
+
+    def restore(self, state: PathState) -> None:
+        self.store.nodes[:] = state.nodes
+        self.frame.locals = dict(state.locals)
+        self.assigned, self.cut = state.assigned, state.cut
+        self.fresh = dict(state.fresh)
+        self.facts = state.facts.copy()
+        self.wholes = list(state.wholes)
+        self.frame.returned, self.frame.result = state.returned, state.result
+
+    # Reading codes.
+
+    def code(self, value: int, kind: Kind, sort: str = "") -> Node:
+        if kind is Kind.BOOL:
+            return self.graph.boolean(bool(value))
+        if kind is Kind.SET:
+            return self.graph.mask(value)
+        if kind is Kind.ORDINAL:
+            assert value == 0, "a live ordinal is never a constant"
+            return self.graph.absent_ordinal(sort)
+        return self.graph.integer(value)

@@ -1,0 +1,383 @@
+"""Statements of a spec: assignments, branches, loops, and functions that are inlined."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from checker.lang.frontend.calls import Calls
+from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.loops import check_order
+from checker.lang.frontend.path import Frame, PathState, Whole
+from checker.lang.frontend.source import function_of
+from checker.lang.frontend.symbols import Display, Location, Static, Symbol
+from checker.lang.ir import Node
+from checker.lang.resolve import resolve
+from checker.lang.types import MapType, OptionType, RecordType
+from checker.lang.values import Identity, Map
+
+Block = list["ast.stmt | Binding"]
+
+
+class Binding:
+    """A pseudo-statement: one round of a loop, with its element bound where it is there."""
+
+    def __init__(self, there: Node, target: ast.expr, element: Symbol, body: Block) -> None:
+        self.there, self.target, self.element, self.body = there, target, element, body
+
+
+def may_return(statement: ast.stmt | Binding) -> bool:
+    """Whether a return stands anywhere inside."""
+    if isinstance(statement, Binding):
+        return any(may_return(s) for s in statement.body)
+    return any(isinstance(n, ast.Return) for n in ast.walk(statement))
+
+
+class Machine(Calls):
+    """Runs a function of a spec symbolically, on all its paths at once."""
+
+    def run(self, function: Callable[..., Any], arguments: list[Symbol], pure: bool) -> Symbol:
+        """The result of `function`; what it assigns is left in the store, what may end it in `events`."""
+        source = function_of(function)
+        frame = Frame(source, dict(zip(source.parameters, arguments, strict=True)), pure)
+        self.frames.append(frame)
+        self.block(list(source.tree.body))
+        self.frames.pop()
+        return frame.result if frame.result is not None else NONE
+
+    def inline(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
+        return self.run(function, arguments, pure=True)
+
+    # Blocks. A branch that may return takes the statements after it along, so that
+    # what follows an early return is evaluated only on the paths that get there.
+
+    def block(self, statements: Block) -> None:
+        for i, statement in enumerate(statements):
+            rest = statements[i + 1 :]
+            if isinstance(statement, ast.For):
+                rounds = self._rounds(statement)
+                if any(may_return(r) for r in rounds):
+                    self.block([*rounds, *rest])
+                    return
+                self.block(rounds)
+            elif isinstance(statement, ast.If | ast.Match | Binding):
+                follows = rest if may_return(statement) else []
+                self._branching(statement, follows)
+                if may_return(statement):
+                    return
+            else:
+                self._statement(statement)
+            if self.frame.returned:
+                return
+
+    def _branching(self, statement: ast.If | ast.Match | Binding, rest: Block) -> None:
+        if isinstance(statement, ast.If):
+            condition = self.truth(statement.test)
+            self._branch(condition, [*statement.body, *rest], [*statement.orelse, *rest], statement)
+        elif isinstance(statement, ast.Match):
+            subject = self.expression(statement.subject)
+            self._cases(subject, statement, statement.cases, rest)
+        else:
+            self._round(statement, rest)
+
+    def _branch(self, condition: Node, then: Block, otherwise: Block, node: ast.stmt) -> None:
+        known = self.facts.of(condition)
+        if known is not None:
+            self._check_dead(otherwise if known else then, node)
+            self.block(then if known else otherwise)
+            return
+        self._fork(condition, lambda: self.block(then), lambda: self.block(otherwise), node)
+
+    def _check_dead(self, block: Block, node: ast.stmt) -> None:
+        """Look for errors in a branch that a design switch turns off; it leaves no code."""
+        if not (isinstance(node, ast.If) and self._on_constants_only(node.test)):
+            return
+        before = self.capture()
+        self.silent += 1
+        self.block(block)
+        self.silent -= 1
+        self.restore(before)
+
+    def _on_constants_only(self, test: ast.expr) -> bool:
+        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+        return bool(names) and not names & set(self.frame.locals)
+
+    def _fork(self, condition: Node, then: Callable[[], None], otherwise: Callable[[], None], node: ast.AST) -> None:
+        """Run both branches and merge what they leave."""
+        start, outer = self.capture(), self.condition
+        self.condition = self.graph.and_(outer, condition)
+        self.facts.learn(condition)
+        then()
+        yes = self.capture()
+        self.restore(start)
+        negated = self.graph.not_(condition)
+        self.condition = self.graph.and_(outer, negated)
+        self.facts.learn(negated)
+        otherwise()
+        no = self.capture()
+        self.condition = outer
+        self._merge(condition, yes, no, start, node)
+
+    def _merge(self, condition: Node, yes: PathState, no: PathState, start: PathState, node: ast.AST) -> None:
+        pairs = zip(yes.nodes, no.nodes, strict=True)
+        self.store.nodes[:] = [a if a is b else self.graph.select(condition, a, b) for a, b in pairs]
+        self.facts = start.facts
+        self.assigned = yes.assigned or no.assigned
+        self.cut = yes.cut or no.cut
+        self.fresh = {s: max(yes.fresh.get(s, 0), no.fresh.get(s, 0)) for s in {*yes.fresh, *no.fresh}}
+        self.wholes = [*yes.wholes, *no.wholes[len(start.wholes) :]]
+        frame = self.frame
+        frame.returned = yes.returned or no.returned
+        if frame.returned:
+            frame.result = self._merged_result(condition, yes, no, node)
+            return
+        both = [name for name in yes.locals if name in no.locals]
+        frame.locals = {n: self._merged_local(condition, n, yes, no, node) for n in both}
+
+    def _merged_local(self, condition: Node, name: str, yes: PathState, no: PathState, node: ast.AST) -> Symbol:
+        a, b = yes.locals[name], no.locals[name]
+        if isinstance(a, Location) and isinstance(b, Location) and a != b and not self._same_place(a, b):
+            self.fail(node, f"{name} stands for a different place on each branch", "name two places, or take their values")
+        return self.joined(condition, a, b, node)
+
+    def _merged_result(self, condition: Node, yes: PathState, no: PathState, node: ast.AST) -> Symbol:
+        a = yes.result if yes.result is not None else NONE
+        b = no.result if no.result is not None else NONE
+        return self.joined(condition, a, b, node)
+
+    # Match.
+
+    def _cases(self, subject: Symbol, node: ast.Match, cases: list[ast.match_case], rest: Block) -> None:
+        if not cases:
+            self.block(rest)
+            return
+        case, *others = cases
+        condition, bindings = self._pattern(subject, case.pattern)
+
+        def matched() -> None:
+            for name, symbol in bindings().items():
+                self.frame.locals[name] = symbol
+            if case.guard is None:
+                self.block([*case.body, *rest])
+                return
+            holds = self.truth(case.guard)
+            body: Block = [*case.body, *rest]
+            self._fork(holds, lambda: self.block(body), lambda: self._cases(subject, node, others, rest), node)
+
+        known = self.facts.of(condition)
+        if known is None:
+            self._fork(condition, matched, lambda: self._cases(subject, node, others, rest), node)
+        elif known:
+            matched()
+        else:
+            self._cases(subject, node, others, rest)
+
+    def _pattern(self, subject: Symbol, pattern: ast.pattern) -> tuple[Node, Callable[[], dict[str, Symbol]]]:
+        """(when the pattern matches, what it then binds)."""
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+            name = pattern.name
+            return self.graph.true, lambda: {name: subject} if name else {}
+        if isinstance(pattern, ast.MatchValue):
+            return self.equal(subject, self.expression(pattern.value), pattern), dict
+        if isinstance(pattern, ast.MatchSingleton) and pattern.value is None:
+            return self.equal(subject, NONE, pattern), dict
+        if isinstance(pattern, ast.MatchOr):
+            found = [self._pattern(subject, p)[0] for p in pattern.patterns]
+            return self.graph.any_(found), dict
+        if isinstance(pattern, ast.MatchClass) and not pattern.patterns:
+            return self._class_pattern(subject, pattern)
+        self.fail(pattern, "this pattern is not known to specs", "case Kind(): or case Kind(field=name): or case VALUE:")
+
+    def _class_pattern(self, subject: Symbol, pattern: ast.MatchClass) -> tuple[Node, Callable[[], dict[str, Symbol]]]:
+        condition = self.is_variant(subject, self.expression(pattern.cls), pattern)
+        for part in pattern.kwd_patterns:
+            if not (isinstance(part, ast.MatchAs) and part.pattern is None and part.name):
+                self.fail(part, "a pattern inside a pattern", "bind the field to a name and test it in the case")
+
+        def bindings() -> dict[str, Symbol]:
+            names = [p.name for p in pattern.kwd_patterns if isinstance(p, ast.MatchAs) and p.name]
+            holder = pattern.cls
+            return {
+                n: self.attribute(subject, a, holder) for a, n in zip(pattern.kwd_attrs, names, strict=True)
+            }
+
+        return condition, bindings
+
+    # Loops.
+
+    def _rounds(self, node: ast.For) -> Block:
+        if node.orelse:
+            self.fail(node.orelse[0], "else after a loop", "put it under an if")
+        elements = self.iterated(node.iter)
+        if self._is_unordered(node.iter):
+            check_order(self, node)
+        return [Binding(there, node.target, element, list(node.body)) for there, element in elements]
+
+    def _is_unordered(self, node: ast.expr) -> bool:
+        """Whether a loop goes through a set, a bag, the keys of a map or the members of an identity."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+            return False
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return True
+        symbol = self.expression(node)
+        if isinstance(symbol, Static):
+            return isinstance(symbol.value, type) and issubclass(symbol.value, Identity)
+        return not self._is_sequence(symbol)
+
+    def _round(self, statement: Binding, rest: Block) -> None:
+        def enter() -> None:
+            self.bind(statement.target, statement.element)
+            self.block([*statement.body, *rest])
+
+        known = self.facts.of(statement.there)
+        if known:
+            enter()
+        elif known is False:
+            self.block(rest)
+        else:
+            self._fork(statement.there, enter, lambda: self.block(rest), statement.target)
+
+    # Simple statements.
+
+    def _statement(self, node: ast.stmt | Binding) -> None:
+        if isinstance(node, ast.Return):
+            self.frame.result = NONE if node.value is None else self.expression(node.value)
+            self.frame.returned = True
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.assign(target, self._assigned_value(node.value, target), node)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._annotated(node)
+        elif isinstance(node, ast.AugAssign):
+            self._augmented(node)
+        elif isinstance(node, ast.Assert):
+            holds = self.truth(node.test)
+            self.error(self.graph.not_(holds), node, "an assertion is false")
+            self.facts.learn(holds)
+        elif isinstance(node, ast.Expr):
+            self._expression_statement(node)
+        elif not isinstance(node, ast.Pass):
+            assert isinstance(node, ast.AST)
+            self.fail(node, "this cannot stand here")
+
+    def _expression_statement(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return
+        if not isinstance(node.value, ast.Call):
+            self.fail(node, "an expression whose value is not used", "assign it, require it, or leave it out")
+        if self.expression(node.value) != NONE:
+            self.fail(node, "a call whose result is not used", "values do not change: assign the result")
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        assert node.value is not None
+        names = self.frame.function.globals
+        try:
+            hint = eval(compile(ast.Expression(node.annotation), self.frame.function.file, "eval"), names)
+        except Exception:
+            self.fail(node.annotation, "this is no type", "name a declared type")
+        type_ = resolve(hint, self.frame.function.text(node.target))
+        symbol = self.expression(node.value)
+        if not self._is_record_place(symbol):
+            symbol = self.symbol(type_, self.coerced(symbol, type_, node.value))
+        self.assign(node.target, symbol, node)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        current = self.expression(_loading(node.target))
+        self.assign(node.target, self.binary(current, node.op, self.expression(node.value), node), node)
+
+    def _assigned_value(self, value: ast.expr, target: ast.expr) -> Symbol | Callable[[MapType], tuple[Node, ...]]:
+        """The symbol of what is assigned; a map literal waits for the type of where it goes."""
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            literal = value.args[0]
+            callee = self.expression(value.func) if isinstance(value.func, ast.Name) else NONE
+            if callee == Static(Map) and isinstance(literal, ast.DictComp | ast.Dict):
+                return lambda type_: self._map_literal(literal, type_)
+        return self.expression(value)
+
+    def _map_literal(self, node: ast.DictComp | ast.Dict, type_: MapType) -> tuple[Node, ...]:
+        width = type_.value_type.width
+        nodes: dict[int, tuple[Node, ...]] = {}
+        if isinstance(node, ast.Dict):
+            pairs = [(self.expression(k), v) for k, v in zip(node.keys, node.values, strict=True) if k is not None]
+            for key, value in pairs:
+                self._put(nodes, key, type_, self.coerced(self.expression(value), type_.value_type, value), node)
+        else:
+            pair = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+            for there, item in self.generated(ast.copy_location(pair, node)):
+                assert isinstance(item, Display)
+                if there is not self.graph.true:
+                    self.fail(node, "a map without some of its keys", "maps are total: give every key a value")
+                key, symbol = item.elements
+                self._put(nodes, key, type_, self.coerced(symbol, type_.value_type, node.value), node)
+        if len(nodes) != len(type_.keys):
+            self.fail(node, f"a map with {len(nodes)} of {len(type_.keys)} keys", "maps are total: give every key a value")
+        assert all(len(n) == width for n in nodes.values())
+        return tuple(n for i in range(len(type_.keys)) for n in nodes[i])
+
+    def _put(
+        self, nodes: dict[int, tuple[Node, ...]], key: Symbol, type_: MapType, value: tuple[Node, ...], node: ast.AST
+    ) -> None:
+        code = self.coerced(key, type_.key_type, node)[0]
+        if not isinstance(code.data, int) or code.args:
+            self.fail(node, "a key that depends on the state", "range over the keys themselves")
+        nodes[int(code.data)] = value
+
+    # Assignments.
+
+    def assign(self, target: ast.expr, value: Any, node: ast.stmt) -> None:
+        if isinstance(target, ast.Name):
+            if callable(value):
+                self.fail(node, "a map outside the state", "assign Map({...}) to a field of the state")
+            self.frame.locals[target.id] = value
+        elif isinstance(target, ast.Tuple):
+            self.bind(target, value)
+        else:
+            self._assign_place(self._target(target), value, node)
+
+    def _target(self, target: ast.expr) -> Location:
+        """The place that an assignment goes to. Raises SpecError where it is none of the state."""
+        if isinstance(target, ast.Attribute):
+            holder = self.expression(target.value)
+            if self._is_record_place(holder):
+                place = self.inner_place(holder, target.value)  # type: ignore[arg-type]
+                self.check_alive(place, target)
+                if isinstance(place.type, RecordType):
+                    if target.attr not in place.type.fields:
+                        self.field(place, target.attr, target)  # says what is wrong
+                    return self.field_place(place, target.attr)
+            self.fail(target, "an assignment to a value", "only the state changes: make a new value with replace(...)")
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.expr):
+            holder = self.expression(target.value)
+            if isinstance(holder, Location) and isinstance(holder.type, MapType):
+                return self.key_place(holder, self.expression(target.slice), target)
+            self.fail(target, "an assignment to an element of a value", "only maps of the state change in place")
+        self.fail(target, "this cannot be assigned to")
+
+    def _assign_place(self, place: Location, value: Any, node: ast.stmt) -> None:
+        if self.frame.pure or not place.writable:
+            self.fail(
+                node, "a helper or property assigns to the state",
+                "helpers are pure: return the new value and let the action assign it",
+            )  # fmt: skip
+        if callable(value):
+            if not isinstance(place.type, MapType):
+                self.fail(node, f"a map where a {place.type} is needed")
+            nodes = value(place.type)
+        else:
+            nodes = self.coerced(value, place.type, getattr(node, "value", node))
+        self.assigned = self.assigned or node
+        for condition, start in place.alternatives:
+            for i, new in enumerate(nodes):
+                old = place.store.nodes[start + i]
+                place.store.nodes[start + i] = self.graph.select(condition, new, old)
+        inner = place.type.inner if isinstance(place.type, OptionType) else place.type
+        if isinstance(inner, RecordType | MapType) and not (isinstance(inner, RecordType) and inner.frozen):
+            self.wholes.append(Whole(place.store, place.way))
+
+
+def _loading(target: ast.expr) -> ast.expr:
+    """The target of an augmented assignment as an expression that is read."""
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    return target

@@ -1,0 +1,361 @@
+"""Finds specs and models by name, and puts a model's constants in force.
+
+`kraft` is a design below the folder `spec` (its models stand in `spec/kraft/models.py`), `kraft/isr`
+one of its models, `a.b.c` any importable module and `some/file.py` any Python file with a spec.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import enum
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from checker.lang.declare import MARK, ConstantsInfo, Declared, Model, RecordInfo, bind
+from checker.lang.errors import Place, SpecError
+from checker.lang.parameters import Parameter, parameters_of
+from checker.lang.resolve import history_fields, hints, record_type
+from checker.lang.types import RecordType, universe
+from checker.lang.values import StepEnd
+
+STDLIB = sys.stdlib_module_names
+
+
+def suggest(name: str, known: Iterable[str], what: str) -> str:
+    """A mend for an unknown name: the nearest known ones, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"known {what}: {', '.join(names)}" if names else f"there are no {what}"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A loaded spec. `name` is what the command line calls it."""
+
+    name: str
+    module: ModuleType
+    models: list[Model]
+
+    def model(self, name: str | None) -> Model:
+        """The model called `name`, or the default (first) one. Raises SpecError for an unknown name."""
+        if name is None:
+            return self.models[0]
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise SpecError(
+            f"{self.name} has no model {name}", mend=suggest(name, [m.name for m in self.models], "models")
+        )
+
+
+@dataclass(frozen=True)
+class BoundModel:
+    """A model with its constants in force: what engines are given.
+
+    `constants` holds every constant and switch. Only one binding is in force at a time: `bind` again
+    after another model was bound in between.
+    """
+
+    name: str
+    spec: Spec
+    model: Model
+    info: ConstantsInfo | None
+    constants: dict[str, Any]
+    state_class: type[Any]
+
+    def bind(self) -> None:
+        bind(self.info, self.constants)
+
+    @property
+    def state_type(self) -> RecordType:
+        return record_type(self.state_class)
+
+    def parameters(self, action: Declared) -> list[Parameter]:
+        return parameters_of(action, self.state_type)
+
+    def initial_states(self) -> list[Any]:
+        """The initial states in order of the parameters of `init`. Raises SpecError where one cannot be made."""
+        states = []
+        parameters = parameters_of(self.model.init, None)
+        bindings: list[tuple[Any, ...]] = [()]
+        for parameter in parameters:
+            bindings = [(*b, v) for b in bindings for v in universe(parameter.type)]
+        for binding in bindings:
+            try:
+                states.append(self.state_type.store(self.model.init.function(*binding)))
+            except StepEnd as end:
+                raise SpecError(
+                    f"the initial state does not fit its types: {end}", place=self.model.init.place
+                ) from None
+        return states
+
+    def with_constants(self, changes: Mapping[str, Any]) -> BoundModel:
+        """The same model with some constants changed (not in force until `bind`)."""
+        return BoundModel(
+            self.name, self.spec, self.model, self.info, {**self.constants, **changes}, self.state_class
+        )
+
+    def with_properties(self, properties: list[Declared]) -> BoundModel:
+        """The same model, checked for these properties only."""
+        model = dataclasses.replace(self.model, properties=properties)
+        return BoundModel(self.name, self.spec, model, self.info, self.constants, self.state_class)
+
+    def key(self) -> str:
+        """A digest of all that this model is made from: sources, constants and the model's own lists."""
+        digest = hashlib.sha256()
+        for path, text in sorted(_sources(self.spec.module).items()):
+            digest.update(f"{path}\0{text}\0".encode())
+        parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
+        names = [(d.kind, d.name, d.function.__module__) for d in [*parts, *self.model.terminal]]
+        digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
+        return digest.hexdigest()
+
+
+def _sources(start: ModuleType) -> dict[str, str]:
+    """The text of every module a spec is made from, and its modules' plain values, which may come from elsewhere."""
+    texts: dict[str, str] = {}
+    queue, seen = [start], {start.__name__}
+    while queue:
+        module = queue.pop()
+        file = getattr(module, "__file__", None)
+        if file is None:
+            continue
+        plain = {
+            n: v for n, v in vars(module).items()
+            if isinstance(v, int | str | tuple | frozenset | enum.Enum) and not n.startswith("__")
+        }  # fmt: skip
+        texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(map(repr, plain.items())))
+        for value in vars(module).values():
+            name = value.__name__ if isinstance(value, ModuleType) else _home(value)
+            if name in seen or name is None or name.split(".")[0] in STDLIB or name.startswith("checker."):
+                continue
+            seen.add(name)
+            if name in sys.modules:
+                queue.append(sys.modules[name])
+    return texts
+
+
+def _home(value: Any) -> str | None:
+    value = value.function if isinstance(value, Declared) else value
+    home = getattr(value, "__module__", None)
+    return home if isinstance(home, str) else None
+
+
+# Finding.
+
+
+def designs() -> list[str]:
+    """The names of the designs below the folder `spec`."""
+    import spec
+
+    return sorted(m.name for m in pkgutil.iter_modules(spec.__path__) if m.ispkg)
+
+
+def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:
+    """The model that `target` names, bound with `changes` (NAME -> text of a value). Raises SpecError."""
+    spec, name = find(target)
+    model = spec.model(name)
+    label = f"{spec.name}/{model.name}" if len(spec.models) > 1 or name else spec.name
+    return bound(spec, model, label, changes or {}, setting)
+
+
+def find(target: str) -> tuple[Spec, str | None]:
+    """The spec that `target` names, and the name of the model if it gives one."""
+    path, _, name = target.partition(".py/")
+    if target.endswith(".py") or name:
+        file = Path(path + ".py" if name else target)
+        return load_spec(str(file)), name or None
+    design, _, name = target.partition("/")
+    return load_spec(design), name or None
+
+
+def load_spec(target: str) -> Spec:
+    """The spec in a design's folder, a module or a file. Raises SpecError for what is not there or not a spec."""
+    if target.endswith(".py"):
+        module = _import_file(Path(target))
+    elif target in designs():
+        module = _import(f"spec.{target}.models")
+    elif "." in target:
+        module = _import(target)
+    else:
+        raise SpecError(
+            f"there is no design {target}",
+            mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
+        )
+    return Spec(target, module, _models(module, target))
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise SpecError(f"there is no module {name}", mend="name an importable module or the path of a file") from None
+        raise _broken_import(error) from None
+    except SpecError:
+        raise
+    except Exception as error:
+        raise _broken_import(error) from None
+
+
+def _import_file(file: Path) -> ModuleType:
+    if not file.is_file():
+        near = [str(p) for p in file.parent.glob("*.py")] if file.parent.is_dir() else []
+        raise SpecError(f"there is no file {file}", mend=suggest(str(file), near, "Python files there"))
+    name = f"fencepost_file_{file.stem}_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        del sys.modules[name]
+    found = importlib.util.spec_from_file_location(name, file)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        found.loader.exec_module(module)
+    except SpecError:
+        raise
+    except Exception as error:
+        raise _broken_import(error) from None
+    finally:
+        sys.path.remove(str(file.resolve().parent))
+    return module
+
+
+def _broken_import(error: Exception) -> SpecError:
+    if isinstance(error, SyntaxError):
+        place = Place(error.filename or "", error.lineno or 0, (error.offset or 1) - 1, error.end_offset or 0)
+        return SpecError(f"not Python: {error.msg}", place=place)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    where = Place(frames[-1].filename, frames[-1].lineno or 0) if frames else None
+    return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {error}", place=where)
+
+
+def _models(module: ModuleType, name: str) -> list[Model]:
+    listed = getattr(module, "MODELS", None)
+    models = list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+    if models:
+        return models
+    declared = [v for v in vars(module).values() if isinstance(v, Declared)]
+    by_kind = {k: [d for d in declared if d.kind == k] for k in ("init", "action", "constraint", "terminal")}
+    if len(by_kind["init"]) != 1 or not by_kind["action"]:
+        missing = "@init" if len(by_kind["init"]) != 1 else "@action"
+        raise SpecError(
+            f"{name} holds no model: it declares {len(by_kind['init'])} @init and {len(by_kind['action'])} @action",
+            place=Place(module.__file__ or "", 1), mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
+        )  # fmt: skip
+    properties = [d for d in declared if d.kind in ("invariant", "transition invariant", "witness", "deadlock")]
+    doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
+    return [
+        Model(Path(name).stem, doc, by_kind["init"][0], by_kind["action"], properties,
+              constraints=by_kind["constraint"], terminal=by_kind["terminal"])
+    ]  # fmt: skip
+
+
+# Binding.
+
+
+def bound(
+    spec: Spec, model: Model, label: str, changes: Mapping[str, str], setting: str | None = None
+) -> BoundModel:
+    """`model` with its constants: defaults, then the model's, then a named setting's, then `changes`; in force."""
+    state_class = _state_class(model)
+    info = _constants_of(model)
+    values: dict[str, Any] = dict(info.defaults) if info else {}
+    _override(values, model.constants, f"model {model.name}")
+    if setting is not None:
+        if setting not in model.settings:
+            raise SpecError(f"{label} has no setting {setting}", mend=suggest(setting, model.settings, "settings"))
+        _override(values, model.settings[setting], f"setting {setting}")
+    for name, text in changes.items():
+        if name not in values:
+            raise SpecError(f"{label} has no constant {name}", mend=suggest(name, values, "constants"))
+        values[name] = _read(name, text, values[name])
+    result = BoundModel(label, spec, model, info, values, state_class)
+    result.bind()
+    record_type(state_class)  # says early what is wrong with the types
+    for name in model.hide:
+        if name not in history_fields(state_class):
+            raise SpecError(
+                f"model {model.name} hides {name}, which is no history field of {state_class.__name__}",
+                mend=suggest(name, history_fields(state_class), "history fields"),
+            )
+    return result
+
+
+def _override(values: dict[str, Any], changes: Mapping[str, Any], where: str) -> None:
+    for name, value in changes.items():
+        if name not in values:
+            raise SpecError(f"{where} sets {name}, which is no constant", mend=suggest(name, values, "constants"))
+        values[name] = value
+
+
+def _read(name: str, text: str, like: Any) -> Any:
+    if isinstance(like, bool):
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        raise SpecError(f"{name} is a switch, and {text!r} is neither true nor false", mend=f"--set {name}=false")
+    if isinstance(like, int):
+        try:
+            return int(text)
+        except ValueError:
+            raise SpecError(f"{name} is a number, and {text!r} is none", mend=f"--set {name}={like}") from None
+    if isinstance(like, enum.Enum):
+        if text in type(like).__members__:
+            return type(like)[text]
+        raise SpecError(f"{name} cannot be {text}", mend=suggest(text, type(like).__members__, "values"))
+    return text
+
+
+def _state_class(model: Model) -> type[Any]:
+    found: dict[type[Any], Declared] = {}
+    for action in model.actions:
+        names = list(inspect.signature(action.function).parameters)
+        cls = hints(action.function).get(names[0]) if names else None
+        info = getattr(cls, MARK, None)
+        if not isinstance(info, RecordInfo) or not info.is_state:
+            raise SpecError(
+                f"action {action.name}: its first parameter must be the state", place=action.place,
+                mend="def step(s: Cluster, ...) -> None, where Cluster is marked @state",
+            )  # fmt: skip
+        found.setdefault(typing.cast("type[Any]", cls), action)
+    if len(found) != 1:
+        where = list(found.values())[-1].place if found else None
+        raise SpecError(f"model {model.name} has {len(found)} kinds of states", place=where, mend="all actions share one")
+    return next(iter(found))
+
+
+def _constants_of(model: Model) -> ConstantsInfo | None:
+    """The one `@constants` class that the model's functions can see."""
+    found: dict[int, ConstantsInfo] = {}
+    queue = [sys.modules[d.function.__module__] for d in [model.init, *model.actions, *model.properties]]
+    seen: set[str] = set()
+    while queue:
+        module = queue.pop()
+        if module.__name__ in seen:
+            continue
+        seen.add(module.__name__)
+        for value in vars(module).values():
+            info = value.__dict__.get(MARK) if isinstance(value, type) else None
+            if isinstance(info, ConstantsInfo):
+                found[id(info.cls)] = info
+            home = _home(value)
+            if home in sys.modules and home.split(".")[0] not in STDLIB and not home.startswith("checker."):
+                queue.append(sys.modules[home])
+    if len(found) > 1:
+        names = ", ".join(i.cls.__name__ for i in found.values())
+        raise SpecError(f"a spec has one class of constants, and this one sees {names}", mend="merge them")
+    return next(iter(found.values()), None)

@@ -1,0 +1,197 @@
+"""From annotations to types, for the constants in force."""
+
+from __future__ import annotations
+
+import enum
+import types as python_types
+import typing
+from collections.abc import Set as AbstractSet
+from typing import Annotated, Any
+
+from checker.lang.declare import MARK, RecordInfo, binding_version
+from checker.lang.errors import SpecError
+from checker.lang.types import (
+    MAX_SET,
+    BagType,
+    BoolType,
+    EnumType,
+    IdentityType,
+    MapType,
+    OptionType,
+    OrdinalType,
+    RangeType,
+    RecordType,
+    Scalar,
+    SeqType,
+    SetType,
+    Type,
+    UnionType,
+)
+from checker.lang.values import AtMost, Bag, History, Identity, Map, Nat, Ordinal, Range, size_of
+
+_cache: dict[tuple[int, Any], Any] = {}
+
+
+def _cached(key: Any, make: Any) -> Any:
+    """What depends on constants, kept for as long as one binding is in force."""
+    full = (binding_version(), key)
+    if full not in _cache:
+        for old in [k for k in _cache if k[0] != binding_version()]:
+            del _cache[old]
+        _cache[full] = make()
+    return _cache[full]
+
+
+def field_types(cls: type[Any]) -> dict[str, Type] | None:
+    """The types of a record's fields; None before any model's constants are bound."""
+    if binding_version() == 0:
+        return None
+    return record_type(cls).fields
+
+
+def record_type(cls: type[Any]) -> RecordType:
+    """The type of a class marked `@record`, `@message` or `@state`. Raises SpecError for a field that is no type."""
+    found: RecordType = _cached(cls, lambda: _make_record(cls))
+    return found
+
+
+def hints(cls: Any) -> dict[str, Any]:
+    """Annotations with aliases resolved. Raises SpecError where a name is unknown."""
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        raise SpecError(
+            f"the annotations of {getattr(cls, '__name__', cls)} cannot be resolved: {error}",
+            mend="every name in an annotation must be importable from its module",
+        ) from None
+
+
+def _make_record(cls: type[Any]) -> RecordType:
+    info: RecordInfo = getattr(cls, MARK)
+    fields = {name: resolve(hint, f"{cls.__name__}.{name}") for name, hint in hints(cls).items()}
+    if not fields:
+        # a record without fields is a message that says nothing but its name
+        fields = {}
+    if info.frozen:
+        for name, type_ in fields.items():
+            _require_value(type_, f"{cls.__name__}.{name}", "a @message")
+    return RecordType(cls, fields, info.frozen)
+
+
+def history_fields(cls: type[Any]) -> list[str]:
+    """The fields of a state that are marked `History`."""
+    return [n for n, hint in hints(cls).items() if History in typing.get_args(hint)[1:]]
+
+
+def _require_value(type_: Type, where: str, holder: str) -> None:
+    """Values inside values must be immutable: a record inside them must be a @message, a map cannot be there."""
+    inner = type_
+    while isinstance(inner, OptionType):
+        inner = inner.inner
+    if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
+        raise SpecError(
+            f"{where}: {inner} can be changed in place, and {holder} holds values only",
+            mend="declare the record with @message, or keep a map of the state itself",
+        )
+
+
+def resolve(hint: Any, where: str) -> Type:
+    """The type that an annotation stands for. Raises SpecError that names `where`."""
+    if isinstance(hint, type) and hint is not bool and not typing.get_origin(hint):
+        return _class_type(hint, where)
+    if hint is bool:
+        return BoolType()
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _annotated(args[0], args[1:], where)
+    if origin in (typing.Union, python_types.UnionType):
+        return _union(args, where)
+    if isinstance(origin, type) and issubclass(origin, AbstractSet):
+        return _set(resolve(args[0], where), where)
+    if origin is Map:
+        key = resolve(args[0], where)
+        if not isinstance(key, Scalar):
+            raise SpecError(f"{where}: {key} cannot be the key of a map", mend="keys are identities, enums or ranges")
+        return MapType(key, resolve(args[1], where))
+    if origin in (tuple, Bag):
+        raise SpecError(
+            f"{where}: how long may it grow?", mend="give it a bound: Log = Annotated[Seq[Entry], AtMost(3)]"
+        )
+    raise _no_type(hint, where)
+
+
+def _no_type(hint: Any, where: str) -> SpecError:
+    return SpecError(
+        f"{where}: {getattr(hint, '__name__', hint)} is no finite type",
+        mend="use bool, an enum, Nat, Range, an Ordinal, an Identity, Option, Set, Map, Seq, Bag or a record",
+    )
+
+
+def _class_type(cls: type[Any], where: str) -> Type:
+    if issubclass(cls, enum.Enum):
+        return EnumType(cls)
+    if issubclass(cls, Identity) and cls is not Identity:
+        if cls.count() < 1:
+            raise SpecError(f"{where}: {cls.__name__} has no members", mend="its size must be at least 1")
+        found: Type = _cached(cls, lambda: IdentityType(cls))
+        return found
+    if issubclass(cls, Ordinal) and cls is not Ordinal:
+        return OrdinalType(cls)
+    if isinstance(cls.__dict__.get(MARK), RecordInfo):
+        return record_type(cls)
+    if cls is int:
+        raise SpecError(f"{where}: an int without bounds", mend="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
+    raise _no_type(cls, where)
+
+
+def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
+    for mark in marks:
+        if isinstance(mark, Nat):
+            return _range(0, size_of(mark.maximum), True, where)
+        if isinstance(mark, Range):
+            return _range(size_of(mark.lowest), size_of(mark.highest), False, where)
+        if isinstance(mark, AtMost):
+            element = resolve(typing.get_args(base)[0], where)
+            _require_value(element, where, "a sequence or bag")
+            made = SeqType if typing.get_origin(base) is tuple else BagType
+            return made(element, size_of(mark.length))
+    return resolve(base, where)
+
+
+def _range(lo: int, hi: int, cuts: bool, where: str) -> RangeType:
+    if hi < lo:
+        raise SpecError(f"{where}: the range {lo}..{hi} is empty", mend="its maximum must not be below its minimum")
+    return RangeType(lo, hi, cuts)
+
+
+def _union(args: tuple[Any, ...], where: str) -> Type:
+    parts = [a for a in args if a is not type(None)]
+    if len(parts) == 1:
+        inner = resolve(parts[0], where)
+        if isinstance(inner, OptionType):
+            raise SpecError(f"{where}: an Option of an Option", mend="one None is enough: use an enum for more cases")
+        return OptionType(inner)
+    variants = [resolve(p, where) for p in parts]
+    if not all(isinstance(v, RecordType) and v.frozen for v in variants):
+        raise SpecError(f"{where}: a union of {', '.join(map(str, variants))}", mend="unions are of @message records")
+    union = UnionType([v for v in variants if isinstance(v, RecordType)])
+    return union if len(parts) == len(args) else OptionType(union)
+
+
+def _set(element: Type, where: str) -> SetType:
+    numbered = isinstance(element, Scalar) or (
+        isinstance(element, RecordType)
+        and element.frozen
+        and all(isinstance(t, Scalar | SetType) for t in element.fields.values())
+    )
+    if not numbered:
+        raise SpecError(
+            f"{where}: a set of {element}", mend="sets hold identities, enums, ranges, or @message records of these"
+        )
+    made = SetType(element)
+    if made.size > MAX_SET:
+        raise SpecError(
+            f"{where}: a set over {made.size} possible members, and at most {MAX_SET} fit",
+            mend="shrink the constants, or use a Bag or a Map",
+        )
+    return made

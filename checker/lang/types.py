@@ -1,0 +1,571 @@
+"""Types of a spec, for one binding of its constants.
+
+Every type flattens to a list of scalar leaves, each holding a code. That one list is what the
+front end computes with, what the layout packs, and in what order values are sorted (`Type.key`).
+Dead leaves (of an absent option, another variant, a slot past the end) are 0, so that equal values
+have equal codes. An ordinal's code is 0 where it is dead and its value + 1 where it is alive.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from checker.lang.ir import Kind
+from checker.lang.values import Bag, Cut, Identity, Map, Ordinal, RuntimeViolation
+
+MAX_SET = 64  # members of a set's universe: a set is one machine word
+ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
+
+
+@dataclass(frozen=True)
+class LeafType:
+    """One scalar: codes 0..size-1 of an INT or BOOL, `size` members of a SET, or an ORDINAL of `sort`."""
+
+    kind: Kind
+    size: int = 0
+    sort: str = ""
+
+
+def _wrong(value: Any, type_: Type) -> RuntimeViolation:
+    return RuntimeViolation(f"{value!r} is no {type_}")
+
+
+class Type:
+    """What all types offer. Codes are lists of ints, one per leaf."""
+
+    leaves: tuple[tuple[str, LeafType], ...]  # (path below the value, leaf)
+
+    def encode(self, value: Any) -> list[int]:
+        raise NotImplementedError
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        raise NotImplementedError
+
+    def store(self, value: Any) -> Any:
+        """A copy of `value` fit to be kept in a state. Raises Cut or RuntimeViolation where it does not fit."""
+        raise NotImplementedError
+
+    def itf(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def parse(self, itf: Any) -> Any:
+        """The value that `itf` stands for. Raises ValueError where it is none of this type."""
+        raise NotImplementedError
+
+    def key(self, value: Any) -> tuple[int, ...]:
+        """What values of this type are sorted by: their codes in declared order."""
+        return tuple(self.encode(value))
+
+    @property
+    def width(self) -> int:
+        return len(self.leaves)
+
+
+class Scalar(Type):
+    """A finite type whose values are numbered: bool, enum, range, identity."""
+
+    size: int
+
+    def code(self, value: Any) -> int:
+        raise NotImplementedError
+
+    def value(self, code: int) -> Any:
+        raise NotImplementedError
+
+    def encode(self, value: Any) -> list[int]:
+        return [self.code(value)]
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        return self.value(codes[0])
+
+    def domain(self) -> list[Any]:
+        return [self.value(i) for i in range(self.size)]
+
+
+class BoolType(Scalar):
+    size = 2
+
+    def __init__(self) -> None:
+        self.leaves = (("", LeafType(Kind.BOOL, 2)),)
+
+    def code(self, value: Any) -> int:
+        return int(value)
+
+    def value(self, code: int) -> Any:
+        return bool(code)
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, bool):
+            raise _wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        return value
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, bool):
+            raise ValueError(f"{itf!r} is not true or false")
+        return itf
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+class RangeType(Scalar):
+    """`lo..hi`; a store above the maximum of a Nat is a cut, any other store outside is a violation."""
+
+    def __init__(self, lo: int, hi: int, cuts: bool) -> None:
+        self.lo, self.hi, self.cuts = lo, hi, cuts
+        self.size = hi - lo + 1
+        self.leaves = (("", LeafType(Kind.INT, self.size)),)
+
+    def code(self, value: Any) -> int:
+        return int(value) - self.lo
+
+    def value(self, code: int) -> Any:
+        return code + self.lo
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _wrong(value, self)
+        if self.lo <= value <= self.hi:
+            return value
+        if self.cuts and value > self.hi:
+            raise Cut(f"{value} exceeds {self}")
+        raise RuntimeViolation(f"{value} is outside {self}")
+
+    def itf(self, value: Any) -> Any:
+        return value
+
+    def parse(self, itf: Any) -> Any:
+        if isinstance(itf, dict) and "#bigint" in itf:
+            itf = int(itf["#bigint"])
+        if not isinstance(itf, int) or isinstance(itf, bool) or not self.lo <= itf <= self.hi:
+            raise ValueError(f"{itf!r} is no number of {self}")
+        return itf
+
+    def __str__(self) -> str:
+        return f"Nat({self.hi})" if self.cuts else f"Range({self.lo}, {self.hi})"
+
+
+class EnumType(Scalar):
+    def __init__(self, cls: type[enum.Enum]) -> None:
+        self.cls = cls
+        self.members = list(cls)
+        self.size = len(self.members)
+        self.leaves = (("", LeafType(Kind.INT, self.size)),)
+        self._codes = {m: i for i, m in enumerate(self.members)}
+
+    def code(self, value: Any) -> int:
+        return self._codes[value]
+
+    def value(self, code: int) -> Any:
+        return self.members[code]
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, self.cls):
+            raise _wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        return value.name
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, str) or itf not in self.cls.__members__:
+            raise ValueError(f"{itf!r} is no {self}")
+        return self.cls[itf]
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+class IdentityType(Scalar):
+    def __init__(self, cls: type[Identity]) -> None:
+        self.cls = cls
+        self.size = cls.count()
+        self.leaves = (("", LeafType(Kind.INT, self.size)),)
+
+    def code(self, value: Any) -> int:
+        return int(value.index)
+
+    def value(self, code: int) -> Any:
+        return self.cls(code)
+
+    def store(self, value: Any) -> Any:
+        if type(value) is not self.cls:
+            raise _wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        return repr(value)
+
+    def parse(self, itf: Any) -> Any:
+        for member in self.domain():
+            if repr(member) == itf:
+                return member
+        raise ValueError(f"{itf!r} is no {self}")
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+class OrdinalType(Type):
+    def __init__(self, cls: type[Ordinal]) -> None:
+        self.cls = cls
+        self.sort = cls.__name__
+        self.leaves = (("", LeafType(Kind.ORDINAL, 0, self.sort)),)
+
+    def encode(self, value: Any) -> list[int]:
+        return [value.value + 1]
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        return self.cls(codes[0] - 1)
+
+    def store(self, value: Any) -> Any:
+        if type(value) is not self.cls:
+            raise _wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        return value.value
+
+    def parse(self, itf: Any) -> Any:
+        if isinstance(itf, dict) and "#bigint" in itf:
+            itf = int(itf["#bigint"])
+        if not isinstance(itf, int) or isinstance(itf, bool) or itf < 0:
+            raise ValueError(f"{itf!r} is no {self}")
+        return self.cls(itf)
+
+    def __str__(self) -> str:
+        return self.sort
+
+
+class OptionStyle(enum.Enum):
+    CODE = enum.auto()  # a scalar: 0 is absent, then the scalar's codes
+    ORDINAL = enum.auto()  # 0 is absent already
+    TAG = enum.auto()  # a leaf of its own before the value
+
+
+class OptionType(Type):
+    """A value or None. How absence is coded depends on the inner type's first leaf: `style`."""
+
+    def __init__(self, inner: Type) -> None:
+        self.inner = inner
+        first = inner.leaves[0][1]
+        if isinstance(inner, Scalar | UnionType):
+            self.style = OptionStyle.CODE
+            head = (inner.leaves[0][0], LeafType(Kind.INT, first.size + 1))
+            self.leaves = (head, *inner.leaves[1:])
+        elif isinstance(inner, OrdinalType):
+            self.style = OptionStyle.ORDINAL
+            self.leaves = inner.leaves
+        else:
+            self.style = OptionStyle.TAG
+            self.leaves = (("?", LeafType(Kind.INT, 2)), *inner.leaves)
+
+    def encode(self, value: Any) -> list[int]:
+        if value is None:
+            return [0] * self.width
+        codes = self.inner.encode(value)
+        if self.style is OptionStyle.CODE:
+            codes[0] += 1
+        elif self.style is OptionStyle.TAG:
+            codes.insert(0, 1)
+        return codes
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        if codes[0] == 0:
+            return None
+        if self.style is OptionStyle.CODE:
+            return self.inner.decode([codes[0] - 1, *codes[1:]])
+        return self.inner.decode(codes if self.style is OptionStyle.ORDINAL else codes[1:])
+
+    def store(self, value: Any) -> Any:
+        return None if value is None else self.inner.store(value)
+
+    def itf(self, value: Any) -> Any:
+        return ABSENT_ITF if value is None else {"tag": "Some", "value": self.inner.itf(value)}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or itf.get("tag") not in ("None", "Some"):
+            raise ValueError(f"{itf!r} is no option")
+        return None if itf["tag"] == "None" else self.inner.parse(itf.get("value"))
+
+    def __str__(self) -> str:
+        return f"Option[{self.inner}]"
+
+
+def code_count(type_: Type) -> int:
+    """How many values a finite, numbered type has (scalars, sets, and frozen records of them)."""
+    count = 1
+    for _, leaf in type_.leaves:
+        count *= 1 << leaf.size if leaf.kind is Kind.SET else leaf.size
+    return count
+
+
+def index_of(type_: Type, value: Any) -> int:
+    """The number of `value` among those of a numbered type: mixed radix, the first field most significant."""
+    index = 0
+    for (_, leaf), code in zip(type_.leaves, type_.encode(value), strict=True):
+        index = index * (1 << leaf.size if leaf.kind is Kind.SET else leaf.size) + code
+    return index
+
+
+def universe(type_: Type) -> Iterator[Any]:
+    """All values of a numbered type, by `index_of`."""
+    radices = [1 << leaf.size if leaf.kind is Kind.SET else leaf.size for _, leaf in type_.leaves]
+    for codes in product(*[range(r) for r in radices]):
+        yield type_.decode(codes)
+
+
+class SetType(Type):
+    """A set over a numbered universe of at most 64 members."""
+
+    def __init__(self, element: Type) -> None:
+        self.element = element
+        self.size = code_count(element)
+        self.leaves = (("", LeafType(Kind.SET, self.size)),)
+
+    def encode(self, value: Any) -> list[int]:
+        return [sum(1 << index_of(self.element, member) for member in value)]
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        return frozenset(m for i, m in enumerate(universe(self.element)) if codes[0] >> i & 1)
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, frozenset | set):
+            raise _wrong(value, self)
+        return frozenset(self.element.store(member) for member in value)
+
+    def itf(self, value: Any) -> Any:
+        return {"#set": [self.element.itf(m) for m in sorted(value, key=self.element.key)]}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or not isinstance(itf.get("#set"), list):
+            raise ValueError(f"{itf!r} is no set")
+        return frozenset(self.element.parse(m) for m in itf["#set"])
+
+    def __str__(self) -> str:
+        return f"Set[{self.element}]"
+
+
+class MapType(Type):
+    """A total map over a scalar key."""
+
+    def __init__(self, key: Scalar, value: Type) -> None:
+        self.key_type, self.value_type = key, value
+        self.keys = key.domain()
+        self.leaves = tuple(
+            (f"[{key.itf(k)}]{path}", leaf) for k in self.keys for path, leaf in value.leaves
+        )
+
+    def encode(self, value: Any) -> list[int]:
+        return [code for k in self.keys for code in self.value_type.encode(value[k])]
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        w = self.value_type.width
+        items = {k: self.value_type.decode(codes[i * w : (i + 1) * w]) for i, k in enumerate(self.keys)}
+        return Map(items, self.value_type.store)
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, Map):
+            raise _wrong(value, self)
+        if set(value) != set(self.keys):
+            raise RuntimeViolation(f"a map must have every {self.key_type} as a key, this one has {list(value)}")
+        return Map({k: self.value_type.store(value[k]) for k in self.keys}, self.value_type.store)
+
+    def itf(self, value: Any) -> Any:
+        return {"#map": [[self.key_type.itf(k), self.value_type.itf(value[k])] for k in self.keys]}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or not isinstance(itf.get("#map"), list):
+            raise ValueError(f"{itf!r} is no map")
+        items = {self.key_type.parse(k): self.value_type.parse(v) for k, v in itf["#map"]}
+        if set(items) != set(self.keys):
+            raise ValueError(f"a map over {self.key_type} must have each of {self.keys} as a key")
+        return Map({k: items[k] for k in self.keys}, self.value_type.store)
+
+    def __str__(self) -> str:
+        return f"Map[{self.key_type}, {self.value_type}]"
+
+
+class SeqType(Type):
+    """A sequence of at most `length` elements: a leaf for how many there are, then the places."""
+
+    def __init__(self, element: Type, length: int) -> None:
+        self.element, self.length = element, length
+        places = [(f"[{i}]{path}", leaf) for i in range(length) for path, leaf in element.leaves]
+        self.leaves = ((".len", LeafType(Kind.INT, length + 1)), *places)
+
+    def encode(self, value: Any) -> list[int]:
+        codes = [len(value)] + [code for element in value for code in self.element.encode(element)]
+        return codes + [0] * (self.width - len(codes))
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        w = self.element.width
+        return tuple(self.element.decode(codes[1 + i * w : 1 + (i + 1) * w]) for i in range(codes[0]))
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, tuple):
+            raise _wrong(value, self)
+        if len(value) > self.length:
+            raise Cut(f"a sequence of {len(value)} exceeds its {self.length}")
+        return tuple(self.element.store(element) for element in value)
+
+    def itf(self, value: Any) -> Any:
+        return [self.element.itf(element) for element in value]
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, list):
+            raise ValueError(f"{itf!r} is no sequence")
+        return tuple(self.element.parse(element) for element in itf)
+
+    def __str__(self) -> str:
+        return f"Seq[{self.element}] of at most {self.length}"
+
+
+class BagType(Type):
+    """A bag of at most `capacity` members: slots, each an option, kept sorted with the empty ones last."""
+
+    def __init__(self, element: Type, capacity: int) -> None:
+        self.element, self.capacity = element, capacity
+        self.slot = OptionType(element)
+        self.tagged = self.slot.style is OptionStyle.ORDINAL  # a slot starts with an INT code in any case
+        head = ((("?", LeafType(Kind.INT, 2)),) if self.tagged else ()) + self.slot.leaves
+        self.slot_width = len(head)
+        self.leaves = tuple((f"[{i}]{path}", leaf) for i in range(capacity) for path, leaf in head)
+
+    def encode(self, value: Any) -> list[int]:
+        slots = sorted(self._slot(member) for member in value)
+        codes = [code for slot in slots for code in slot]
+        return codes + [0] * (self.width - len(codes))
+
+    def _slot(self, member: Any) -> list[int]:
+        return ([1] if self.tagged else []) + self.slot.encode(member)
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        w = self.slot_width
+        slots = [codes[i * w : (i + 1) * w] for i in range(self.capacity)]
+        return Bag(self.slot.decode(s[1:] if self.tagged else s) for s in slots if s[0])
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, Bag):
+            raise _wrong(value, self)
+        if len(value) > self.capacity:
+            raise Cut(f"a bag of {len(value)} exceeds its {self.capacity}")
+        return Bag(self.element.store(member) for member in value)
+
+    def itf(self, value: Any) -> Any:
+        members = sorted(set(value), key=self.element.key)
+        return {"#map": [[self.element.itf(m), value.count(m)] for m in members]}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or not isinstance(itf.get("#map"), list):
+            raise ValueError(f"{itf!r} is no bag")
+        return Bag(self.element.parse(m) for m, n in itf["#map"] for _ in range(n))
+
+    def __str__(self) -> str:
+        return f"Bag[{self.element}] of at most {self.capacity}"
+
+
+class RecordType(Type):
+    """A record: its fields' leaves one after the other. `frozen` ones are values, the others places."""
+
+    def __init__(self, cls: type[Any], fields: dict[str, Type], frozen: bool) -> None:
+        self.cls, self.fields, self.frozen = cls, fields, frozen
+        self.leaves = tuple((f".{name}{path}", leaf) for name, t in fields.items() for path, leaf in t.leaves)
+        self.offsets: dict[str, int] = {}
+        offset = 0
+        for name, type_ in fields.items():
+            self.offsets[name] = offset
+            offset += type_.width
+
+    def encode(self, value: Any) -> list[int]:
+        return [code for name, t in self.fields.items() for code in t.encode(getattr(value, name))]
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        return self.cls(
+            **{n: t.decode(codes[self.offsets[n] : self.offsets[n] + t.width]) for n, t in self.fields.items()}
+        )
+
+    def store(self, value: Any) -> Any:
+        if type(value) is not self.cls:
+            raise _wrong(value, self)
+        if self.frozen:
+            return value  # it was checked when it was made
+        return self.cls(**{name: getattr(value, name) for name in self.fields})
+
+    def itf(self, value: Any) -> Any:
+        return {name: t.itf(getattr(value, name)) for name, t in self.fields.items()}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or set(itf) - {"#meta"} < set(self.fields):
+            raise ValueError(f"{itf!r} is no {self}: it needs the fields {', '.join(self.fields)}")
+        return self.cls(**{name: t.parse(itf[name]) for name, t in self.fields.items()})
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+class UnionType(Type):
+    """A tagged union of frozen records: a tag, then leaves that the variants share by kind.
+
+    Ordinals are shared by sort, so that a leaf is an ordinal of one sort in every variant.
+    `places[cls]` says which leaves hold the variant's own, in the order of its declaration.
+    """
+
+    def __init__(self, variants: Sequence[RecordType]) -> None:
+        self.variants = list(variants)
+        self.tags = {v.cls: i for i, v in enumerate(self.variants)}
+        pool: list[LeafType] = []
+        self.places: dict[type[Any], list[int]] = {}
+        for variant in self.variants:
+            taken: set[int] = set()
+            self.places[variant.cls] = [1 + self._take(pool, leaf, taken) for _, leaf in variant.leaves]
+        tag = ("", LeafType(Kind.INT, len(self.variants)))
+        self.leaves = (tag, *[(f".{i}", leaf) for i, leaf in enumerate(pool)])
+
+    @staticmethod
+    def _take(pool: list[LeafType], wanted: LeafType, taken: set[int]) -> int:
+        for i, leaf in enumerate(pool):
+            if i not in taken and (leaf.kind, leaf.sort) == (wanted.kind, wanted.sort):
+                pool[i] = LeafType(leaf.kind, max(leaf.size, wanted.size), leaf.sort)
+                taken.add(i)
+                return i
+        pool.append(wanted)
+        taken.add(len(pool) - 1)
+        return len(pool) - 1
+
+    def encode(self, value: Any) -> list[int]:
+        codes = [0] * self.width
+        tag = self.tags[type(value)]
+        codes[0] = tag
+        for place, code in zip(self.places[type(value)], self.variants[tag].encode(value), strict=True):
+            codes[place] = code
+        return codes
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        variant = self.variants[codes[0]]
+        return variant.decode([codes[place] for place in self.places[variant.cls]])
+
+    def store(self, value: Any) -> Any:
+        if type(value) not in self.tags:
+            raise _wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        variant = self.variants[self.tags[type(value)]]
+        return {"tag": str(variant), "value": variant.itf(value)}
+
+    def parse(self, itf: Any) -> Any:
+        for variant in self.variants:
+            if isinstance(itf, dict) and itf.get("tag") == str(variant):
+                return variant.parse(itf.get("value"))
+        raise ValueError(f"{itf!r} is none of {self}")
+
+    def __str__(self) -> str:
+        return " | ".join(str(v) for v in self.variants)
