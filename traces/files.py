@@ -1,0 +1,76 @@
+"""Traces in files. The ending of the name decides the format."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+
+from traces.itf import from_itf, to_itf
+from traces.ndjson import from_ndjson, to_ndjson
+from traces.reading import parse
+from traces.trace import Trace, TraceError
+
+ENDINGS = (".itf.json", ".json", ".ndjson")
+"""Known endings: the first two are ITF JSON, the last is NDJSON."""
+
+
+def load(path: str | Path) -> Trace:
+    """The trace in the file `path`, in the format that its ending names.
+
+    Raises `TraceError` with one message (file, line or JSON path, how to mend) whatever the file holds.
+    """
+    ending = _ending(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TraceError(f"this is no text in UTF-8 (byte {error.start})", where=str(path)) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise TraceError(f"cannot read it: {getattr(error, 'strerror', error)}", where=str(path)) from None
+    if not text.strip():
+        raise TraceError("the file is empty", where=str(path), mend="Write it again")
+    try:
+        return from_ndjson(text) if ending == ".ndjson" else from_itf(parse(text))
+    except TraceError as error:
+        raise error.within(str(path)) from None
+
+
+def save(trace: Trace, path: str | Path) -> None:
+    """Writes `trace` to `path` in the format that its ending names, replacing what is there.
+
+    It is written beside `path` and renamed, so that a reader finds the old file or the new one, never a half.
+    Raises `TraceError` for an unknown ending and when the file cannot be written.
+    """
+    text = to_ndjson(trace) if _ending(path) == ".ndjson" else json.dumps(to_itf(trace), indent=1) + "\n"
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with draft.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except (OSError, ValueError) as error:
+        raise TraceError(f"cannot write it: {getattr(error, 'strerror', error)}", where=str(path)) from None
+    finally:
+        with suppress(
+            OSError, ValueError
+        ):  # after a rename, or where it could not be made, there is no draft
+            draft.unlink()
+
+
+def _ending(path: str | Path) -> str:
+    name = Path(path).name
+    for ending in ENDINGS:
+        if name.endswith(ending):
+            return ending
+    found = Path(name).suffix
+    near = get_close_matches(found, ENDINGS, n=1, cutoff=0.5) if found else []
+    what = f'no format has the ending "{found}"' if found else "the name has no ending that names a format"
+    mend = f"Did you mean {near[0]}? " if near else ""
+    raise TraceError(
+        what, where=str(path), mend=f"{mend}Known are .itf.json and .json (ITF), .ndjson (NDJSON)"
+    )
