@@ -116,7 +116,7 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
             for f in dataclasses.fields(self):
                 object.__setattr__(self, f.name, _stored(self, f.name, getattr(self, f.name)))
 
-        cls.__post_init__ = check  # type: ignore[attr-defined]
+        cls.__post_init__ = check
     else:
 
         def assign(self: Any, name: str, value: Any) -> None:
@@ -132,7 +132,7 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
 
 @dataclass_transform(frozen_default=True)
 def message(cls: type[R]) -> type[R]:
-    """A frozen record: a value that is made once and replaced as a whole. Members of unions, sets, bags and sequences."""
+    """A frozen record: a value, made once and replaced as a whole. Unions, sets, bags and sequences hold these."""
     return _record_class(cls, RecordInfo(frozen=True, is_state=False))
 
 
@@ -152,7 +152,7 @@ def replace(value: R, **changes: Any) -> R:
     """A copy of a record with some fields changed."""
     assert dataclasses.is_dataclass(value) and not isinstance(value, type)
     fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    return type(value)(**{**fields, **changes})  # type: ignore[return-value]
+    return type(value)(**{**fields, **changes})
 
 
 def fresh(s: Any, sort: type[O]) -> O:

@@ -26,7 +26,7 @@ from typing import Any
 from checker.lang.declare import MARK, ConstantsInfo, Declared, Model, RecordInfo, bind
 from checker.lang.errors import Place, SpecError
 from checker.lang.parameters import Parameter, parameters_of
-from checker.lang.resolve import history_fields, hints, record_type
+from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
 from checker.lang.values import StepEnd
 
@@ -204,7 +204,7 @@ def _import(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
-            raise SpecError(f"there is no module {name}", mend="name an importable module or the path of a file") from None
+            raise SpecError(f"there is no module {name}", mend="name a module, or the path of a file") from None
         raise _broken_import(error) from None
     except SpecError:
         raise
@@ -255,7 +255,8 @@ def _models(module: ModuleType, name: str) -> list[Model]:
         missing = "@init" if len(by_kind["init"]) != 1 else "@action"
         raise SpecError(
             f"{name} holds no model: it declares {len(by_kind['init'])} @init and {len(by_kind['action'])} @action",
-            place=Place(module.__file__ or "", 1), mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
+            place=Place(module.__file__ or "", 1),
+            mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
         )  # fmt: skip
     properties = [d for d in declared if d.kind in ("invariant", "transition invariant", "witness", "deadlock")]
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
@@ -334,7 +335,7 @@ def _state_class(model: Model) -> type[Any]:
         found.setdefault(typing.cast("type[Any]", cls), action)
     if len(found) != 1:
         where = list(found.values())[-1].place if found else None
-        raise SpecError(f"model {model.name} has {len(found)} kinds of states", place=where, mend="all actions share one")
+        raise SpecError(f"model {model.name} has {len(found)} kinds of states", place=where, mend="share one")
     return next(iter(found))
 
 

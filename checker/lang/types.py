@@ -10,238 +10,31 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from checker.lang.ir import Kind
-from checker.lang.values import Bag, Cut, Identity, Map, Ordinal, RuntimeViolation
+from checker.lang.scalars import (
+    BoolType,
+    EnumType,
+    IdentityType,
+    LeafType,
+    OrdinalType,
+    RangeType,
+    Scalar,
+    Type,
+    wrong,
+)
+from checker.lang.values import Bag, Cut, Map, RuntimeViolation
 
 MAX_SET = 64  # members of a set's universe: a set is one machine word
 ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
 
-
-@dataclass(frozen=True)
-class LeafType:
-    """One scalar: codes 0..size-1 of an INT or BOOL, `size` members of a SET, or an ORDINAL of `sort`."""
-
-    kind: Kind
-    size: int = 0
-    sort: str = ""
-
-
-def _wrong(value: Any, type_: Type) -> RuntimeViolation:
-    return RuntimeViolation(f"{value!r} is no {type_}")
-
-
-class Type:
-    """What all types offer. Codes are lists of ints, one per leaf."""
-
-    leaves: tuple[tuple[str, LeafType], ...]  # (path below the value, leaf)
-
-    def encode(self, value: Any) -> list[int]:
-        raise NotImplementedError
-
-    def decode(self, codes: Sequence[int]) -> Any:
-        raise NotImplementedError
-
-    def store(self, value: Any) -> Any:
-        """A copy of `value` fit to be kept in a state. Raises Cut or RuntimeViolation where it does not fit."""
-        raise NotImplementedError
-
-    def itf(self, value: Any) -> Any:
-        raise NotImplementedError
-
-    def parse(self, itf: Any) -> Any:
-        """The value that `itf` stands for. Raises ValueError where it is none of this type."""
-        raise NotImplementedError
-
-    def key(self, value: Any) -> tuple[int, ...]:
-        """What values of this type are sorted by: their codes in declared order."""
-        return tuple(self.encode(value))
-
-    @property
-    def width(self) -> int:
-        return len(self.leaves)
-
-
-class Scalar(Type):
-    """A finite type whose values are numbered: bool, enum, range, identity."""
-
-    size: int
-
-    def code(self, value: Any) -> int:
-        raise NotImplementedError
-
-    def value(self, code: int) -> Any:
-        raise NotImplementedError
-
-    def encode(self, value: Any) -> list[int]:
-        return [self.code(value)]
-
-    def decode(self, codes: Sequence[int]) -> Any:
-        return self.value(codes[0])
-
-    def domain(self) -> list[Any]:
-        return [self.value(i) for i in range(self.size)]
-
-
-class BoolType(Scalar):
-    size = 2
-
-    def __init__(self) -> None:
-        self.leaves = (("", LeafType(Kind.BOOL, 2)),)
-
-    def code(self, value: Any) -> int:
-        return int(value)
-
-    def value(self, code: int) -> Any:
-        return bool(code)
-
-    def store(self, value: Any) -> Any:
-        if not isinstance(value, bool):
-            raise _wrong(value, self)
-        return value
-
-    def itf(self, value: Any) -> Any:
-        return value
-
-    def parse(self, itf: Any) -> Any:
-        if not isinstance(itf, bool):
-            raise ValueError(f"{itf!r} is not true or false")
-        return itf
-
-    def __str__(self) -> str:
-        return "bool"
-
-
-class RangeType(Scalar):
-    """`lo..hi`; a store above the maximum of a Nat is a cut, any other store outside is a violation."""
-
-    def __init__(self, lo: int, hi: int, cuts: bool) -> None:
-        self.lo, self.hi, self.cuts = lo, hi, cuts
-        self.size = hi - lo + 1
-        self.leaves = (("", LeafType(Kind.INT, self.size)),)
-
-    def code(self, value: Any) -> int:
-        return int(value) - self.lo
-
-    def value(self, code: int) -> Any:
-        return code + self.lo
-
-    def store(self, value: Any) -> Any:
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise _wrong(value, self)
-        if self.lo <= value <= self.hi:
-            return value
-        if self.cuts and value > self.hi:
-            raise Cut(f"{value} exceeds {self}")
-        raise RuntimeViolation(f"{value} is outside {self}")
-
-    def itf(self, value: Any) -> Any:
-        return value
-
-    def parse(self, itf: Any) -> Any:
-        if isinstance(itf, dict) and "#bigint" in itf:
-            itf = int(itf["#bigint"])
-        if not isinstance(itf, int) or isinstance(itf, bool) or not self.lo <= itf <= self.hi:
-            raise ValueError(f"{itf!r} is no number of {self}")
-        return itf
-
-    def __str__(self) -> str:
-        return f"Nat({self.hi})" if self.cuts else f"Range({self.lo}, {self.hi})"
-
-
-class EnumType(Scalar):
-    def __init__(self, cls: type[enum.Enum]) -> None:
-        self.cls = cls
-        self.members = list(cls)
-        self.size = len(self.members)
-        self.leaves = (("", LeafType(Kind.INT, self.size)),)
-        self._codes = {m: i for i, m in enumerate(self.members)}
-
-    def code(self, value: Any) -> int:
-        return self._codes[value]
-
-    def value(self, code: int) -> Any:
-        return self.members[code]
-
-    def store(self, value: Any) -> Any:
-        if not isinstance(value, self.cls):
-            raise _wrong(value, self)
-        return value
-
-    def itf(self, value: Any) -> Any:
-        return value.name
-
-    def parse(self, itf: Any) -> Any:
-        if not isinstance(itf, str) or itf not in self.cls.__members__:
-            raise ValueError(f"{itf!r} is no {self}")
-        return self.cls[itf]
-
-    def __str__(self) -> str:
-        return self.cls.__name__
-
-
-class IdentityType(Scalar):
-    def __init__(self, cls: type[Identity]) -> None:
-        self.cls = cls
-        self.size = cls.count()
-        self.leaves = (("", LeafType(Kind.INT, self.size)),)
-
-    def code(self, value: Any) -> int:
-        return int(value.index)
-
-    def value(self, code: int) -> Any:
-        return self.cls(code)
-
-    def store(self, value: Any) -> Any:
-        if type(value) is not self.cls:
-            raise _wrong(value, self)
-        return value
-
-    def itf(self, value: Any) -> Any:
-        return repr(value)
-
-    def parse(self, itf: Any) -> Any:
-        for member in self.domain():
-            if repr(member) == itf:
-                return member
-        raise ValueError(f"{itf!r} is no {self}")
-
-    def __str__(self) -> str:
-        return self.cls.__name__
-
-
-class OrdinalType(Type):
-    def __init__(self, cls: type[Ordinal]) -> None:
-        self.cls = cls
-        self.sort = cls.__name__
-        self.leaves = (("", LeafType(Kind.ORDINAL, 0, self.sort)),)
-
-    def encode(self, value: Any) -> list[int]:
-        return [value.value + 1]
-
-    def decode(self, codes: Sequence[int]) -> Any:
-        return self.cls(codes[0] - 1)
-
-    def store(self, value: Any) -> Any:
-        if type(value) is not self.cls:
-            raise _wrong(value, self)
-        return value
-
-    def itf(self, value: Any) -> Any:
-        return value.value
-
-    def parse(self, itf: Any) -> Any:
-        if isinstance(itf, dict) and "#bigint" in itf:
-            itf = int(itf["#bigint"])
-        if not isinstance(itf, int) or isinstance(itf, bool) or itf < 0:
-            raise ValueError(f"{itf!r} is no {self}")
-        return self.cls(itf)
-
-    def __str__(self) -> str:
-        return self.sort
+__all__ = [
+    "ABSENT_ITF", "MAX_SET", "BagType", "BoolType", "EnumType", "IdentityType", "LeafType", "MapType", "OptionStyle",
+    "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType", "Type", "UnionType",
+    "code_count", "index_of", "universe",
+]  # fmt: skip
 
 
 class OptionStyle(enum.Enum):
@@ -338,7 +131,7 @@ class SetType(Type):
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, frozenset | set):
-            raise _wrong(value, self)
+            raise wrong(value, self)
         return frozenset(self.element.store(member) for member in value)
 
     def itf(self, value: Any) -> Any:
@@ -373,7 +166,7 @@ class MapType(Type):
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, Map):
-            raise _wrong(value, self)
+            raise wrong(value, self)
         if set(value) != set(self.keys):
             raise RuntimeViolation(f"a map must have every {self.key_type} as a key, this one has {list(value)}")
         return Map({k: self.value_type.store(value[k]) for k in self.keys}, self.value_type.store)
@@ -411,7 +204,7 @@ class SeqType(Type):
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, tuple):
-            raise _wrong(value, self)
+            raise wrong(value, self)
         if len(value) > self.length:
             raise Cut(f"a sequence of {len(value)} exceeds its {self.length}")
         return tuple(self.element.store(element) for element in value)
@@ -454,7 +247,7 @@ class BagType(Type):
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, Bag):
-            raise _wrong(value, self)
+            raise wrong(value, self)
         if len(value) > self.capacity:
             raise Cut(f"a bag of {len(value)} exceeds its {self.capacity}")
         return Bag(self.element.store(member) for member in value)
@@ -494,7 +287,7 @@ class RecordType(Type):
 
     def store(self, value: Any) -> Any:
         if type(value) is not self.cls:
-            raise _wrong(value, self)
+            raise wrong(value, self)
         if self.frozen:
             return value  # it was checked when it was made
         return self.cls(**{name: getattr(value, name) for name in self.fields})
@@ -554,7 +347,7 @@ class UnionType(Type):
 
     def store(self, value: Any) -> Any:
         if type(value) not in self.tags:
-            raise _wrong(value, self)
+            raise wrong(value, self)
         return value
 
     def itf(self, value: Any) -> Any:

@@ -63,7 +63,7 @@ def require_some(option: T | None) -> T:
 
 
 class _IdentityMeta(type):
-    def __iter__(cls: type[I]) -> Iterator[I]:
+    def __iter__(cls: type[I]) -> Iterator[I]:  # type: ignore[misc]  # every class of this metaclass is one
         return (cls(i) for i in range(cls.count()))
 
     def __len__(cls) -> int:
@@ -108,7 +108,7 @@ class Identity(metaclass=_IdentityMeta):
 
 
 class Ordinal:
-    """A value of which only `==`, `<` and `fresh` matter. One subclass per sort; `BrokerEpoch(0)` in an initial state."""
+    """A value of which only `==`, `<` and `fresh` matter. One subclass per sort; `BrokerEpoch(0)` in @init only."""
 
     __slots__ = ("value",)
 
@@ -116,7 +116,7 @@ class Ordinal:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.value == other.value  # type: ignore[attr-defined, no-any-return]
+        return type(self) is type(other) and self.value == other.value
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.value))
@@ -246,14 +246,14 @@ class Range:
 
 
 class AtMost:
-    """How long a sequence or a bag may grow: `Log = Annotated[Seq[Entry], AtMost(3)]`. Storing a longer one cuts the step."""
+    """How long a sequence or bag may grow: `Log = Annotated[Seq[Entry], AtMost(3)]`; storing a longer one is a cut."""
 
     def __init__(self, length: Size) -> None:
         self.length = length
 
 
 class MemberOf:
-    """A parameter that ranges over members of a collection of the state: `Sent = Annotated[Message, MemberOf("network")]`.
+    """A parameter that ranges over members of the state: `Sent = Annotated[Message, MemberOf("network")]`.
 
     path: a field of the state, with indices that name earlier parameters: "channels[broker]".
     """

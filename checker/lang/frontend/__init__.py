@@ -11,7 +11,6 @@ from typing import Any
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
-from checker.lang.frontend.conversion import Conversion
 from checker.lang.frontend.path import Facts, Frame, Sites
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
@@ -36,7 +35,8 @@ def compile_expression(text: str, names: dict[str, Any]) -> Declared:
     try:
         code = compile(source, file, "exec")
     except SyntaxError as error:
-        raise SpecError(f"not an expression: {text} ({error.msg})", mend="a Python expression over the state s") from None
+        mend = "write a Python expression over the state s"
+        raise SpecError(f"not an expression: {text} ({error.msg})", mend=mend) from None
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     function_of.cache_clear()
     scope = {**names, "__name__": "checker.lang.expression"}
@@ -198,7 +198,7 @@ class _Compiler:
         machine.frames.append(Frame(function, {}, True))
         result = machine.unwrapped(result, function.tree)
         if not isinstance(result, Truth):
-            machine.fail(function.tree, f"{declared.name} returns {Conversion.describe(machine, result)}, not a boolean")
+            machine.fail(function.tree, f"{declared.name} returns {machine.describe(result)}, not a boolean")
         return result.node, self.graph.any_([e.condition for e in machine.events])
 
     def _property(self, declared: Declared) -> tuple[Node | None, Node]:

@@ -256,7 +256,7 @@ class Conversion(Path):
             return tuple(self.graph.select(symbol.condition, a, b) for a, b in zip(yes, no, strict=True))
         if isinstance(type_, OptionType):
             return self._as_option(symbol, type_, node)
-        if isinstance(symbol, Val) and isinstance(symbol.type, OptionType) or symbol == NONE:
+        if (isinstance(symbol, Val) and isinstance(symbol.type, OptionType)) or symbol == NONE:
             symbol = self.unwrapped(symbol, node)
             if symbol == NONE:
                 return tuple(self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves)
@@ -354,7 +354,7 @@ class Conversion(Path):
         return tuple(kept)
 
     def put_in_slot(self, slots: list[Node], w: int, member: list[Node]) -> tuple[list[Node], Node]:
-        """(the slots with `member` in the first empty one, whether a member found none). An empty member changes nothing."""
+        """(the slots with `member` in the first empty one, whether it found none). An empty member changes nothing."""
         g = self.graph
         waiting = g.not_(g.eq(member[0], g.integer(0)))
         result = list(slots)
@@ -439,7 +439,7 @@ class Conversion(Path):
             if y == NONE:
                 optional = isinstance(x, Val) and isinstance(x.type, OptionType)
                 return self.absent(x) if optional else self.graph.boolean(x == NONE)  # type: ignore[arg-type]
-        if isinstance(a, Num) and isinstance(b, Num) or isinstance(a, Truth) and isinstance(b, Truth):
+        if (isinstance(a, Num) and isinstance(b, Num)) or (isinstance(a, Truth) and isinstance(b, Truth)):
             return self.graph.eq(a.node, b.node)
         return self._equal_vals(a, b, node)
 

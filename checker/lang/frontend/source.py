@@ -87,7 +87,7 @@ class Function:
                 raise SpecError("a function inside a function", place=self.place(node),
                                 mend="write the helper at the top of the module")  # fmt: skip
             return
-        what, mend = INSTEAD.get(type(node), (type(node).__name__, "see docs/writing-a-spec.md for what a spec may use"))
+        what, mend = INSTEAD.get(type(node), (type(node).__name__, "docs/writing-a-spec.md says what a spec may use"))
         if isinstance(node, ast.operator | ast.cmpop | ast.unaryop):
             node = next(n for n in ast.walk(self.tree) if node in ast.iter_child_nodes(n))
         raise SpecError(f"{what} cannot stand in a spec", place=self.place(node), mend=mend)

@@ -138,7 +138,7 @@ class Machine(Calls):
     def _merged_local(self, condition: Node, name: str, yes: PathState, no: PathState, node: ast.AST) -> Symbol:
         a, b = yes.locals[name], no.locals[name]
         if isinstance(a, Location) and isinstance(b, Location) and a != b and not self._same_place(a, b):
-            self.fail(node, f"{name} stands for a different place on each branch", "name two places, or take their values")
+            self.fail(node, f"{name} stands for a different place on each branch", "name two places")
         return self.joined(condition, a, b, node)
 
     def _merged_result(self, condition: Node, yes: PathState, no: PathState, node: ast.AST) -> Symbol:
@@ -187,7 +187,7 @@ class Machine(Calls):
             return self.graph.any_(found), dict
         if isinstance(pattern, ast.MatchClass) and not pattern.patterns:
             return self._class_pattern(subject, pattern)
-        self.fail(pattern, "this pattern is not known to specs", "case Kind(): or case Kind(field=name): or case VALUE:")
+        self.fail(pattern, "this pattern is not known to specs", "case Kind(): case Kind(field=name): case VALUE:")
 
     def _class_pattern(self, subject: Symbol, pattern: ast.MatchClass) -> tuple[Node, Callable[[], dict[str, Symbol]]]:
         condition = self.is_variant(subject, self.expression(pattern.cls), pattern)
@@ -311,7 +311,7 @@ class Machine(Calls):
                 key, symbol = item.elements
                 self._put(nodes, key, type_, self.coerced(symbol, type_.value_type, node.value), node)
         if len(nodes) != len(type_.keys):
-            self.fail(node, f"a map with {len(nodes)} of {len(type_.keys)} keys", "maps are total: give every key a value")
+            self.fail(node, f"a map with {len(nodes)} of {len(type_.keys)} keys", "give each key a value")
         assert all(len(n) == width for n in nodes.values())
         return tuple(n for i in range(len(type_.keys)) for n in nodes[i])
 

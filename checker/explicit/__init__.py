@@ -1,0 +1,1 @@
+"""The explicit-state engine: packed states, a compiled kernel, exhaustive and random search."""

@@ -1,0 +1,41 @@
+"""What generated code and Python agree on: records in memory, as arrays of 64-bit integers.
+
+Context (one per thread): the header below, then one (cursor, limit) pair per box, then the counters.
+Box 0 takes edges, box 1 + s the candidates for shard s. A box with cursor 0 is closed: nothing goes in.
+
+Candidate: words, meta.   Edge: words, meta, code.   meta = instance | index of the source << 20.
+"""
+
+from __future__ import annotations
+
+MAX_SHARDS = 256
+MAX_PROPERTIES = 62
+
+# Context.
+ENABLED = 0  # the state at hand has an enabled action
+BROKEN = 1  # bit p: an edge broke property p (of the successor outside the constraint, or of the step)
+DEADLOCKS = 2
+SHARDS = 3
+OUTCOMES = 4  # address of one u16 per instance (only in kernels that record outcomes)
+BOXES = 5
+COUNTERS = BOXES + 2 * (1 + MAX_SHARDS)
+
+# Shard.
+TABLE = 0  # address of the slots
+MASK = 1  # number of slots - 1
+STORE = 2  # address of the packed states
+COUNT = 3
+LIMIT = 4  # stop inserting when fewer than BLOCK states may be added
+LEVEL_START = 5  # index of the first state of the level being built
+ORIGIN = 6  # address of one u16 per state of that level: the least action that generated it
+SHARD_FIELDS = 8
+
+BLOCK = 32  # candidates whose memory accesses overlap
+INDEX_BITS = 40  # a slot is tag << 40 | index + 1; 0 is free
+META_SHIFT = 20
+NO_INSTANCE = (1 << META_SHIFT) - 1
+
+# Edge codes: a mask of broken properties, OUTSIDE where the successor breaks the constraint; -1 - site for
+# an error; DEADLOCK.
+OUTSIDE = 1 << 62
+DEADLOCK = -(1 << 62)

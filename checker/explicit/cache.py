@@ -1,0 +1,79 @@
+"""Compiled kernels on disk.
+
+An entry is one file: a SHA-256 of all that follows, the length of the metadata, the metadata as JSON,
+the object code. It is written beside its place and renamed, so that readers see all of it or nothing,
+and two writers of one key do no harm. An entry that does not match its digest counts as absent.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from checker.explicit.native import host
+
+_DIGEST = 32
+_LENGTH = 8
+
+
+def cache_directory() -> Path:
+    """`$FENCEPOST_CACHE`, else `fencepost` in the user's cache directory."""
+    chosen = os.environ.get("FENCEPOST_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "fencepost"
+
+
+@functools.cache
+def _environment() -> bytes:
+    """What a kernel depends on besides its model: this package, the front end, LLVM, the processor."""
+    digest = hashlib.sha256(host().encode())
+    here = Path(__file__).parent
+    for folder in (here, here.parent / "lang"):
+        for file in sorted(folder.glob("*.py")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.digest()
+
+
+def _path(key: str) -> Path:
+    name = hashlib.sha256(_environment() + key.encode()).hexdigest()
+    return cache_directory() / name[:2] / f"{name}.kernel"
+
+
+def load_entry(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """Metadata and object code under `key`; None where there is no sound entry."""
+    try:
+        data = _path(key).read_bytes()
+    except OSError:
+        return None
+    body = data[_DIGEST:]
+    if hashlib.sha256(body).digest() != data[:_DIGEST]:
+        return None
+    length = int.from_bytes(body[:_LENGTH], "little")
+    return json.loads(body[_LENGTH : _LENGTH + length]), body[_LENGTH + length :]
+
+
+def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
+    """Keep an entry. A cache that cannot be written is no error: the next start compiles again."""
+    described = json.dumps(metadata).encode()
+    body = len(described).to_bytes(_LENGTH, "little") + described + code
+    path = _path(key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(body).digest() + body)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
+    except OSError:
+        return

@@ -1,0 +1,248 @@
+"""Checking a model: compile, search, verdict, and a trace for what is broken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.path import Path as Way
+from checker.explicit.path import Target, shortest
+from checker.explicit.replay import with_switches_on
+from checker.explicit.results import Limits, Progress, SearchResult
+from checker.explicit.search import search
+from checker.explicit.tracing import Tracer
+from checker.lang.declare import Declared
+from checker.lang.frontend import compile_model
+from checker.lang.ir import EventKind, Kind
+from checker.lang.itf import to_itf
+from checker.lang.loader import BoundModel
+from traces import Trace
+
+HOLDS, WITHIN, VIOLATED, INCOMPLETE, VACUOUS = (
+    "holds", "holds within bounds", "violated", "incomplete", "vacuous",
+)  # fmt: skip
+SHORTEST = "shortest: no shorter trace does it"
+EXIT_CODES = {HOLDS: 0, WITHIN: 0, VIOLATED: 1, INCOMPLETE: 3, VACUOUS: 4}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to check: threads, limits, whether to go on after a violation, where to save to and go on from."""
+
+    threads: int = 1
+    limits: Limits = field(default_factory=Limits)
+    all_violations: bool = False
+    checkpoint: Path | None = None
+    resume: Path | None = None
+
+
+@dataclass
+class PropertyReport:
+    """A property's verdict. trace_length: states of its shortest counterexample (a witness: of the way to it)."""
+
+    name: str
+    kind: str
+    verdict: str
+    trace_length: int | None = None
+    trace: Trace | None = None
+
+
+@dataclass
+class Report:
+    """What a check found. `seconds`: load, compile, search, total."""
+
+    model: BoundModel
+    verdict: str
+    reason: str
+    result: SearchResult
+    kernel: Kernel
+    properties: list[PropertyReport]
+    seconds: dict[str, float]
+
+    @property
+    def traces(self) -> list[Trace]:
+        return [p.trace for p in self.properties if p.trace is not None]
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    def cuts(self) -> list[dict[str, Any]]:
+        sites = self.kernel.sites
+        return [
+            {"action": self.kernel.actions[sites[i].action], "bound": sites[i].reason, "text": sites[i].text,
+             "line": sites[i].line, "count": count}
+            for i, count in self.result.cuts(sites).items()
+        ]  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        result = self.result
+        return {
+            "model": self.model.name,
+            "constants": {name: to_itf(value) for name, value in self.model.constants.items()},
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "generated": result.generated,
+            "distinct": result.distinct,
+            "depth": result.depth,
+            "cuts": self.cuts(),
+            "actions": [
+                {"name": name, "attempts": c.attempts, "enabled": c.enabled, "fired": c.fired, "cut": c.cut,
+                 "new": c.new}
+                for name, c in zip(self.kernel.actions, result.actions, strict=True)
+            ],
+            "requires": [
+                {"action": self.kernel.actions[s.action], "file": s.file, "line": s.line, "text": s.text,
+                 "evaluated": c.evaluated, "refused": c.ended}
+                for s, c in zip(self.kernel.sites, result.sites, strict=True) if s.kind is EventKind.REQUIRE
+            ],
+            "fields": self.fields(),
+            "properties": [
+                {"name": p.name, "kind": p.kind, "verdict": p.verdict, "trace_length": p.trace_length}
+                for p in self.properties
+            ],
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "bytes_per_state": result.bytes_per_state,
+            "peak_memory_bytes": result.peak_memory_bytes,
+            "threads": result.threads,
+        }  # fmt: skip
+
+    def fields(self) -> list[dict[str, Any]]:
+        """Per field of the state: how many values it has, and how many were seen (of a set: members ever in it)."""
+        found = []
+        for leaf, seen in zip(self.kernel.layout.leaves, self.result.seen, strict=True):
+            entry: dict[str, Any] = {"field": leaf.path.lstrip(".")}
+            if seen.codes is not None:
+                possible = 1 << leaf.size if leaf.kind is Kind.SET else leaf.size
+                entry["distinct"] = len(seen.codes)
+                if leaf.kind is not Kind.ORDINAL:
+                    entry["possible"] = possible
+            else:
+                entry["members"], entry["possible"] = (seen.union or 0).bit_count(), leaf.size
+            found.append(entry)
+        return found
+
+
+def kernel_of(model: BoundModel, extra: tuple[Declared, ...] = (), *, outcomes: bool = False) -> Kernel:
+    """The compiled kernel of a bound model, from the cache where it is there."""
+    import hashlib
+
+    key = model.key()
+    if extra:
+        key = hashlib.sha256("\0".join([key, *[d.name for d in extra]]).encode()).hexdigest()
+    kernel = load_kernel(key, record_outcomes=outcomes)
+    return kernel or compile_kernel(compile_model(model, extra), key, record_outcomes=outcomes)
+
+
+def first_state(model: BoundModel, kernel: Kernel, path: Way) -> Any:
+    """The initial state that a path starts from."""
+    pack, encode = kernel.layout.pack, model.state_type.encode
+    return next(s for s in model.initial_states() if tuple(pack(encode(s))) == path.words[0])
+
+
+def check(
+    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
+) -> Report:
+    """Explore a model and judge it. started: `time.perf_counter()` when loading began."""
+    loaded = time.perf_counter()
+    kernel = kernel_of(model)
+    compiled = time.perf_counter()
+    result = search(
+        kernel, [model.state_type.encode(s) for s in model.initial_states()], threads=options.threads,
+        limits=options.limits, all_violations=options.all_violations, progress=progress,
+        checkpoint=options.checkpoint, resume=options.resume,
+    )  # fmt: skip
+    searched = time.perf_counter()
+    judge = _Judge(model, kernel, result, options)
+    properties = judge.properties()
+    verdict, reason = judge.verdict(properties)
+    seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
+               "total": time.perf_counter() - started}  # fmt: skip
+    return Report(model, verdict, reason, result, kernel, properties, seconds)
+
+
+class _Judge:
+    def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, options: Options) -> None:
+        self.model, self.kernel, self.result, self.options = model, kernel, result, options
+        self.declared = {d.name: d for d in model.model.properties}
+
+    def properties(self) -> list[PropertyReport]:
+        """A report per property that was asked for, and per runtime error; traces for the violated ones."""
+        reports = []
+        for index, prop in enumerate(self.kernel.properties):
+            reports.append(self._property(index, prop.name, prop.kind))
+        for site, level in sorted(self.result.errors.items(), key=lambda item: item[1]):
+            place = self.kernel.sites[site]
+            report = PropertyReport(f"{place.reason}: {place.text}", "runtime error", VIOLATED, level)
+            report.trace = self._trace(Target(site=site), None)
+            reports.append(report)
+        self._keep_traces(reports)
+        return reports
+
+    def _property(self, index: int, name: str, kind: str) -> PropertyReport:
+        level = self.result.deadlock if kind == "deadlock" else self.result.broken.get(index)
+        if kind == "witness":
+            reached = self.result.witnesses.get(index)
+            unknown = INCOMPLETE if self._unfinished() else "not reached"
+            return PropertyReport(name, kind, "reached" if reached else unknown, reached)
+        if level is None:
+            bounded = WITHIN if self._bounds() else HOLDS
+            return PropertyReport(name, kind, INCOMPLETE if self._unfinished() else bounded)
+        return PropertyReport(name, kind, VIOLATED, level)
+
+    def _keep_traces(self, reports: list[PropertyReport]) -> None:
+        """Traces for the violated properties: for the first of the least length, or with all_violations for each."""
+        violated = [r for r in reports if r.verdict == VIOLATED]
+        shown = violated if self.options.all_violations else violated[:1]
+        indices = {p.name: i for i, p in enumerate(self.kernel.properties)}
+        for report in shown:
+            if report.trace is None and report.name in indices and report.trace_length is not None:
+                target = Target(property=indices[report.name])
+                report.trace = self._trace(target, self.declared.get(report.name))
+
+    def _trace(self, target: Target, broken: Declared | None) -> Trace:
+        from dataclasses import replace
+
+        path = shortest(self.kernel, self.result, target)
+        trace = Tracer(self.model).trace(first_state(self.model, self.kernel, path), path.instances, broken, SHORTEST)
+        return replace(trace, tail=with_switches_on(self.model, trace))
+
+    def _unfinished(self) -> bool:
+        """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
+        return self.result.stopped is not None or (self.result.violated and not self.options.all_violations)
+
+    def _bounds(self) -> list[str]:
+        sites = self.kernel.sites
+        found = [
+            f"{self.kernel.actions[sites[i].action]} was cut {count:,} times ({sites[i].reason})"
+            for i, count in self.result.cuts(sites).items()
+        ]
+        if self.model.model.constraints:
+            found.append(f"constraint {', '.join(c.name for c in self.model.model.constraints)}")
+        if self.model.model.hide:
+            found.append(
+                f"a view hides {', '.join(self.model.model.hide)}: of states that differ only there one was explored"
+            )
+        return found
+
+    def verdict(self, properties: list[PropertyReport]) -> tuple[str, str]:
+        """(verdict, what it rests on). Precedence: violated, incomplete, vacuous, holds within bounds, holds."""
+        violated = [p.name for p in properties if p.verdict == VIOLATED]
+        if violated:
+            return VIOLATED, ", ".join(violated)
+        if self.result.stopped is not None:
+            return INCOMPLETE, self.result.stopped
+        never = [n for n, c in zip(self.kernel.actions, self.result.actions, strict=True) if not c.fired]
+        missing = [p.name for p in properties if p.verdict == "not reached"]
+        if never or missing:
+            parts = [f"never fired: {', '.join(never)}"] * bool(never)
+            parts += [f"never reached: {', '.join(missing)}"] * bool(missing)
+            return VACUOUS, "; ".join(parts)
+        bounds = self._bounds()
+        return (WITHIN, "; ".join(bounds)) if bounds else (HOLDS, "")
+

@@ -1,0 +1,147 @@
+"""The reference semantics: the spec's own functions, run on plain Python objects.
+
+Slow, and the oracle that kernel and solver are held to. A step is tried on the state itself, which
+is read-only meanwhile; only one that comes to its first assignment is run again on a copy.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from checker.lang.declare import Declared
+from checker.lang.ir import EventKind
+from checker.lang.loader import BoundModel
+from checker.lang.parameters import Parameter, bindings
+from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly, _Mode
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """How a step went. `ended` is None where it fired, and `state` the state after it.
+
+    file, line: the place in the spec that ended it; reason: what it says.
+    """
+
+    state: Any
+    ended: EventKind | None = None
+    file: str = ""
+    line: int = 0
+    reason: str = ""
+
+
+class read_only:
+    """While this is entered, an assignment to a state raises WriteToReadOnly."""
+
+    def __enter__(self) -> None:
+        self.before, _Mode.read_only = _Mode.read_only, True
+
+    def __exit__(self, *exception: object) -> None:
+        _Mode.read_only = self.before
+
+
+def copy_state(state: Any, origin: Any = None) -> Any:
+    """A copy to assign to; `fresh` issues ordinals above those of `origin`."""
+    made = copy.copy(state)
+    made.__dict__.clear()
+    for name in state.__dataclass_fields__:
+        setattr(made, name, getattr(state, name))
+    if origin is not None:
+        made.__dict__["_origin"] = origin
+    return made
+
+
+def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResult:
+    """What `action` does to `state`, which stays as it is."""
+    try:
+        try:
+            with read_only():
+                action.function(state, *parameters)
+            return StepResult(copy_state(state))  # it fired and assigned nothing
+        except WriteToReadOnly:
+            after = copy_state(state, origin=state)
+            action.function(after, *parameters)
+            after.__dict__.pop("_origin")
+            after.__dict__.pop("_issued", None)
+            return StepResult(after)
+    except Disabled as end:
+        return _ended(EventKind.REQUIRE, end)
+    except Cut as end:
+        return _ended(EventKind.CUT, end)
+    except (RuntimeViolation, AttributeError, TypeError, IndexError, KeyError, ValueError) as end:
+        return _ended(EventKind.ERROR, end)
+
+
+def _ended(kind: EventKind, error: Exception) -> StepResult:
+    from checker.lang import declare, types, values
+
+    own = {declare.__file__, types.__file__, values.__file__, __file__}
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in own and f.name != "__init__"]
+    last = frames[-1] if frames else None
+    return StepResult(None, kind, last.filename if last else "", (last.lineno or 0) if last else 0, str(error))
+
+
+class Reference:
+    """A bound model as plain Python: its instances, their steps and its properties."""
+
+    def __init__(self, model: BoundModel) -> None:
+        self.model = model
+        self.type = model.state_type
+        self.actions = list(model.model.actions)
+        self.parameters: list[list[Parameter]] = [model.parameters(a) for a in self.actions]
+        self.instances: list[tuple[int, tuple[Any, ...]]] = [
+            (i, binding) for i, ps in enumerate(self.parameters) for binding in bindings(ps)
+        ]
+
+    def arguments(self, state: Any, instance: int) -> tuple[Any, ...] | None:
+        """The values that an instance's parameters stand for in `state`; None where a member is not there."""
+        action, binding = self.instances[instance]
+        values: dict[str, Any] = {}
+        for parameter, candidate in zip(self.parameters[action], binding, strict=True):
+            there, value = parameter.value(candidate, state, values)
+            if not there:
+                return None
+            values[parameter.name] = value
+        return tuple(values.values())
+
+    def step(self, state: Any, instance: int) -> StepResult:
+        """What an instance does to `state`."""
+        arguments = self.arguments(state, instance)
+        if arguments is None:
+            return StepResult(None, EventKind.ABSENT)
+        return step(state, self.actions[self.instances[instance][0]], arguments)
+
+    def successors(self, state: Any) -> Iterator[tuple[int, Any]]:
+        """(instance, state after it) for every instance that fires."""
+        for instance in range(len(self.instances)):
+            result = self.step(state, instance)
+            if result.ended is None:
+                yield instance, result.state
+
+    def evaluate(self, declared: Declared, *states: Any) -> bool:
+        """Whether a property holds. Raises RuntimeViolation where evaluating it breaks down."""
+        try:
+            with read_only():
+                return bool(declared.function(*states))
+        except (AttributeError, TypeError, IndexError, KeyError, ValueError) as error:
+            raise RuntimeViolation(f"{declared.name} cannot be evaluated: {error}") from None
+
+    def canonical(self, state: Any) -> tuple[int, ...]:
+        """The codes of `state` with ordinals renumbered by rank: equal exactly for equal states."""
+        return canonical(self.type.leaves, self.type.encode(state))
+
+
+def canonical(leaves: Any, codes: list[int]) -> tuple[int, ...]:
+    """Renumber the ordinals among `codes` by rank: 0 stays, live ones become 1.. in order, sort by sort."""
+    live: dict[str, set[int]] = {}
+    for (_, leaf), code in zip(leaves, codes, strict=True):
+        if leaf.sort and code:
+            live.setdefault(leaf.sort, set()).add(code)
+    ranks = {sort: {code: i + 1 for i, code in enumerate(sorted(found))} for sort, found in live.items()}
+    return tuple(
+        ranks[leaf.sort][code] if leaf.sort and code else code
+        for (_, leaf), code in zip(leaves, codes, strict=True)
+    )

@@ -1,0 +1,166 @@
+"""From a path of instances to a trace that a person reads, and back: replaying a trace on the spec."""
+
+from __future__ import annotations
+
+import linecache
+import string
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from checker.explicit.explain import explain
+from checker.explicit.reference import Reference, StepResult, step
+from checker.lang.declare import Declared
+from checker.lang.ir import EventKind
+from checker.lang.itf import to_itf
+from checker.lang.loader import BoundModel
+from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
+from checker.lang.values import Identity
+from traces import Column, Step, Trace, Violation
+
+
+class Tracer:
+    """Builds traces of one model by running it as plain Python, where ordinals are not renumbered."""
+
+    def __init__(self, model: BoundModel) -> None:
+        self.model = model
+        self.reference = Reference(model)
+        self.type = model.state_type
+
+    def trace(
+        self, first: Any, instances: Sequence[int], broken: Declared | None, *head: str
+    ) -> Trace:
+        """The trace from the initial state `first` by `instances`.
+
+        broken: the property that the end breaks (None: the last instance ends in a runtime error, or
+        the trace is no counterexample); head: further lines for its head.
+        """
+        states = [first]
+        steps = [self._step(1, None, (), states[0])]
+        result = StepResult(states[0])
+        for instance in instances:
+            action = self.reference.actions[self.reference.instances[instance][0]]
+            arguments = self.reference.arguments(states[-1], instance)
+            assert arguments is not None, "the kernel took a member that is not there"
+            result = step(states[-1], action, arguments)
+            steps.append(self._step(len(steps) + 1, action, arguments, result.state))
+            if result.ended is not None:
+                break
+            states.append(result.state)
+        violation = self._violation(broken, states, result)
+        return Trace(
+            model=self.model.name,
+            constants={name: to_itf(value) for name, value in self.model.constants.items()},
+            steps=tuple(steps),
+            violation=violation,
+            head=(*self.head(), *head),
+            columns=self.columns(),
+        )
+
+    def _step(self, index: int, action: Declared | None, arguments: tuple[Any, ...], state: Any) -> Step:
+        shown = None if state is None else self.type.itf(state)
+        if action is None:
+            return Step(index, "init", "", {}, shown, source=self.model.model.init.source)
+        parameters = self.model.parameters(action)
+        named = dict(zip((p.name for p in parameters), arguments, strict=True))
+        picks = {p.name: p.type.itf(named[p.name]) for p in parameters}
+        notes = tuple(n for n in (action.api, action.doc.split(". ")[0].rstrip(".")) if n)
+        return Step(index, action.name, actor(action, named), picks, shown, notes, action.source)
+
+    def _violation(self, broken: Declared | None, states: list[Any], result: StepResult) -> Violation | None:
+        if result.ended is EventKind.ERROR:
+            where = location(result.file, result.line)
+            return Violation("runtime error", "runtime error", result.reason, "", line_of(result), where, ())
+        if broken is None:
+            return None
+        if broken.kind == "deadlock":
+            return Violation(broken.name, "deadlock", broken.doc, "", values=tuple(self._refusals(states[-1])))
+        shown = states[-2:] if broken.kind == "transition invariant" else states[-1:]
+        found = explain(broken, *shown)
+        return Violation(
+            broken.name, broken.kind, broken.doc, broken.source, found.conjunct, location(found.file, found.line),
+            found.values,
+        )  # fmt: skip
+
+    def _refusals(self, state: Any) -> list[tuple[str, str]]:
+        """For each action, the guard that refuses its first binding."""
+        refusals: dict[str, str] = {}
+        for i, (number, _) in enumerate(self.reference.instances):
+            result = self.reference.step(state, i)
+            name = self.reference.actions[number].name
+            if result.ended is EventKind.REQUIRE and name not in refusals:
+                refusals[name] = line_of(result)
+        return list(refusals.items())
+
+    def head(self) -> tuple[str, ...]:
+        """What a reader must know before the first step."""
+        lines = [f"model: {self.model.model.doc}"] if self.model.model.doc else []
+        lines += [
+            f"switched {'on' if value else 'off'}: {name}"
+            for name, value in self.model.constants.items()
+            if isinstance(value, bool) and usual(self.model, name) is not value
+        ]
+        if self.model.model.faults:
+            lines.append(f"fault budget: {self.model.model.faults}")
+        if self.model.model.not_modelled:
+            lines.append(f"not modelled: {self.model.model.not_modelled}")
+        return tuple(lines)
+
+    def columns(self) -> tuple[Column, ...]:
+        """One column for each key of a map over an identity, one for each record, one for what is left."""
+        found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+        rest: list[tuple[str, tuple[Any, ...]]] = []
+        for name, type_ in self.type.fields.items():
+            if isinstance(type_, MapType) and isinstance(type_.key_type, IdentityType):
+                single = self._is_record(type_.value_type)
+                for key in type_.keys:
+                    title = f"{type_.key_type.cls.__name__.lower()} {key.index}"
+                    found.setdefault(title, []).append(("" if single else name, (name, repr(key))))
+            elif self._is_record(type_):
+                found.setdefault(name, []).append(("", (name,)))
+            else:
+                rest.append((name, (name,)))
+        shared = [Column("shared" if found else "state", tuple(rest))] if rest else []
+        return (*[Column(title, tuple(self._labelled(cells))) for title, cells in found.items()], *shared)
+
+    @staticmethod
+    def _labelled(cells: list[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, tuple[Any, ...]]]:
+        """Cells of one column; where there are several, each needs the name of its field."""
+        return cells if len(cells) == 1 else [(label or str(path[0]), path) for label, path in cells]
+
+    @staticmethod
+    def _is_record(type_: Type) -> bool:
+        inner = type_.inner if isinstance(type_, OptionType) else type_
+        return isinstance(inner, RecordType)
+
+
+def usual(model: BoundModel, name: str) -> Any:
+    """The value that a constant has when nobody sets it."""
+    defaults = model.info.defaults if model.info else {}
+    return model.model.constants.get(name, defaults.get(name))
+
+
+def actor(action: Declared, parameters: dict[str, Any]) -> str:
+    """Who acts, with the parameters it names filled in: "broker {broker}" is "broker 1"."""
+    try:
+        return _Actor().vformat(action.who, (), parameters)
+    except (KeyError, ValueError, AttributeError, IndexError):
+        return action.who
+
+
+class _Actor(string.Formatter):
+    """Identities by their number, so that "broker {broker}" reads well."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return str(value.index if isinstance(value, Identity) else value)
+
+
+def line_of(result: StepResult) -> str:
+    return linecache.getline(result.file, result.line).strip()
+
+
+def location(file: str, line: int) -> str:
+    """A place in a spec as people write it: relative to where they are, if it is below."""
+    path = Path(file)
+    here = Path.cwd()
+    return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{line}"

@@ -1,0 +1,210 @@
+"""One state at a time: successors, the outcome of every instance, random walks and their shrinking."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from checker.explicit import abi
+from checker.explicit.codegen import FIRED
+from checker.explicit.kernel import Kernel
+from checker.explicit.path import Packed, Path, Target, packed
+from checker.explicit.store import Context
+
+
+@dataclass(frozen=True)
+class Step:
+    """One enabled step. outside: its state breaks a state constraint; broken: mask of properties the step breaks."""
+
+    instance: int
+    words: Packed
+    outside: bool
+    broken: int
+
+
+@dataclass
+class Expansion:
+    """All that can happen in a state. steps: in order of instances. errors: (instance, site)."""
+
+    steps: list[Step] = field(default_factory=list)
+    errors: list[tuple[int, int]] = field(default_factory=list)
+    deadlocked: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one instance ends in a state: at a site, or (site None) with the successor `words`."""
+
+    instance: int
+    site: int | None
+    words: Packed | None
+
+
+class Walker:
+    """Looks at single states of a model. Not for several threads at once."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._context = Context(kernel, 1, 1, edges=1)
+        self._ends = np.zeros(len(kernel.instances) + 1, dtype=np.uint16)
+        self._context.record[abi.OUTCOMES] = self._ends.ctypes.data
+
+    def expand(self, words: Sequence[int]) -> Expansion:
+        """What can happen in a packed state."""
+        state = np.array(words, dtype=np.uint64)
+        self._kernel.calls["expand"](self._context.address, state.ctypes.data, 0, 1)
+        self._context.close()
+        result = Expansion()
+        broken: dict[int, int] = {}
+        for row in self._context.edges():
+            instance, code = int(row[-2]) & abi.NO_INSTANCE, int(row[-1])
+            if code == abi.DEADLOCK:
+                result.deadlocked = True
+            elif code < 0:
+                result.errors.append((instance, -1 - code))
+            elif code & abi.OUTSIDE:
+                result.steps.append(Step(instance, packed(row[:-2]), True, code & ~abi.OUTSIDE))
+            else:
+                broken[instance] = code
+        for row in self._context.records(0):
+            instance = int(row[-1]) & abi.NO_INSTANCE
+            result.steps.append(Step(instance, packed(row[:-1]), False, broken.get(instance, 0)))
+        result.steps.sort(key=lambda step: step.instance)
+        result.errors.sort()
+        return result
+
+    def properties(self, words: Sequence[int]) -> int:
+        """Mask of the invariants that a packed state breaks and of the witnesses it is."""
+        state, bits = np.array(words, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        self._kernel.calls["classify"](state.ctypes.data, 1, bits.ctypes.data)
+        return int(bits[0]) & ~abi.OUTSIDE
+
+    def outcomes(self, words: Sequence[int]) -> list[Outcome]:
+        """How each instance ends, in order. Raises ValueError for a kernel that does not record it."""
+        if not self._kernel.records_outcomes:
+            raise ValueError("this kernel was compiled without record_outcomes")
+        successors = {step.instance: step.words for step in self.expand(words).steps}
+        return [
+            Outcome(i, None, successors[i]) if end == FIRED else Outcome(i, end, None)
+            for i, end in enumerate(self._ends[:-1].tolist())
+        ]
+
+
+def successors(kernel: Kernel, words: Sequence[int]) -> list[tuple[int, Packed, bool]]:
+    """(instance, words, outside the constraint) of every step out of a packed state."""
+    return [(step.instance, step.words, step.outside) for step in Walker(kernel).expand(words).steps]
+
+
+def outcomes(kernel: Kernel, words: Sequence[int]) -> list[Outcome]:
+    """How each instance ends in a packed state; see `Walker.outcomes`."""
+    return Walker(kernel).outcomes(words)
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """walks, steps: how many were made. target, path: the first violation, shrunk; found_steps: before shrinking."""
+
+    seed: int
+    walks: int
+    steps: int
+    target: Target | None = None
+    path: Path | None = None
+    found_steps: int = 0
+
+
+def simulate(
+    kernel: Kernel, initial: Sequence[Sequence[int]], *, seed: int, walks: int, max_steps: int
+) -> SimulationResult:
+    """Random walks from the initial states (codes per leaf), uniform over enabled steps, up to the first violation."""
+    if not initial:
+        raise ValueError("there is no initial state")
+    chance = random.Random(seed)
+    walker = _Checker(kernel)
+    starts = [kernel.layout.pack(codes) for codes in initial]
+    steps = 0
+    for walk in range(walks):
+        start = chance.choice(starts)
+        instances: list[int] = []
+        state = start
+        target, ending = walker.violation(state, 0)
+        while target is None and len(instances) < max_steps:
+            choices = walker.expansion.steps
+            if not choices:
+                break
+            step = chance.choice(choices)
+            instances.append(step.instance)
+            state = step.words
+            target, ending = walker.violation(state, step.broken, step.outside)
+            if step.outside:
+                break
+        steps += len(instances)
+        if target is not None:
+            found = instances if ending is None else [*instances, ending]
+            return SimulationResult(seed, walk + 1, steps, target, walker.shrink(start, found, target), len(found))
+    return SimulationResult(seed, walks, steps)
+
+
+class _Checker:
+    """Follows behaviours and says where they violate something."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._walker = Walker(kernel)
+        self._invariants = kernel.mask_of("invariant")
+        self._no_deadlock = bool(kernel.mask_of("deadlock"))
+        self.expansion = Expansion()
+
+    def violation(self, words: Packed, broken: int, outside: bool = False) -> tuple[Target | None, int | None]:
+        """What a state, just reached by a step that breaks `broken`, violates; and the instance of an error.
+
+        Leaves the state's expansion (none outside the constraint) in `expansion`.
+        """
+        broken |= self._walker.properties(words) & self._invariants
+        self.expansion = Expansion() if outside else self._walker.expand(words)
+        if broken:
+            return Target(property=(broken & -broken).bit_length() - 1), None
+        if self.expansion.errors:
+            instance, site = self.expansion.errors[0]
+            return Target(site=site), instance
+        if self.expansion.deadlocked and self._no_deadlock:
+            return Target(deadlock=True), None
+        return None, None
+
+    def replay(self, start: Packed, instances: Sequence[int], target: Target) -> Path | None:
+        """The behaviour along `instances`, up to where it hits the target; None where it does not, or is none."""
+        path = Path([], [start], target.site)
+        broken, outside = 0, False
+        remaining = iter(instances)
+        while True:
+            found, ending = self.violation(path.words[-1], broken, outside)
+            if found == target:
+                if ending is not None:
+                    path.instances.append(ending)
+                return path
+            instance = next(remaining, None)
+            step = next((s for s in self.expansion.steps if s.instance == instance), None)
+            if found is not None or step is None:
+                return None
+            path.instances.append(step.instance)
+            path.words.append(step.words)
+            broken, outside = step.broken, step.outside
+
+    def shrink(self, start: Packed, instances: Sequence[int], target: Target) -> Path:
+        """Leave out steps, first many at once, as long as what remains is a behaviour that hits the target."""
+        best = self.replay(start, instances, target)
+        assert best is not None, "a walk can be walked again"
+        size = max(1, len(best.instances) // 2)
+        while True:
+            first, shorter = 0, False
+            while first < len(best.instances):
+                kept = best.instances[:first] + best.instances[first + size :]
+                path = self.replay(start, kept, target)
+                if path is not None and len(path.instances) < len(best.instances):
+                    best, shorter = path, True
+                else:
+                    first += size
+            if size == 1 and not shorter:
+                return best
+            size = max(1, size // 2)

@@ -1,0 +1,237 @@
+"""Sets, sequences, bags and finite domains: their elements, their size, what is in them."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator
+from typing import Any
+
+from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.places import Places
+from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Val
+from checker.lang.ir import Node
+from checker.lang.types import (
+    BagType,
+    EnumType,
+    IdentityType,
+    MapType,
+    OptionType,
+    RangeType,
+    RecordType,
+    Scalar,
+    SeqType,
+    SetType,
+    universe,
+)
+from checker.lang.values import Identity
+
+Element = tuple[Node, Symbol]  # (whether it is there, what it is)
+
+
+class Collections(Places):
+    """Computes with collections whose members may or may not be there."""
+
+    def as_sequence(self, symbol: Symbol, node: ast.expr) -> Val:
+        """A symbol as a sequence. A literal takes the type of its first element."""
+        symbol = self.unwrapped(symbol, node)
+        if isinstance(symbol, Val) and isinstance(symbol.type, SeqType):
+            return symbol
+        if isinstance(symbol, Display) and symbol.kind == "tuple" and symbol.elements:
+            type_ = SeqType(self._element_type(symbol, node), len(symbol.elements))
+            return Val(type_, self.coerced(symbol, type_, node))
+        self.fail(node, f"{self.describe(symbol)} is no sequence")
+
+    def _element_type(self, symbol: Display, node: ast.expr) -> Any:
+        first = self.value(symbol.elements[0], node)
+        if isinstance(first, Num):
+            numbers = [e.node for e in symbol.elements if isinstance(e, Num)]
+            return RangeType(min(n.lo for n in numbers), max(n.hi for n in numbers), False)
+        if isinstance(first, Val):
+            return first.type
+        self.fail(node, f"a sequence of {self.describe(first)}", "name its type: log: Log = (...)")
+
+    def _place_in(self, sequence: Val, index: Node) -> tuple[Node, ...]:
+        assert isinstance(sequence.type, SeqType)
+        w = sequence.type.element.width
+        if sequence.type.length == 0:
+            return tuple(self.code(0, leaf.kind, leaf.sort) for _, leaf in sequence.type.element.leaves)
+        result = list(sequence.nodes[1 : 1 + w])
+        for i in range(1, sequence.type.length):
+            here = self.graph.eq(index, self.graph.integer(i))
+            part = sequence.nodes[1 + i * w : 1 + (i + 1) * w]
+            result = [self.graph.select(here, a, b) for a, b in zip(part, result, strict=True)]
+        return tuple(result)
+
+    def _zero(self, node: Node) -> Node:
+        return self.code(0, node.kind, node.sort)
+
+    def appended(self, sequence: Val, there: Node, element: Symbol, node: ast.AST) -> Val:
+        """A sequence of the same type with `element` at its end where `there` holds (there must be room)."""
+        assert isinstance(sequence.type, SeqType)
+        g, w = self.graph, sequence.type.element.width
+        if there is g.false:
+            return sequence
+        new = self.coerced(element, sequence.type.element, node)
+        nodes, length = list(sequence.nodes), sequence.nodes[0]
+        for i in range(sequence.type.length):
+            here = g.and_(there, g.eq(length, g.integer(i)))
+            for j in range(w):
+                at = 1 + i * w + j
+                nodes[at] = g.select(here, new[j], nodes[at])
+        longer = g.select(there, g.add(length, g.integer(1)), length)
+        nodes[0] = self.at_most(longer, sequence.type.length)
+        return Val(sequence.type, tuple(nodes))
+
+    def concatenated(self, a: Symbol, b: Symbol, node: ast.BinOp) -> Val:
+        """Two sequences, one after the other, in a type long enough for both."""
+        if isinstance(a, Display) and isinstance(b, Val) and isinstance(b.type, SeqType):
+            head = SeqType(b.type.element, len(a.elements))
+            first = Val(head, self.coerced(a, head, node))
+        else:
+            first = self.as_sequence(a, node.left)
+        assert isinstance(first.type, SeqType)
+        if isinstance(b, Display):
+            exact = SeqType(first.type.element, len(b.elements))
+            b = Val(exact, self.coerced(b, exact, node))
+        second = self.as_sequence(b, node.right)
+        assert isinstance(second.type, SeqType)
+        type_ = SeqType(first.type.element, first.type.length + second.type.length)
+        result = Val(type_, self.coerced(first, type_, node))
+        for there, element in self.elements(second, node):
+            result = self.appended(result, there, element, node)
+        return result
+
+    def elements(self, symbol: Symbol, node: ast.AST) -> list[Element]:
+        """The elements of a finite domain or a collection, each with the condition that it is there."""
+        if isinstance(symbol, Static):
+            return self._domain(symbol.value, node)
+        if not (isinstance(symbol, Location) and isinstance(symbol.type, MapType)):
+            symbol = self.unwrapped(symbol, node)
+        if isinstance(symbol, Display):
+            return [(self.graph.true, e) for e in symbol.elements]
+        if isinstance(symbol, Val | Location):
+            return list(self._members(symbol, node))
+        self.fail(node, f"{self.describe(symbol)} cannot be looped over", "use a finite type, a set, sequence or bag")
+
+    def _domain(self, value: Any, node: ast.AST) -> list[Element]:
+        true = self.graph.true
+        if isinstance(value, type) and issubclass(value, Identity):
+            type_ = IdentityType(value)
+            return [(true, self.literal(type_, member)) for member in type_.domain()]
+        if isinstance(value, type) and issubclass(value, enum.Enum):
+            enum_type = EnumType(value)
+            return [(true, self.literal(enum_type, member)) for member in enum_type.domain()]
+        self.fail(node, f"{getattr(value, '__name__', value)} has no finite list of values",
+                  "loop over an identity, an enum, a set, sequence or bag")  # fmt: skip
+
+    def _members(self, symbol: Val | Location, node: ast.AST) -> Iterator[Element]:
+        g, type_ = self.graph, symbol.type
+        if isinstance(type_, MapType):
+            for key in type_.keys:
+                yield g.true, self.literal(type_.key_type, key)
+            return
+        assert isinstance(symbol, Val)
+        if isinstance(type_, SetType):
+            for i, member in enumerate(universe(type_.element)):
+                yield g.has(symbol.nodes[0], g.integer(i)), self.literal(type_.element, member)
+        elif isinstance(type_, SeqType):
+            w = type_.element.width
+            for i in range(type_.length):
+                part = symbol.nodes[1 + i * w : 1 + (i + 1) * w]
+                yield g.lt(g.integer(i), symbol.nodes[0]), self.symbol(type_.element, part)
+        elif isinstance(type_, BagType):
+            w = type_.slot_width
+            for start in range(0, len(symbol.nodes), w):
+                slot = symbol.nodes[start + int(type_.tagged) : start + w]
+                there = g.not_(g.eq(symbol.nodes[start], g.integer(0)))
+                yield there, self.inner(Val(type_.slot, slot))
+        else:
+            self.fail(node, f"a {type_} cannot be looped over", "use a finite type, a set, sequence or bag")
+
+    def length(self, symbol: Symbol, node: ast.AST) -> Node:
+        """How many members a collection has."""
+        if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
+            return self.graph.count(symbol.nodes[0], symbol.type.size)
+        if isinstance(symbol, Val) and isinstance(symbol.type, SeqType):
+            return symbol.nodes[0]
+        total = self.graph.integer(0)
+        for there, _ in self.elements(symbol, node):
+            one = self.graph.select(there, self.graph.integer(1), self.graph.integer(0))
+            total = self.graph.add(total, one)
+        return total
+
+    @staticmethod
+    def _is_sequence(symbol: Symbol) -> bool:
+        if isinstance(symbol, Display):
+            return symbol.kind == "tuple"
+        return isinstance(symbol, Val) and isinstance(symbol.type, SeqType)
+
+    @staticmethod
+    def _is_set(symbol: Symbol) -> bool:
+        if isinstance(symbol, Display):
+            return symbol.kind == "set"
+        if isinstance(symbol, Choice):
+            return Collections._is_set(symbol.yes) or Collections._is_set(symbol.no)
+        return isinstance(symbol, Val) and isinstance(symbol.type, SetType)
+
+    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Node, Node]:
+        """Two sets of one type: a literal takes the type of the other."""
+        for symbol in (a, b):
+            if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
+                return symbol.type, self.coerced(a, symbol.type, node)[0], self.coerced(b, symbol.type, node)[0]
+        elements = [e for s in (a, b) for e in self._literal_elements(s)]
+        for element in elements:
+            found = self.value(element, node)
+            if isinstance(found, Val) and isinstance(found.type, Scalar | RecordType):
+                type_ = SetType(found.type)
+                return type_, self.coerced(a, type_, node)[0], self.coerced(b, type_, node)[0]
+        self.fail(node, "sets whose type is not known here", "name the type: members: Set[Broker] = frozenset()")
+
+    def _literal_elements(self, symbol: Symbol) -> tuple[Symbol, ...]:
+        if isinstance(symbol, Choice):
+            return (*self._literal_elements(symbol.yes), *self._literal_elements(symbol.no))
+        return symbol.elements if isinstance(symbol, Display) else ()
+
+    def contains(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
+        """Whether `member` is in `collection`."""
+        g = self.graph
+        if isinstance(collection, Location) and isinstance(collection.type, MapType):
+            self.fail(node, "a map has every key", "ask for its value")
+        if isinstance(collection, Static):
+            self.fail(node, f"{self.describe(collection)} has every member of its type")
+        collection = self.unwrapped(collection, node)
+        if isinstance(collection, Choice):
+            yes, no = self.contains(collection.yes, member, node), self.contains(collection.no, member, node)
+            return g.select(collection.condition, yes, no)
+        member = self.value(member, node)
+        if isinstance(member, Choice) or (isinstance(member, Val) and isinstance(member.type, OptionType)):
+            return self._contains_optional(collection, member, node)
+        if member == NONE:
+            return g.false
+        if isinstance(collection, Val) and isinstance(collection.type, SetType):
+            return self._has(collection, collection.type, member, node)
+        return g.any_([g.and_(there, self.equal(e, member, node)) for there, e in self.elements(collection, node)])
+
+    def _contains_optional(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
+        """Membership of what may be absent or one of two: None is in no collection."""
+        if isinstance(member, Choice):
+            yes, no = self.contains(collection, member.yes, node), self.contains(collection, member.no, node)
+            return self.graph.select(member.condition, yes, no)
+        assert isinstance(member, Val)
+        present = self.present(member)
+        if self.facts.of(present) is False:
+            return self.graph.false
+        with self.assuming(present):
+            inside = self.contains(collection, self.inner(member), node)
+        return self.graph.and_(present, inside)
+
+    def _has(self, collection: Val, type_: SetType, member: Symbol, node: ast.AST) -> Node:
+        g, element = self.graph, type_.element
+        if isinstance(element, RangeType) and isinstance(member, Num):
+            below = g.lt(member.node, g.integer(element.lo))
+            above = g.lt(g.integer(element.hi), member.node)
+            inside = g.not_(g.or_(below, above))
+            code = g.sub(member.node, g.integer(element.lo))
+            return g.and_(inside, g.has(collection.nodes[0], g.select(inside, code, g.integer(0))))
+        return g.has(collection.nodes[0], self.index(member, element, node))
