@@ -1,0 +1,1 @@
+"""Executable specs, one package a design document. They import `checker.lang` and nothing else."""

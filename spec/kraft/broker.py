@@ -1,0 +1,188 @@
+"""The life of broker processes: start, register, catch up, ask to be unfenced, run.
+
+A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka does, it
+keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH it goes on and never registers again.
+Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and lags until
+the next such step.
+Leaves out: SIGTERM and controlled shutdown; the time limit of the first registration; the steps of log recovery.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import MemberOf, action, fresh, replace, require, require_some
+from spec.kraft.design import Design
+from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.state import (
+    BrokerProcess,
+    Cluster,
+    Leadership,
+    Service,
+    active_brokers,
+    another_is_alive,
+    is_alive,
+)
+from spec.kraft.types import BrokerState, Error, Incarnation, Process, node_id
+
+SentRegisterReply = Annotated[RegisterReply, MemberOf("lifecycle")]
+SentHeartbeatReply = Annotated[HeartbeatReply, MemberOf("lifecycle")]
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine",
+    kafka="BrokerServer.startup",
+)
+def start(s: Cluster, process: Process) -> None:
+    """A process starts, or starts again, as a new incarnation of its broker id."""
+    broker = s.processes[process]
+    require(not is_alive(broker))
+    require(not another_is_alive(s, process))
+    broker.state = BrokerState.STARTING
+    broker.incarnation = fresh(s, Incarnation)
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Broker Registration",
+    kafka="BrokerLifecycleManager.sendBrokerRegistration",
+)
+def send_registration(s: Cluster, process: Process) -> None:
+    """A process that has no broker epoch asks the controller for one, again if need be."""
+    broker = s.processes[process]
+    incarnation = require_some(broker.incarnation)
+    require(broker.broker_epoch is None)
+    require(len(s.lifecycle) < Design.lifecycle_in_flight)
+    require(
+        not any(
+            isinstance(m, (Register, RegisterReply)) and m.incarnation == incarnation for m in s.lifecycle
+        )
+    )
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation))
+
+
+@action(
+    who="process {reply.to}",
+    source="KIP-631, Broker Registration",
+    kafka="BrokerLifecycleManager.BrokerRegistrationResponseHandler",
+)
+def receive_registration_reply(s: Cluster, reply: SentRegisterReply) -> None:
+    """A process learns its broker epoch, or that another incarnation holds its id."""
+    require(isinstance(reply, RegisterReply))
+    broker = s.processes[reply.to]
+    require(broker.incarnation == reply.incarnation and broker.broker_epoch is None)
+    if reply.error == Error.NONE:
+        broker.broker_epoch = reply.broker_epoch
+    s.lifecycle = s.lifecycle.remove(reply)
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Broker Leases",
+    kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
+)
+def send_heartbeat(s: Cluster, process: Process) -> None:
+    """A registered process renews its lease. It wants the fence while it starts, and none once it has recovered."""
+    broker = s.processes[process]
+    epoch = require_some(broker.broker_epoch)
+    require(len(s.lifecycle) < Design.lifecycle_in_flight)
+    require(
+        not any(
+            isinstance(m, (Heartbeat, HeartbeatReply)) and m.broker_epoch == epoch for m in s.lifecycle
+        )
+    )
+    starting = broker.state == BrokerState.STARTING
+    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, starting, broker.caught_up))
+
+
+@action(
+    who="process {reply.to}",
+    source="KIP-631, The Broker State Machine",
+    kafka="BrokerLifecycleManager.BrokerHeartbeatResponseHandler",
+)
+def receive_heartbeat_reply(s: Cluster, reply: SentHeartbeatReply) -> None:
+    """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
+    require(isinstance(reply, HeartbeatReply))
+    broker = s.processes[reply.to]
+    require(broker.broker_epoch == reply.broker_epoch)
+    if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
+        broker.state = BrokerState.RUNNING
+    s.lifecycle = s.lifecycle.remove(reply)
+
+
+# Metadata.
+
+
+def acts_on_image(s: Cluster, process: Process) -> bool:
+    """Whether a process that has the newest metadata leads and follows as it says.
+
+    It needs an image that reaches its own registration. A process of which the id was registered
+    by another since sees an epoch there that is not its own.
+    """
+    broker = s.processes[process]
+    registration = s.controller.registrations[node_id(process)]
+    if broker.broker_epoch is None or registration is None:
+        return False
+    return broker.broker_epoch == registration.broker_epoch or not Design.superseded_stops
+
+
+def new_leadership(s: Cluster, broker: BrokerProcess) -> Leadership:
+    """What a leader begins with, or goes on with where the partition changed and it still leads."""
+    partition = s.controller.partition
+    applied = s.controller.newest_registration
+    candidates = active_brokers(s.controller) - partition.isr
+    if broker.leadership is None or broker.leader_epoch != partition.leader_epoch:
+        return Leadership(
+            partition_epoch=partition.partition_epoch,
+            isr=partition.isr,
+            asked=None,
+            holders=frozenset(),
+            starts_with_record=broker.has_record,
+            applied=applied,
+            candidates=candidates,
+        )
+    return replace(
+        broker.leadership,
+        partition_epoch=partition.partition_epoch,
+        isr=partition.isr,
+        asked=broker.leadership.asked if broker.leadership.partition_epoch == partition.partition_epoch else None,
+        applied=applied,
+        candidates=candidates,
+    )
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine; KIP-500, metadata fetch",
+    kafka="BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta, Partition.makeLeader",
+    deviates="fetch and application in one step",
+)
+def apply_metadata(s: Cluster, process: Process) -> None:
+    """A process catches up with the committed metadata, and leads or follows as it says from then on.
+
+    A newer partition epoch settles what a leader had asked for: no copy of the request can commit any more.
+    """
+    broker = s.processes[process]
+    require(is_alive(broker))
+    partition = s.controller.partition
+    acts = acts_on_image(s, process)
+    leads = acts and partition.leader == node_id(process)
+    leadership = new_leadership(s, broker) if leads else None
+    follows = acts and not leads and partition.leader is not None
+    leader_epoch = partition.leader_epoch if leads or follows else None
+    starts = broker.state == BrokerState.STARTING
+    require(
+        starts
+        or (broker.broker_epoch is not None and not broker.caught_up)
+        or broker.leader_epoch != leader_epoch
+        or broker.leadership != leadership
+    )
+    if leads and broker.broker_epoch is not None:
+        if s.last_service is None or s.last_service.leader_epoch < partition.leader_epoch:
+            s.last_service = Service(partition.leader_epoch, broker.broker_epoch)
+    broker.caught_up = broker.broker_epoch is not None
+    broker.leader_epoch = leader_epoch
+    broker.leadership = leadership
+    if starts:
+        broker.state = BrokerState.RECOVERY

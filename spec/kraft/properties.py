@@ -1,0 +1,158 @@
+"""What must always hold, numbered as in the design notes: S1-S5, S12 and S13 as far as this slice can state them.
+
+Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the two one.
+Leaves out: S6-S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment, the controllers'
+logs, topics) and all liveness.
+"""
+
+from __future__ import annotations
+
+from checker.lang import invariant, transition_invariant
+from spec.kraft.messages import AlterIsr, Heartbeat
+from spec.kraft.state import Cluster, is_active, maximal_isr
+from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Process, RecordStatus, node_id
+
+# Membership.
+
+
+def holds_id(s: Cluster, sender: Process, epoch: BrokerEpoch) -> bool:
+    registration = s.controller.registrations[node_id(sender)]
+    return registration is not None and registration.broker_epoch == epoch
+
+
+@transition_invariant(source="KIP-631, Broker Registration (S1)")
+def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> bool:
+    """The heartbeat or AlterIsr of a superseded incarnation changes nothing that is committed.
+
+    Registrations are no part of this: a UUID does not tell which of two incarnations is the older, so the
+    late registration of a dead process takes the id from a live one that is still fenced.
+    """
+    unchanged = before.controller.partition == after.controller.partition and all(
+        before.controller.registrations[broker] == after.controller.registrations[broker] for broker in Broker
+    )
+    stale_heartbeat = any(
+        isinstance(m, Heartbeat)
+        and after.lifecycle.count(m) < before.lifecycle.count(m)
+        and not holds_id(before, m.sender, m.broker_epoch)
+        for m in before.lifecycle
+    )
+    stale_alter_isr = any(
+        isinstance(m, AlterIsr)
+        and after.alterations.count(m) < before.alterations.count(m)
+        and not holds_id(before, m.sender, m.broker_epoch)
+        for m in before.alterations
+    )
+    return unchanged or not (stale_heartbeat or stale_alter_isr)
+
+
+@invariant(source="KIP-631, Broker Registration (S1)")
+def leader_epoch_has_one_incarnation(s: Cluster) -> bool:
+    """One leader epoch is never served by two incarnations, at once or one after the other."""
+    served = s.last_service
+    return served is None or all(
+        s.processes[process].leadership is None
+        or s.processes[process].leader_epoch != served.leader_epoch
+        or s.processes[process].broker_epoch == served.broker_epoch
+        for process in Process
+    )
+
+
+@transition_invariant(source="KIP-631, Broker Registration (S2)")
+def broker_epochs_rise(before: Cluster, after: Cluster) -> bool:
+    """From one incarnation of a broker id to the next the broker epoch rises, and an incarnation keeps its own."""
+    return all(epoch_rises(before, after, broker) for broker in Broker)
+
+
+def epoch_rises(before: Cluster, after: Cluster, broker: Broker) -> bool:
+    old, new = before.controller.registrations[broker], after.controller.registrations[broker]
+    if old is None:
+        return True
+    if new is None:
+        return False
+    if old.incarnation == new.incarnation:
+        return old.broker_epoch == new.broker_epoch
+    return old.broker_epoch < new.broker_epoch
+
+
+@invariant(source="KIP-631, Broker Leases")
+def unfenced_broker_is_ready(s: Cluster) -> bool:
+    """A live broker that is unfenced has left STARTING, and its metadata reaches its own registration."""
+    return all(is_ready(s, process) for process in Process)
+
+
+def is_ready(s: Cluster, process: Process) -> bool:
+    broker = s.processes[process]
+    registration = s.controller.registrations[node_id(process)]
+    if registration is None or registration.fenced or broker.broker_epoch != registration.broker_epoch:
+        return True
+    return broker.state != BrokerState.STARTING and broker.caught_up
+
+
+# The partition.
+
+
+@invariant(source="KIP-631, Three Cluster Membership States (S3)")
+def leader_may_lead(s: Cluster) -> bool:
+    """A leader, where there is one, is in the ISR, registered and unfenced."""
+    leader = s.controller.partition.leader
+    return leader is None or (leader in s.controller.partition.isr and is_active(s.controller, leader))
+
+
+@invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
+def isr_is_never_empty(s: Cluster) -> bool:
+    """The ISR has a member, so that somebody may lead again."""
+    return len(s.controller.partition.isr) > 0
+
+
+@invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
+def fenced_broker_is_out_of_isr(s: Cluster) -> bool:
+    """A broker that is fenced or not registered is in the ISR only as its last member, without being leader."""
+    partition = s.controller.partition
+    return all(
+        is_active(s.controller, member) or (len(partition.isr) == 1 and partition.leader is None)
+        for member in partition.isr
+    )
+
+
+@transition_invariant(source="KIP-631, PartitionRecord, LeaderEpoch; KIP-497 (S5)")
+def epochs_never_go_back(before: Cluster, after: Cluster) -> bool:
+    """Epochs never go back. Each change of leader raises the leader epoch, each change the partition epoch."""
+    old, new = before.controller.partition, after.controller.partition
+    leader_epoch_follows = old.leader_epoch < new.leader_epoch or (
+        old.leader_epoch == new.leader_epoch and old.leader == new.leader
+    )
+    partition_epoch_follows = old.partition_epoch < new.partition_epoch or old == new
+    return leader_epoch_follows and partition_epoch_follows
+
+
+# The data.
+
+
+@invariant(source="KIP-497, maximal ISR (S12)")
+def maximal_isr_covers_committed(s: Cluster) -> bool:
+    """A leader at the controller's leader epoch waits for every member of the committed ISR."""
+    return all(waits_for_isr(s, process) for process in Process)
+
+
+def waits_for_isr(s: Cluster, process: Process) -> bool:
+    broker = s.processes[process]
+    if broker.leadership is None or broker.leader_epoch != s.controller.partition.leader_epoch:
+        return True
+    return s.controller.partition.isr <= maximal_isr(broker.leadership)
+
+
+@invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
+def acknowledged_record_survives(s: Cluster) -> bool:
+    """A record acknowledged by an ISR of at least min.insync.replicas is in the log of every later leader.
+
+    Allowed failures: any number of clean crashes, early lease expiries, lost and copied messages, and lost
+    disks, but for one: the last member of the ISR registers again from a disk without the record (the last
+    replica standing lost its disk; `controller.owed_after_registration` ends the claim there).
+    """
+    return s.record != RecordStatus.ACKNOWLEDGED or all(leads_with_record(s, process) for process in Process)
+
+
+def leads_with_record(s: Cluster, process: Process) -> bool:
+    broker = s.processes[process]
+    leads = broker.leadership is not None and broker.leader_epoch == s.controller.partition.leader_epoch
+    return broker.has_record or not leads

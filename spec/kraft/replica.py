@@ -1,0 +1,168 @@
+"""Leaders and followers: fetch, write, high watermark, and the leader's requests to alter the ISR.
+
+A fetch is one step: request, the leader's bookkeeping, and what the follower appends or truncates. What a leader knows of a
+follower is therefore one fetch old. Only a leader that has a place in the image of its leader epoch serves; two
+processes fetch from each other only while they are at the same leader epoch, as KIP-320 has it.
+Leaves out: all records but one; reading; log directories; throttling of replicas.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import MemberOf, action, require, require_some
+from spec.kraft.design import Design
+from spec.kraft.messages import AlterIsr, AlterIsrReply
+from spec.kraft.state import BrokerProcess, Cluster, IsrChange, Leadership, maximal_isr, proposed_isr
+from spec.kraft.types import Broker, Error, Process, RecordStatus, node_id
+
+SentAlterIsrReply = Annotated[AlterIsrReply, MemberOf("alterations")]
+
+
+@action(
+    who="process {leader}",
+    source="KIP-679; Kafka, acks=all and min.insync.replicas",
+    kafka="Partition.appendRecordsToLeader",
+    deviates="one record in the whole behaviour",
+)
+def write(s: Cluster, leader: Process) -> None:
+    """A leader appends the record that a producer sends with acks=all."""
+    broker = s.processes[leader]
+    leadership = require_some(broker.leadership)
+    require(s.record == RecordStatus.UNWRITTEN)
+    require(len(leadership.isr) >= Design.min_insync_replicas)
+    broker.has_record = True
+    s.record = RecordStatus.WRITTEN
+
+
+def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
+    """Whether the leader's image has a newer registration of the follower's id than the one that fetches."""
+    registration = s.controller.registrations[node_id(follower)]
+    epoch = s.processes[follower].broker_epoch
+    if registration is None or epoch is None:
+        return False
+    return epoch < registration.broker_epoch and registration.broker_epoch <= leader.applied
+
+
+def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
+    """Whether the leader asks to add a follower whose fetch shows whether it has the record.
+
+    It must be caught up to the high watermark and to the start of the leader's epoch, and active in
+    the leader's image; and no other change may be under way.
+    """
+    if leadership.asked is not None or follower not in leadership.candidates:
+        return False
+    return has_record or not (leader.high_watermark or leadership.starts_with_record)
+
+
+@action(
+    who="process {follower}",
+    source="KIP-320; KIP-903",
+    kafka="ReplicaManager.fetchMessages, Partition.updateFollowerFetchState, Partition.maybeExpandIsr",
+    deviates="request and reply in one step",
+)
+def fetch(s: Cluster, follower: Process, leader: Process) -> None:
+    """A follower fetches from its leader, and takes over its log and high watermark.
+
+    The leader notes how far the follower was, and asks to add it to the ISR where it may join.
+    """
+    require(follower != leader and node_id(follower) != node_id(leader))
+    fetching = s.processes[follower]
+    serving = s.processes[leader]
+    leader_epoch = require_some(fetching.leader_epoch)
+    broker_epoch = require_some(fetching.broker_epoch)
+    require(fetching.leadership is None)
+    leadership = require_some(serving.leadership)
+    require(serving.leader_epoch == leader_epoch)
+    require(not is_known_stale(s, leadership, follower))
+    member = node_id(follower)
+    if may_join_isr(serving, leadership, member, fetching.has_record):
+        leadership.asked = IsrChange(member, broker_epoch)
+    if fetching.has_record and serving.has_record:
+        leadership.holders |= {member}
+    else:
+        leadership.holders -= {member}
+    fetching.has_record = serving.has_record
+    fetching.high_watermark = serving.high_watermark
+
+
+@action(
+    who="process {leader}",
+    source="Kafka, replica.lag.time.max.ms",
+    kafka="Partition.maybeShrinkIsr",
+    deviates="members leave one at a time; any member that lacks the record may be found too slow",
+)
+def shrink_isr(s: Cluster, leader: Process, member: Broker) -> None:
+    """A leader asks to remove a follower from the ISR that it has not seen to have the record for too long."""
+    broker = s.processes[leader]
+    leadership = require_some(broker.leadership)
+    require(member != node_id(leader) and member in leadership.isr)
+    require(leadership.asked is None)
+    require(broker.has_record and member not in leadership.holders)
+    leadership.asked = IsrChange(member, None)
+
+
+@action(
+    who="process {leader}",
+    source="KIP-497; KIP-903",
+    kafka="AlterPartitionManager.maybePropagateIsrChanges",
+)
+def send_alter_isr(s: Cluster, leader: Process) -> None:
+    """A leader sends the change that it asks for, again if need be; one request is under way at a time."""
+    broker = s.processes[leader]
+    leadership = require_some(broker.leadership)
+    change = require_some(leadership.asked)
+    broker_epoch = require_some(broker.broker_epoch)
+    leader_epoch = require_some(broker.leader_epoch)
+    require(len(s.alterations) < Design.alter_in_flight)
+    require(not any(is_from(m, leader) and m.leader_epoch == leader_epoch for m in s.alterations))
+    isr = proposed_isr(leadership)
+    request = AlterIsr(leader, broker_epoch, leader_epoch, leadership.partition_epoch, isr, change.epoch)
+    s.alterations = s.alterations.add(request)
+
+
+def is_from(m: AlterIsr | AlterIsrReply, leader: Process) -> bool:
+    """Whether a message belongs to an exchange that this process began."""
+    return m.sender == leader if isinstance(m, AlterIsr) else m.to == leader
+
+
+@action(
+    who="process {reply.to}",
+    source="KIP-497; KIP-841",
+    kafka="Partition.handleAlterPartitionUpdate, Partition.handleAlterPartitionError",
+)
+def receive_alter_isr_reply(s: Cluster, reply: SentAlterIsrReply) -> None:
+    """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
+
+    It forgets only after INELIGIBLE_REPLICA. After any other error it keeps its maximal ISR and asks again, until
+    the metadata shows a newer partition.
+    """
+    require(isinstance(reply, AlterIsrReply))
+    broker = s.processes[reply.to]
+    leadership = require_some(broker.leadership)
+    require(leadership.asked is not None and broker.leader_epoch == reply.leader_epoch)
+    require(proposed_isr(leadership) == reply.isr)
+    if reply.error == Error.NONE and leadership.partition_epoch < reply.partition_epoch:
+        leadership.isr = reply.isr
+        leadership.partition_epoch = reply.partition_epoch
+        leadership.asked = None
+    if reply.error == Error.INELIGIBLE_REPLICA and leadership.partition_epoch == reply.partition_epoch:
+        leadership.asked = None
+    s.alterations = s.alterations.remove(reply)
+
+
+@action(
+    who="process {leader}",
+    source="KIP-101; Kafka, acks=all and min.insync.replicas",
+    kafka="Partition.maybeIncrementLeaderHW, Partition.checkEnoughReplicasReachOffset",
+    deviates="the producer's acknowledgement is part of the step",
+)
+def advance_high_watermark(s: Cluster, leader: Process) -> None:
+    """A leader that saw the whole maximal ISR to have the record commits and acknowledges it."""
+    broker = s.processes[leader]
+    leadership = require_some(broker.leadership)
+    require(broker.has_record and not broker.high_watermark)
+    require(maximal_isr(leadership) <= leadership.holders | {node_id(leader)})
+    broker.high_watermark = True
+    if s.record == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
+        s.record = RecordStatus.ACKNOWLEDGED

@@ -1,0 +1,194 @@
+"""The state of the cluster: the active controller, the broker processes, the messages under way.
+
+One controller is active throughout and what it decides is committed at once: its registrations and partition are
+speculative and committed state in one. What is soft state (lost on a failover) is named so.
+Leaves out: the metadata log, standby controllers and failover; topics, and partitions but one; controlled shutdown;
+reassignment. The data of the partition is one record, produced at most once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import AtMost, Bag, History, Map, Nat, Option, Seq, Set, message, record, state
+from spec.kraft.design import Design
+from spec.kraft.messages import AlterMessage, LifecycleMessage
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    BrokerState,
+    Incarnation,
+    LeaderEpoch,
+    PartitionEpoch,
+    Process,
+    RecordStatus,
+    node_id,
+)
+
+Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
+
+
+@record
+class Registration:
+    """What the metadata log says of a broker id."""
+
+    incarnation: Incarnation
+    broker_epoch: BrokerEpoch
+    fenced: bool
+
+
+@record
+class Partition:
+    """The partition as the metadata log has it. `replicas` are in preferred order."""
+
+    replicas: Replicas
+    isr: Set[Broker]
+    leader: Option[Broker]
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+
+
+@record
+class Controller:
+    """The active controller."""
+
+    registrations: Map[Broker, Option[Registration]]
+    newest_registration: BrokerEpoch  # the offset of the last registration record
+    partition: Partition
+    lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+
+
+@message
+class IsrChange:
+    """One member that a leader asks to add (`epoch`: at which it saw it) or, without an epoch, to remove."""
+
+    member: Broker
+    epoch: Option[BrokerEpoch]
+
+
+@record
+class Leadership:
+    """What a leader keeps in memory for as long as its leader epoch lasts."""
+
+    partition_epoch: PartitionEpoch
+    isr: Set[Broker]  # the committed ISR as far as the leader knows
+    asked: Option[IsrChange]  # the one change that it has asked for, committed or not
+    holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
+    starts_with_record: bool  # the record lies below the start of this leader's epoch
+    applied: BrokerEpoch  # the last registration record in the leader's image
+    candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
+
+
+@record
+class BrokerProcess:
+    """A broker process, and the disk of its machine."""
+
+    state: BrokerState
+    incarnation: Option[Incarnation]
+    broker_epoch: Option[BrokerEpoch]
+    caught_up: bool  # its metadata image reaches its own registration record
+    leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
+    leadership: Option[Leadership]
+    high_watermark: bool  # the record is below the high watermark that it knows
+    has_record: bool  # on disk: what a crash leaves, unless the disk is lost
+
+
+Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
+DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
+EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
+Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
+SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+
+
+@record
+class Faults:
+    """How much of each budget is spent."""
+
+    crashes: Crashes
+    disk_losses: DiskLosses
+    early_expiries: EarlyExpiries
+    duplicates: Duplicates
+    second_starts: SecondStarts
+
+
+@message
+class Service:
+    """Who led in a leader epoch: the process that was registered at `broker_epoch`."""
+
+    leader_epoch: LeaderEpoch
+    broker_epoch: BrokerEpoch
+
+
+LastService = Annotated[Option[Service], History]
+LifecycleNetwork = Annotated[Bag[LifecycleMessage], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
+AlterNetwork = Annotated[Bag[AlterMessage], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
+
+
+@state
+class Cluster:
+    """The whole cluster."""
+
+    controller: Controller
+    processes: Map[Process, BrokerProcess]
+    lifecycle: LifecycleNetwork  # registrations, heartbeats and their replies under way
+    alterations: AlterNetwork  # AlterIsr requests and replies under way
+    record: RecordStatus  # what the producer knows of its record
+    last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
+    faults: Faults
+
+
+def active_brokers(controller: Controller) -> Set[Broker]:
+    """The brokers that are registered and unfenced."""
+    return frozenset(broker for broker in Broker if is_active(controller, broker))
+
+
+def is_active(controller: Controller, broker: Broker) -> bool:
+    registration = controller.registrations[broker]
+    return registration is not None and not registration.fenced
+
+
+def is_alive(process: BrokerProcess) -> bool:
+    return process.state != BrokerState.NOT_RUNNING
+
+
+def another_is_alive(s: Cluster, process: Process) -> bool:
+    """Another process of the same broker id is alive."""
+    return any(
+        other != process and node_id(other) == node_id(process) and is_alive(s.processes[other]) for other in Process
+    )
+
+
+def is_silent(s: Cluster, broker: Broker) -> bool:
+    """No process that is alive sends heartbeats which the controller would take as this broker's."""
+    registration = s.controller.registrations[broker]
+    return registration is not None and not any(
+        node_id(process) == broker and s.processes[process].broker_epoch == registration.broker_epoch
+        for process in Process
+    )
+
+
+def proposed_isr(leadership: Leadership) -> Set[Broker]:
+    """The ISR that the leader has asked for; the committed one where it has asked for nothing."""
+    if leadership.asked is None:
+        return leadership.isr
+    member = frozenset({leadership.asked.member})
+    return leadership.isr - member if leadership.asked.epoch is None else leadership.isr | member
+
+
+def maximal_isr(leadership: Leadership) -> Set[Broker]:
+    """Every replica that may be in the ISR by now: the high watermark waits for all of these."""
+    return leadership.isr | proposed_isr(leadership)
+
+
+def stopped(has_record: bool) -> BrokerProcess:
+    """A process that does not run, with what is on its disk."""
+    return BrokerProcess(
+        state=BrokerState.NOT_RUNNING,
+        incarnation=None,
+        broker_epoch=None,
+        caught_up=False,
+        leader_epoch=None,
+        leadership=None,
+        high_watermark=False,
+        has_record=has_record,
+    )

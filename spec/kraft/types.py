@@ -1,0 +1,77 @@
+"""Names, epochs and enumerations of the KIP-631 spec.
+
+Epochs and incarnations are ordinals: they are compared and freshly issued, nothing else, so that restarts and
+elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata image
+reaches is therefore measured in broker epochs too. Leaves out: offsets of all other metadata records.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from checker.lang import Identity, Ordinal
+from spec.kraft.design import Design
+
+
+class Broker(Identity, size=lambda: Design.brokers):
+    """A broker id, as configured by node.id."""
+
+
+class Process(Identity, size=lambda: Design.brokers + Design.second_processes):
+    """A place where a broker process runs, with a disk of its own. `node_id` says as which broker."""
+
+
+class Incarnation(Ordinal):
+    """The UUID that a process draws when it starts. Only equality matters."""
+
+
+class BrokerEpoch(Ordinal):
+    """The offset of a registration record in the metadata log."""
+
+
+class LeaderEpoch(Ordinal):
+    """Rises with each change of a partition's leader."""
+
+
+class PartitionEpoch(Ordinal):
+    """Rises with each change of a partition."""
+
+
+class BrokerState(Enum):
+    """The broker state machine, without the two states of controlled shutdown."""
+
+    NOT_RUNNING = "NOT_RUNNING"
+    STARTING = "STARTING"
+    RECOVERY = "RECOVERY"
+    RUNNING = "RUNNING"
+
+
+class Error(Enum):
+    """Error codes of replies."""
+
+    NONE = "NONE"
+    DUPLICATE_BROKER_REGISTRATION = "DUPLICATE_BROKER_REGISTRATION"
+    STALE_BROKER_EPOCH = "STALE_BROKER_EPOCH"
+    NOT_CONTROLLER = "NOT_CONTROLLER"
+    FENCED_LEADER_EPOCH = "FENCED_LEADER_EPOCH"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
+    INELIGIBLE_REPLICA = "INELIGIBLE_REPLICA"
+
+
+class RecordStatus(Enum):
+    """What became of the one record that is ever produced."""
+
+    UNWRITTEN = "UNWRITTEN"
+    WRITTEN = "WRITTEN"
+    ACKNOWLEDGED = "ACKNOWLEDGED"
+    FORFEITED = "FORFEITED"
+
+
+def node_id(process: Process) -> Broker:
+    """The id that a process is configured with: its own number, and broker 0 again for a process beyond these."""
+    if process == Process(1):
+        return Broker(1)
+    if Design.brokers > 2 and process == Process(2):
+        return Broker(2)
+    return Broker(0)

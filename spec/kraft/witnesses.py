@@ -1,0 +1,145 @@
+"""States that a model must be able to reach; where it cannot, its properties hold of too little.
+
+Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the metadata log).
+"""
+
+from __future__ import annotations
+
+from checker.lang import witness
+from spec.kraft.messages import AlterIsrReply, HeartbeatReply, RegisterReply
+from spec.kraft.state import Cluster, another_is_alive, is_active, is_alive, maximal_isr
+from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus
+
+
+@witness
+def broker_not_running(s: Cluster) -> bool:
+    """A process does not run."""
+    return any(s.processes[process].state == BrokerState.NOT_RUNNING for process in Process)
+
+
+@witness
+def broker_starting(s: Cluster) -> bool:
+    """A process is STARTING."""
+    return any(s.processes[process].state == BrokerState.STARTING for process in Process)
+
+
+@witness
+def broker_in_recovery(s: Cluster) -> bool:
+    """A process is in RECOVERY."""
+    return any(s.processes[process].state == BrokerState.RECOVERY for process in Process)
+
+
+@witness
+def broker_runs_again(s: Cluster) -> bool:
+    """A process RUNNING that registered after all others."""
+    return any(
+        s.processes[process].state == BrokerState.RUNNING
+        and s.processes[process].broker_epoch == s.controller.newest_registration
+        for process in Process
+    )
+
+
+@witness
+def every_broker_runs(s: Cluster) -> bool:
+    """All ids are unfenced and in the ISR."""
+    return all(is_active(s.controller, broker) and broker in s.controller.partition.isr for broker in Broker)
+
+
+@witness
+def elected_after_fencing(s: Cluster) -> bool:
+    """Broker 0 is fenced, and broker 1 leads in its place."""
+    return s.controller.partition.leader == Broker(1) and not is_active(s.controller, Broker(0))
+
+
+@witness
+def leaderless_partition(s: Cluster) -> bool:
+    """The partition has no leader although a broker is active."""
+    return s.controller.partition.leader is None and any(is_active(s.controller, broker) for broker in Broker)
+
+
+@witness
+def fenced_last_isr_member(s: Cluster) -> bool:
+    """The last member of the ISR is fenced, and stays."""
+    isr = s.controller.partition.isr
+    return len(isr) == 1 and not any(is_active(s.controller, member) for member in isr)
+
+
+@witness
+def stale_heartbeat_refused(s: Cluster) -> bool:
+    """A heartbeat with an old broker epoch gets STALE_BROKER_EPOCH."""
+    return any(isinstance(m, HeartbeatReply) and m.error == Error.STALE_BROKER_EPOCH for m in s.lifecycle)
+
+
+@witness
+def duplicate_registration_refused(s: Cluster) -> bool:
+    """A registration over a valid session gets DUPLICATE_BROKER_REGISTRATION."""
+    return any(isinstance(m, RegisterReply) and m.error != Error.NONE for m in s.lifecycle)
+
+
+def alter_isr_answered(s: Cluster, error: Error) -> bool:
+    return any(isinstance(m, AlterIsrReply) and m.error == error for m in s.alterations)
+
+
+@witness
+def isr_changed_by_leader(s: Cluster) -> bool:
+    """A leader's change of the ISR is committed."""
+    return alter_isr_answered(s, Error.NONE)
+
+
+@witness
+def deposed_leader_refused(s: Cluster) -> bool:
+    """A leader of an older leader epoch gets FENCED_LEADER_EPOCH."""
+    return alter_isr_answered(s, Error.FENCED_LEADER_EPOCH)
+
+
+@witness
+def late_change_refused(s: Cluster) -> bool:
+    """A change of an older partition gets INVALID_UPDATE_VERSION."""
+    return alter_isr_answered(s, Error.INVALID_UPDATE_VERSION)
+
+
+@witness
+def ineligible_replica_refused(s: Cluster) -> bool:
+    """A change that adds a fenced replica, or one that registered anew, gets INELIGIBLE_REPLICA."""
+    return alter_isr_answered(s, Error.INELIGIBLE_REPLICA)
+
+
+@witness
+def superseded_leader_refused(s: Cluster) -> bool:
+    """An AlterIsr with an old broker epoch gets STALE_BROKER_EPOCH."""
+    return alter_isr_answered(s, Error.STALE_BROKER_EPOCH)
+
+
+@witness
+def two_processes_of_one_id(s: Cluster) -> bool:
+    """Two processes of one broker id are alive at once."""
+    return any(is_alive(s.processes[process]) and another_is_alive(s, process) for process in Process)
+
+
+@witness
+def maximal_isr_beyond_committed(s: Cluster) -> bool:
+    """A leader waits for a follower that the committed ISR does not have yet."""
+    return any(waits_beyond(s, process) for process in Process)
+
+
+def waits_beyond(s: Cluster, process: Process) -> bool:
+    leadership = s.processes[process].leadership
+    return leadership is not None and not maximal_isr(leadership) <= s.controller.partition.isr
+
+
+@witness
+def record_acknowledged(s: Cluster) -> bool:
+    """The record is acknowledged."""
+    return s.record == RecordStatus.ACKNOWLEDGED
+
+
+@witness
+def record_outlives_its_leader(s: Cluster) -> bool:
+    """The record is acknowledged, and a broker other than 0 leads."""
+    return s.record == RecordStatus.ACKNOWLEDGED and s.controller.partition.leader == Broker(1)
+
+
+@witness
+def record_forfeited(s: Cluster) -> bool:
+    """The last replica standing came back from an empty disk: the failure that is not allowed."""
+    return s.record == RecordStatus.FORFEITED
