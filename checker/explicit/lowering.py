@@ -128,7 +128,7 @@ class Values:
             return f.op(f"trunc i64 {value} to i1") if node.kind is Kind.BOOL else value
         if node.op is Op.FRESH:
             sort, k = node.data
-            return str(self._fresh_base[sort] + k)
+            return str(self._fresh_base.get(sort, 1) + k)
         args = [self._names[a.serial] for a in node.args]
         if node.op in _PLAIN:
             return f.op(_PLAIN[node.op].format(*args))

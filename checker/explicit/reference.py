@@ -10,6 +10,7 @@ import copy
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from checker.lang.declare import Declared
@@ -17,6 +18,8 @@ from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly, _Mode
+
+OWN = str(Path(__file__).parents[1])  # the checker's own files
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,10 @@ def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResul
 
 
 def _ended(kind: EventKind, error: Exception) -> StepResult:
-    from checker.lang import declare, types, values
-
-    own = {declare.__file__, types.__file__, values.__file__, __file__}
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in own and f.name != "__init__"]
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__)
+        if not f.filename.startswith((OWN, "<string>"))  # what a spec's own lines called
+    ]  # fmt: skip
     last = frames[-1] if frames else None
     return StepResult(None, kind, last.filename if last else "", (last.lineno or 0) if last else 0, str(error))
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
 from checker.lang.values import Bag, Map, Ordinal, check_writable
+from checker.lang.where import caller_place, function_place
 
 C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
@@ -198,8 +199,8 @@ class Declared:
 
     @property
     def place(self) -> Place:
-        code = inspect.unwrap(self.function).__code__
-        return Place(code.co_filename, code.co_firstlineno)
+        """The line of its def."""
+        return function_place(self.function)
 
 
 def _declare(function: Callable[..., Any], kind: str, **header: str) -> Declared:
@@ -207,8 +208,14 @@ def _declare(function: Callable[..., Any], kind: str, **header: str) -> Declared
     return Declared(kind, function.__name__, function, doc, **header)
 
 
+def _bare(function: Callable[..., Any] | None, name: str, example: str) -> None:
+    """Refuse a decorator that is written without its parentheses."""
+    if function is not None:
+        raise SpecError(f"@{name} without its header", place=function_place(function), mend=example)
+
+
 def action(
-    *, who: str, source: str, deviates: str = "", kafka: str = "", api: str = ""
+    function: None = None, /, *, who: str = "", source: str = "", deviates: str = "", kafka: str = "", api: str = ""
 ) -> Callable[[F], Declared]:
     """A named guarded update. Its docstring says what it is for.
 
@@ -217,19 +224,23 @@ def action(
     request that is sent or handled ("BrokerHeartbeat v1").
     """
 
+    _bare(function, "action", '@action(who="active controller", source="KIP-631, Broker Leases")')
+
     def mark(function: F) -> Declared:
         return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api)
 
     return mark
 
 
-def invariant(*, source: str) -> Callable[[F], Declared]:
+def invariant(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
     """A property of every state: `(s) -> bool`."""
+    _bare(function, "invariant", '@invariant(source="KIP-631, Broker Registration")')
     return lambda function: _declare(function, "invariant", source=source)
 
 
-def transition_invariant(*, source: str) -> Callable[[F], Declared]:
+def transition_invariant(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
     """A property of every transition: `(before, after) -> bool`."""
+    _bare(function, "transition_invariant", '@transition_invariant(source="KIP-631, Broker Registration")')
     return lambda function: _declare(function, "transition invariant", source=source)
 
 
@@ -284,11 +295,24 @@ class Model:
     faults: str = ""
     not_modelled: str = ""
 
+    place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
+
     def __post_init__(self) -> None:
-        for kind, found in (("action", self.actions), ("constraint", self.constraints), ("terminal", self.terminal)):
+        object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
+        state = ("invariant", "transition invariant", "witness", "deadlock")
+        for what, kinds, found in (
+            ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
+            ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),
+            ("terminal", ("terminal",), self.terminal),
+        ):  # fmt: skip
             for declared in found:
-                if not isinstance(declared, Declared) or declared.kind != kind:
+                if not isinstance(declared, Declared) or declared.kind not in kinds:
+                    name = getattr(declared, "name", getattr(declared, "__name__", declared))
                     raise SpecError(
-                        f"model {self.name}: {getattr(declared, '__name__', declared)} is no {kind}",
-                        mend=f"mark it with @{kind}, or list it where it belongs",
-                    )
+                        f"model {self.name}: {name} is no {what}", place=self.place,
+                        mend=f"mark it with @{kinds[0].replace(' ', '_')}, or list it where it belongs",
+                    )  # fmt: skip
+            names = [d.name for d in found]
+            for name in names:
+                if names.count(name) > 1:
+                    raise SpecError(f"model {self.name} lists {name} twice", place=self.place, mend="list it once")

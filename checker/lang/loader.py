@@ -247,6 +247,9 @@ def _broken_import(error: Exception) -> SpecError:
 def _models(module: ModuleType, name: str) -> list[Model]:
     listed = getattr(module, "MODELS", None)
     models = list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+    for model in models:
+        if [m.name for m in models].count(model.name) > 1:
+            raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")
     if models:
         return models
     declared = [v for v in vars(module).values() if isinstance(v, Declared)]
@@ -276,11 +279,13 @@ def bound(
     state_class = _state_class(model)
     info = _constants_of(model)
     values: dict[str, Any] = dict(info.defaults) if info else {}
-    _override(values, model.constants, f"model {model.name}")
+    _override(values, model.constants, f"model {model.name}", model)
+    for name, changed in model.settings.items():
+        _override(dict(values), changed, f"setting {name}", model)
     if setting is not None:
         if setting not in model.settings:
             raise SpecError(f"{label} has no setting {setting}", mend=suggest(setting, model.settings, "settings"))
-        _override(values, model.settings[setting], f"setting {setting}")
+        values.update(model.settings[setting])
     for name, text in changes.items():
         if name not in values:
             raise SpecError(f"{label} has no constant {name}", mend=suggest(name, values, "constants"))
@@ -292,15 +297,20 @@ def bound(
         if name not in history_fields(state_class):
             raise SpecError(
                 f"model {model.name} hides {name}, which is no history field of {state_class.__name__}",
+                place=model.place,
                 mend=suggest(name, history_fields(state_class), "history fields"),
             )
     return result
 
 
-def _override(values: dict[str, Any], changes: Mapping[str, Any], where: str) -> None:
+def _override(values: dict[str, Any], changes: Mapping[str, Any], where: str, model: Model) -> None:
     for name, value in changes.items():
         if name not in values:
-            raise SpecError(f"{where} sets {name}, which is no constant", mend=suggest(name, values, "constants"))
+            raise SpecError(f"{where} sets {name}, which is no constant", place=model.place,
+                            mend=suggest(name, values, "constants"))  # fmt: skip
+        if type(value) is not type(values[name]):
+            raise SpecError(f"{where} sets {name} to {value!r}, and its default is {values[name]!r}", place=model.place,
+                            mend=f"give it a {type(values[name]).__name__}")  # fmt: skip
         values[name] = value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import itertools
 import typing
@@ -23,10 +24,12 @@ from checker.lang.types import (
     SeqType,
     SetType,
     Type,
+    UnionType,
     code_count,
     universe,
 )
 from checker.lang.values import MemberOf, Permutation
+from checker.lang.where import function_place
 
 MAX_VALUES = 1024  # of one parameter: each is compiled on its own
 
@@ -35,7 +38,7 @@ MAX_VALUES = 1024  # of one parameter: each is compiled on its own
 class Parameter:
     """A parameter. `collection` is set for a member of a collection of the state, whose path is `path`.
 
-    `candidates` is what its instances are bound to: values, or `Member(i)`.
+    variant: of a union's members, only those of this kind. `candidates` is what its instances are bound to: values, or `Member(i)`.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Parameter:
     candidates: tuple[Any, ...]
     path: ast.expr | None = None
     collection: Type | None = None
+    variant: RecordType | None = None
 
     def value(self, candidate: Any, state: Any, earlier: Mapping[str, Any]) -> tuple[bool, Any]:
         """(whether it is there, the value) that `candidate` stands for in `state`.
@@ -54,7 +58,7 @@ class Parameter:
         assert self.path is not None
         members = _walk(self.path, state, earlier)
         if isinstance(self.collection, SetType):
-            value = list(universe(self.collection.element))[candidate.index]
+            value = self.collection.members[candidate.index]
             return value in members, value
         listed = list(members.values()) if isinstance(self.collection, MapType) else list(members)
         if isinstance(self.collection, BagType):
@@ -62,7 +66,8 @@ class Parameter:
         if candidate.index >= len(listed):
             return False, None
         value = listed[candidate.index]
-        return value not in listed[: candidate.index], value
+        wanted = self.variant is None or isinstance(value, self.variant.cls)
+        return wanted and value not in listed[: candidate.index], value
 
 
 def _walk(path: ast.expr, state: Any, earlier: Mapping[str, Any]) -> Any:
@@ -82,11 +87,13 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
     for name in names[0 if state is None else 1 :]:
         where = f"{declared.kind} {declared.name}, parameter {name}"
         if name not in annotations:
-            raise SpecError(f"{where} has no type", place=declared.place, mend=f"{name}: Broker")
+            place = function_place(declared.function, name)
+            raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
         try:
             found.append(_parameter(name, annotations[name], where, state, found))
         except SpecError as error:
-            raise SpecError(error.reason, mend=error.mend, place=declared.place) from None
+            place = function_place(declared.function, name)
+            raise SpecError(error.reason, mend=error.mend, place=place) from None
     return found
 
 
@@ -104,7 +111,10 @@ def _parameter(
         if isinstance(mark, MemberOf):
             if state is None:
                 raise SpecError(f"{where}: there is no state yet to take a member of", mend="range over a type")
-            return _member(name, mark.path, where, state, earlier)
+            base, *others = typing.get_args(hint)
+            rest = [m for m in others if m is not mark]
+            declared = resolve(Annotated[base, *rest] if rest else base, where)
+            return _of_kind(_member(name, mark.path, where, state, earlier), declared, where, mark.path)
     type_ = resolve(hint, where)
     inner = type_.inner if isinstance(type_, OptionType) else type_
     if not isinstance(inner, Scalar | SetType | RecordType) or any(not leaf.size for _, leaf in type_.leaves):
@@ -133,6 +143,16 @@ def _member(name: str, text: str, where: str, state: RecordType, earlier: list[P
         members = tuple(map(Member, range(len(collection.keys))))
         return Parameter(name, collection.value_type, members, path, collection)
     raise SpecError(f"{where}: {text} is a {collection}", mend="take a member of a set, bag, sequence or map")
+
+
+def _of_kind(found: Parameter, declared: Type, where: str, path: str) -> Parameter:
+    """The parameter with its declared type: that of the members, or one variant of theirs."""
+    if (str(declared), declared.leaves) == (str(found.type), found.type.leaves):
+        return found
+    if isinstance(found.type, UnionType) and isinstance(declared, RecordType) and declared.cls in found.type.tags:
+        return dataclasses.replace(found, variant=declared)
+    raise SpecError(f"{where} is declared a {declared}, and {path} holds {found.type}",
+                    mend=f"Annotated[{found.type}, MemberOf({path!r})]")  # fmt: skip
 
 
 def _path_type(path: ast.expr, where: str, state: RecordType, earlier: Mapping[str, Parameter]) -> Type:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
 from checker.lang.declare import MARK, RecordInfo, binding_version
-from checker.lang.errors import SpecError
+from checker.lang.errors import Place, SpecError
 from checker.lang.types import (
     MAX_SET,
     BagType,
@@ -28,6 +28,7 @@ from checker.lang.types import (
     UnionType,
 )
 from checker.lang.values import AtMost, Bag, History, Identity, Map, Nat, Ordinal, Range, size_of
+from checker.lang.where import field_place, function_place
 
 _cache: dict[tuple[int, Any], Any] = {}
 
@@ -59,22 +60,38 @@ def hints(cls: Any) -> dict[str, Any]:
     """Annotations with aliases resolved. Raises SpecError where a name is unknown."""
     try:
         return typing.get_type_hints(cls, include_extras=True)
+    except SpecError:
+        raise
     except Exception as error:
+        place = _unresolved_place(cls, error)
         raise SpecError(
             f"the annotations of {getattr(cls, '__name__', cls)} cannot be resolved: {error}",
-            mend="every name in an annotation must be importable from its module",
-        ) from None
+            mend="every name in an annotation must be importable from its module", place=place,
+        ) from None  # fmt: skip
+
+
+def _unresolved_place(cls: Any, error: Exception) -> Place | None:
+    """The field or parameter whose annotation holds the name that is unknown."""
+    unknown = getattr(error, "name", None) or ""
+    names = [n for n, text in getattr(cls, "__annotations__", {}).items() if unknown and unknown in str(text)]
+    if isinstance(cls, type):
+        return field_place(cls, names[0] if names else None)
+    return function_place(cls, names[0] if names else None)
 
 
 def _make_record(cls: type[Any]) -> RecordType:
     info: RecordInfo = getattr(cls, MARK)
-    fields = {name: resolve(hint, f"{cls.__name__}.{name}") for name, hint in hints(cls).items()}
-    if not fields:
-        # a record without fields is a message that says nothing but its name
-        fields = {}
-    if info.frozen:
-        for name, type_ in fields.items():
-            _require_value(type_, f"{cls.__name__}.{name}", "a @message")
+    fields = {}
+    for name, hint in hints(cls).items():
+        where = f"{cls.__name__}.{name}"
+        try:
+            fields[name] = resolve(hint, where)
+            if info.frozen:
+                _require_value(fields[name], where, "a @message")
+        except SpecError as error:
+            if error.place.file:
+                raise
+            raise SpecError(error.reason, mend=error.mend, place=field_place(cls, name)) from None
     return RecordType(cls, fields, info.frozen)
 
 
@@ -154,7 +171,10 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
             element = resolve(typing.get_args(base)[0], where)
             _require_value(element, where, "a sequence or bag")
             made = SeqType if typing.get_origin(base) is tuple else BagType
-            return made(element, size_of(mark.length))
+            length = size_of(mark.length)
+            if length < 0:
+                raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")
+            return made(element, length)
     return resolve(base, where)
 
 

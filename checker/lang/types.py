@@ -9,6 +9,7 @@ have equal codes. An ordinal's code is 0 where it is dead and its value + 1 wher
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -123,11 +124,16 @@ class SetType(Type):
         self.size = code_count(element)
         self.leaves = (("", LeafType(Kind.SET, self.size)),)
 
+    @functools.cached_property
+    def members(self) -> list[Any]:
+        """The universe in order of its numbers."""
+        return list(universe(self.element))
+
     def encode(self, value: Any) -> list[int]:
         return [sum(1 << index_of(self.element, member) for member in value)]
 
     def decode(self, codes: Sequence[int]) -> Any:
-        return frozenset(m for i, m in enumerate(universe(self.element)) if codes[0] >> i & 1)
+        return frozenset(m for i, m in enumerate(self.members) if codes[0] >> i & 1)
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, frozenset | set):

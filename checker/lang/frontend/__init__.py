@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import functools
 import linecache
+import string
 from typing import Any
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
+from checker.lang.frontend.conversion import NONE
 from checker.lang.frontend.path import Facts, Frame, Sites
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
-from checker.lang.frontend.symbols import Location, Store, Symbol, Truth, Val
+from checker.lang.frontend.symbols import Location, Static, Store, Symbol, Truth, Val
 from checker.lang.ir import Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
-from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type, universe
+from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
 
 __all__ = ["compile_expression", "compile_model"]
 
@@ -121,6 +123,13 @@ class _Compiler:
                     f"action {action.name} does not say {part}", place=action.place,
                     mend='@action(who="active controller", source="KIP-631, Broker Leases") and a docstring',
                 )  # fmt: skip
+        names = {p.name for p in self.model.parameters(action)}
+        for _, field, _, _ in string.Formatter().parse(action.who):
+            if field and field.split(".")[0].split("[")[0] not in names:
+                raise SpecError(
+                    f"action {action.name}: who names {field}, which is no parameter", place=action.place,
+                    mend=f"its parameters: {', '.join(sorted(names)) or 'none'}",
+                )  # fmt: skip
 
     def _instance(
         self, number: int, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
@@ -132,7 +141,8 @@ class _Compiler:
         for parameter, candidate in zip(parameters, binding, strict=True):
             arguments[parameter.name] = self._argument(machine, place, parameter, candidate, arguments)
         machine.frames.pop()
-        machine.run(action.function, [place, *arguments.values()], pure=False)
+        if machine.run(action.function, [place, *arguments.values()], pure=False) != NONE:
+            raise SpecError(f"action {action.name} returns a value", place=action.place, mend="assign it to the state")
         for sort, count in machine.fresh.items():
             self.fresh[sort] = max(self.fresh.get(sort, 0), count)
         after = machine.store.nodes
@@ -157,12 +167,16 @@ class _Compiler:
             assert isinstance(value, Val)
             there = self.graph.has(value.nodes[0], self.graph.integer(candidate.index))
             machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
-            return machine.literal(parameter.type, list(universe(parameter.type))[candidate.index])
+            return machine.literal(parameter.type, parameter.collection.members[candidate.index])
         found = self._collected(machine, collection, parameter)
         there, member = found[candidate.index]
         for other_there, other in found[: candidate.index]:
             same = self.graph.and_(other_there, machine.equal(other, member, tree))
             there = self.graph.and_(there, self.graph.not_(same))
+        if parameter.variant is not None:
+            assert isinstance(member, Val)
+            there = self.graph.and_(there, machine.is_variant(member, Static(parameter.variant.cls), tree))
+            member = machine.variant(member, parameter.variant)
         machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
         return member
 
@@ -196,7 +210,6 @@ class _Compiler:
             )
         result = machine.run(declared.function, places, pure=True)
         machine.frames.append(Frame(function, {}, True))
-        result = machine.unwrapped(result, function.tree)
         if not isinstance(result, Truth):
             machine.fail(function.tree, f"{declared.name} returns {machine.describe(result)}, not a boolean")
         return result.node, self.graph.any_([e.condition for e in machine.events])

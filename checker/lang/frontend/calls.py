@@ -327,7 +327,7 @@ class Calls(Expressions):
             [argument] = self._argument(node)
             member = self.expression(argument)
             made = {"add": self._bag_add, "remove": self._bag_remove, "count": self._bag_count}[name]
-            return made(holder, holder.type, member, argument)
+            return made(holder, holder.type, member, node)
         if isinstance(holder, Location | Val) and isinstance(holder.type, MapType) and name in ("items", "values"):
             self.fail(node, f".{name}() outside a loop or comprehension", f"for ... in the_map.{name}()")
         self.fail(

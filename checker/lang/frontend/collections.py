@@ -199,7 +199,7 @@ class Collections(Places):
         if isinstance(collection, Location) and isinstance(collection.type, MapType):
             self.fail(node, "a map has every key", "ask for its value")
         if isinstance(collection, Static):
-            self.fail(node, f"{self.describe(collection)} has every member of its type")
+            self.fail(node, f"{self.describe(collection)} is no set, sequence or bag", "ask a tuple or frozenset")
         collection = self.unwrapped(collection, node)
         if isinstance(collection, Choice):
             yes, no = self.contains(collection.yes, member, node), self.contains(collection.no, member, node)

@@ -60,10 +60,10 @@ class Facts:
             return None if inner is None else not inner
         if node.serial in self._known:
             return self._known[node.serial]
-        if node.op is Op.EQ:
-            for a, b in (node.args, node.args[::-1]):
-                if b.op is Op.CONST and a.serial in self._values:
-                    return bool(self._values[a.serial] == b.data)
+        if node.op in (Op.EQ, Op.LT):
+            a, b = (self._value(x) for x in node.args)
+            if a is not None and b is not None:
+                return a == b if node.op is Op.EQ else a < b
         if node.op in (Op.AND, Op.OR):
             parts = [self.of(a) for a in node.args]
             absorbing = node.op is Op.OR
@@ -72,6 +72,10 @@ class Facts:
             if None not in parts:
                 return not absorbing
         return None
+
+
+    def _value(self, node: Node) -> int | None:
+        return node.data if node.op is Op.CONST else self._values.get(node.serial)
 
 
 @dataclass
@@ -124,6 +128,7 @@ class Path:
         self.fresh: dict[str, int] = {}
         self.wholes: list[Whole] = []
         self.frames: list[Frame] = []
+        self.blamed: ast.AST | None = None  # the statement that stores: what its events are told by
         self.silent = 0  # above 0: dead code is being checked, and leaves no events
 
     @property
@@ -143,6 +148,7 @@ class Path:
             condition = self.graph.true
         if kind is EventKind.CUT and self.cut is None:
             self.cut = node
+        node = self.blamed or node
         function = self.frame.function
         line = getattr(node, "lineno", function.tree.lineno)
         site = Site(kind, self.action, function.file, line, function.text(node), reason)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from checker.lang.errors import Place, SpecError
+from checker.lang.where import definition, function_place, place_of
 
 ALLOWED: tuple[type[ast.AST], ...] = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.If,
@@ -56,17 +56,17 @@ class Function:
         self.code = inspect.unwrap(function).__code__
         self.file = self.code.co_filename
         self.globals = function.__globals__
-        self.tree = _find(self.file, self.code.co_firstlineno, function.__name__)
+        tree = definition(function)
+        if tree is None:
+            raise SpecError(f"the source of {function.__name__} cannot be read", place=function_place(function),
+                            mend="a spec's functions are written with def in a file")  # fmt: skip
+        self.tree = tree
         self.parameters = [a.arg for a in self.tree.args.args]
         self._check()
 
     def place(self, node: ast.AST) -> Place:
         """Where `node` stands; a node of several lines is shown by its first."""
-        line = getattr(node, "lineno", self.tree.lineno)
-        column = getattr(node, "col_offset", 0)
-        same_line = getattr(node, "end_lineno", line) == line
-        end = getattr(node, "end_col_offset", column + 1) if same_line else 10_000
-        return Place(self.file, line, column, end or column + 1)
+        return place_of(self.file, node if hasattr(node, "lineno") else self.tree)
 
     def text(self, node: ast.AST) -> str:
         """The source of `node` on one line."""
@@ -91,21 +91,6 @@ class Function:
         if isinstance(node, ast.operator | ast.cmpop | ast.unaryop):
             node = next(n for n in ast.walk(self.tree) if node in ast.iter_child_nodes(n))
         raise SpecError(f"{what} cannot stand in a spec", place=self.place(node), mend=mend)
-
-
-@functools.lru_cache(maxsize=256)
-def _parsed(file: str, text: str) -> ast.Module:
-    return ast.parse(text)
-
-
-def _find(file: str, line: int, name: str) -> ast.FunctionDef:
-    text = "".join(linecache.getlines(file))
-    for node in ast.walk(_parsed(file, text)):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            if min([node.lineno, *[d.lineno for d in node.decorator_list]]) == line:
-                return node
-    raise SpecError(f"the source of {name} cannot be read", place=Place(file, line),
-                    mend="a spec's functions are written with def in a file")  # fmt: skip
 
 
 @functools.lru_cache(maxsize=4096)

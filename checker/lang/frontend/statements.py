@@ -311,7 +311,8 @@ class Machine(Calls):
                 key, symbol = item.elements
                 self._put(nodes, key, type_, self.coerced(symbol, type_.value_type, node.value), node)
         if len(nodes) != len(type_.keys):
-            self.fail(node, f"a map with {len(nodes)} of {len(type_.keys)} keys", "give each key a value")
+            found = f"a map with {len(nodes)} of {len(type_.keys)} keys"
+            self.fail(node, found, "maps are total: give every key a value")
         assert all(len(n) == width for n in nodes.values())
         return tuple(n for i in range(len(type_.keys)) for n in nodes[i])
 
@@ -365,7 +366,9 @@ class Machine(Calls):
                 self.fail(node, f"a map where a {place.type} is needed")
             nodes = value(place.type)
         else:
+            self.blamed = node
             nodes = self.coerced(value, place.type, getattr(node, "value", node))
+            self.blamed = None
         self.assigned = self.assigned or node
         for condition, start in place.alternatives:
             for i, new in enumerate(nodes):

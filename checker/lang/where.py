@@ -1,0 +1,77 @@
+"""Where in a spec's source something is declared, for the carets of error messages."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from checker.lang.errors import Place
+
+
+@functools.lru_cache(maxsize=256)
+def _tree(file: str, text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def parsed(file: str) -> ast.Module:
+    """The syntax tree of a file as it is now."""
+    return _tree(file, "".join(linecache.getlines(file)))
+
+
+def place_of(file: str, node: ast.AST) -> Place:
+    """Where `node` stands; what spans several lines is shown by its first."""
+    line = getattr(node, "lineno", 1)
+    column = getattr(node, "col_offset", 0)
+    same_line = getattr(node, "end_lineno", line) == line
+    end = getattr(node, "end_col_offset", None) if same_line else 10_000
+    return Place(file, line, column, end or column + 1)
+
+
+def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The tree of a function that is written with def in a file."""
+    code = inspect.unwrap(function).__code__
+    for node in ast.walk(parsed(code.co_filename)):
+        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+            if min([node.lineno, *[d.lineno for d in node.decorator_list]]) == code.co_firstlineno:
+                return node
+    return None
+
+
+def function_place(function: Callable[..., Any], parameter: str | None = None) -> Place:
+    """The line of a function's def, or one of its parameters."""
+    code = inspect.unwrap(function).__code__
+    tree = definition(function)
+    if tree is None:
+        return Place(code.co_filename, code.co_firstlineno)
+    for argument in tree.args.args:
+        if argument.arg == parameter:
+            return place_of(code.co_filename, argument)
+    return place_of(code.co_filename, tree)
+
+
+def field_place(cls: type[Any], name: str | None = None) -> Place | None:
+    """The line of a class, or of one of its fields (of the class it is inherited from)."""
+    for owner in cls.__mro__:
+        module = sys.modules.get(owner.__module__)
+        file = getattr(module, "__file__", None)
+        if file is None or (name is not None and name not in inspect.get_annotations(owner)):
+            continue
+        for node in ast.walk(parsed(file)):
+            if isinstance(node, ast.ClassDef) and node.name == owner.__name__:
+                for field in node.body:
+                    if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                        if field.target.id == name:
+                            return place_of(file, field)
+                return place_of(file, node)
+    return None
+
+
+def caller_place(depth: int) -> Place:
+    """The line of the code that called, `depth` frames up."""
+    frame = sys._getframe(depth + 1)
+    return Place(frame.f_code.co_filename, frame.f_lineno, 0, 10_000)
