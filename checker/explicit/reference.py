@@ -74,7 +74,7 @@ def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResul
         return _ended(EventKind.REQUIRE, end)
     except Cut as end:
         return _ended(EventKind.CUT, end)
-    except (RuntimeViolation, AttributeError, TypeError, IndexError, KeyError, ValueError) as end:
+    except (RuntimeViolation, AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError) as end:
         return _ended(EventKind.ERROR, end)
 
 
@@ -129,7 +129,7 @@ class Reference:
         try:
             with read_only():
                 return bool(declared.function(*states))
-        except (AttributeError, TypeError, IndexError, KeyError, ValueError) as error:
+        except (AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError) as error:
             raise RuntimeViolation(f"{declared.name} cannot be evaluated: {error}") from None
 
     def canonical(self, state: Any) -> tuple[int, ...]:

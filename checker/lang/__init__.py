@@ -10,9 +10,11 @@ from checker.lang.declare import (
     constants,
     constraint,
     deadlock_free,
+    eventually,
     fresh,
     init,
     invariant,
+    leads_to,
     message,
     record,
     replace,
@@ -45,6 +47,6 @@ Seq: TypeAlias = tuple[_T, ...]
 __all__ = [
     "AtMost", "Bag", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
     "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint",
-    "deadlock_free", "fresh", "init", "invariant", "message", "record", "replace", "require",
+    "deadlock_free", "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "replace", "require",
     "require_some", "state", "terminal", "transition_invariant", "witness",
 ]  # fmt: skip

@@ -184,7 +184,9 @@ def _ordinals(value: Any, sort: type[O]) -> list[O]:
 class Declared:
     """An action or property: its function, and what its header says."""
 
-    kind: str  # "action", "invariant", "transition invariant", "witness", "constraint", "terminal", "init", "deadlock"
+    # "action", "invariant", "transition invariant", "witness", "leads-to", "eventually", "constraint", "terminal",
+    # "init", "deadlock"
+    kind: str
     name: str
     function: Callable[..., Any]
     doc: str = ""
@@ -193,6 +195,7 @@ class Declared:
     deviates: str = ""
     kafka: str = ""
     api: str = ""
+    fair: str = ""  # of an action: "weak" or "strong"
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -215,19 +218,25 @@ def _bare(function: Callable[..., Any] | None, name: str, example: str) -> None:
 
 
 def action(
-    function: None = None, /, *, who: str = "", source: str = "", deviates: str = "", kafka: str = "", api: str = ""
+    function: None = None, /, *, who: str = "", source: str = "", deviates: str = "", kafka: str = "", api: str = "",
+    fair: str = "",
 ) -> Callable[[F], Declared]:
     """A named guarded update. Its docstring says what it is for.
 
     who: who acts; may name parameters ("broker {broker}"). source: document and section.
     deviates: how it departs from the source; kafka: the method of Apache Kafka that does it; api: the
-    request that is sent or handled ("BrokerHeartbeat v1").
+    request that is sent or handled ("BrokerHeartbeat v1"). fair: "weak" (under each binding of its parameters it
+    is taken again and again, unless it is disabled again and again) or "strong" (it is taken again and again if it
+    is enabled again and again); without it, nothing makes the action happen.
     """
 
     _bare(function, "action", '@action(who="active controller", source="KIP-631, Broker Leases")')
 
     def mark(function: F) -> Declared:
-        return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api)
+        if fair not in ("", "weak", "strong"):
+            place = function_place(function)
+            raise SpecError(f"fair={fair!r} is no fairness", place=place, mend='fair="weak" or fair="strong"')
+        return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api, fair=fair)
 
     return mark
 
@@ -247,6 +256,21 @@ def transition_invariant(function: None = None, /, *, source: str = "") -> Calla
 def witness(function: F) -> Declared:
     """A state that must be reachable: `(s) -> bool`. Where none is, the verdict is `vacuous`."""
     return _declare(function, "witness")
+
+
+def leads_to(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
+    """Wherever the condition holds, the goal holds then or later: `(s, *parameters) -> (condition, goal)`.
+
+    One obligation for each binding of the parameters, which range over types.
+    """
+    _bare(function, "leads_to", '@leads_to(source="KIP-631, Broker Leases")')
+    return lambda function: _declare(function, "leads-to", source=source)
+
+
+def eventually(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
+    """From every initial state on, the goal holds at some time: `(s, *parameters) -> bool`."""
+    _bare(function, "eventually", '@eventually(source="KIP-631, Broker Leases")')
+    return lambda function: _declare(function, "eventually", source=source)
 
 
 def constraint(function: F) -> Declared:
@@ -299,7 +323,7 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
-        state = ("invariant", "transition invariant", "witness", "deadlock")
+        state = ("invariant", "transition invariant", "witness", "deadlock", "leads-to", "eventually")
         for what, kinds, found in (
             ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
             ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),

@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from checker.lang.liveness import Liveness
 
 
 class Kind(Enum):
@@ -189,7 +192,7 @@ class Property:
     """A property of states. Invariant: broken where `condition` holds. Witness: reached where it holds."""
 
     name: str
-    kind: str  # "invariant", "transition invariant", "witness", "deadlock"
+    kind: str  # "invariant", "transition invariant", "witness", "deadlock", "leads-to", "eventually"
     condition: Node | None
 
 
@@ -206,6 +209,7 @@ class Program:
     outside: Node  # the state breaks a state constraint
     terminal: Node  # a deadlock here is allowed
     fresh_per_step: dict[str, int] = field(default_factory=dict)  # sort -> most ordinals issued in one step
+    liveness: Liveness | None = None  # where there are such properties
 
 
 class Graph:

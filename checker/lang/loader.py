@@ -25,6 +25,7 @@ from typing import Any
 
 from checker.lang.declare import MARK, ConstantsInfo, Declared, Model, RecordInfo, bind
 from checker.lang.errors import Place, SpecError
+from checker.lang.liveness import LIVENESS
 from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
@@ -261,7 +262,8 @@ def _models(module: ModuleType, name: str) -> list[Model]:
             place=Place(module.__file__ or "", 1),
             mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
         )  # fmt: skip
-    properties = [d for d in declared if d.kind in ("invariant", "transition invariant", "witness", "deadlock")]
+    kinds = ("invariant", "transition invariant", "witness", "deadlock", *LIVENESS)
+    properties = [d for d in declared if d.kind in kinds]
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return [
         Model(Path(name).stem, doc, by_kind["init"][0], by_kind["action"], properties,

@@ -38,7 +38,8 @@ MAX_VALUES = 1024  # of one parameter: each is compiled on its own
 class Parameter:
     """A parameter. `collection` is set for a member of a collection of the state, whose path is `path`.
 
-    variant: of a union's members, only those of this kind. `candidates` is what its instances are bound to: values, or `Member(i)`.
+    variant: of a union's members, only those of this kind. keyed: members of a map that are equal are not one:
+    a fair action has a binding for each key. `candidates` is what its instances are bound to: values, or `Member(i)`.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Parameter:
     path: ast.expr | None = None
     collection: Type | None = None
     variant: RecordType | None = None
+    keyed: bool = False
 
     def value(self, candidate: Any, state: Any, earlier: Mapping[str, Any]) -> tuple[bool, Any]:
         """(whether it is there, the value) that `candidate` stands for in `state`.
@@ -67,7 +69,7 @@ class Parameter:
             return False, None
         value = listed[candidate.index]
         wanted = self.variant is None or isinstance(value, self.variant.cls)
-        return wanted and value not in listed[: candidate.index], value
+        return wanted and (self.keyed or value not in listed[: candidate.index]), value
 
 
 def _walk(path: ast.expr, state: Any, earlier: Mapping[str, Any]) -> Any:
@@ -90,11 +92,25 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
             place = function_place(declared.function, name)
             raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
         try:
-            found.append(_parameter(name, annotations[name], where, state, found))
+            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair, where))
         except SpecError as error:
             place = function_place(declared.function, name)
             raise SpecError(error.reason, mend=error.mend, place=place) from None
     return found
+
+
+def _fair(found: Parameter, fair: str, where: str) -> Parameter:
+    """A parameter of an action that is fair under each binding: what it is bound to must stay what it is."""
+    if not fair or found.collection is None or isinstance(found.collection, SetType):
+        return found
+    if isinstance(found.collection, MapType):
+        return dataclasses.replace(found, keyed=True)
+    assert found.path is not None
+    raise SpecError(
+        f"{where}: {ast.unparse(found.path)} is a {found.collection}, whose members move as it changes: an action"
+        f" that takes one cannot be {fair}ly fair under each binding",
+        mend="keep one message per channel in a Map and take its key, or range over a type",
+    )
 
 
 def _parameter(

@@ -103,7 +103,8 @@ class Calls(Expressions):
         self._guard_allowed(node)
         for conjunct in self._conjuncts(condition):
             holds = self.truth(conjunct)
-            self.event(EventKind.REQUIRE, self.graph.not_(holds), node)
+            text = f"require({self.frame.function.text(conjunct)})"
+            self.event(EventKind.REQUIRE, self.graph.not_(holds), node, text=text)
             self.facts.learn(holds)
         return NONE
 
@@ -163,18 +164,25 @@ class Calls(Expressions):
     # Built-in functions.
 
     def _any(self, node: ast.Call) -> Symbol:
-        found = [self.graph.and_(t, h) for t, h in self._tested(node)]
-        return Truth(self.graph.any_(found))
+        return Truth(self._first(node, True))
 
     def _all(self, node: ast.Call) -> Symbol:
-        found = [self.graph.or_(self.graph.not_(t), h) for t, h in self._tested(node)]
-        return Truth(self.graph.all_(found))
+        return Truth(self.graph.not_(self._first(node, False)))
 
-    def _tested(self, node: ast.Call) -> list[tuple[Node, Node]]:
+    def _first(self, node: ast.Call, wanted: bool) -> Node:
+        """Whether an element is `wanted`; those after the first such one are not evaluated, as in Python."""
         [argument] = self._argument(node)
-        if isinstance(argument, ast.GeneratorExp | ast.SetComp):
-            return [(there, self.as_truth(e, argument)) for there, e in self.generated(argument)]
-        return [(there, self.as_truth(e, argument)) for there, e in self.iterated(argument)]
+        g, found = self.graph, self.graph.false
+
+        def goes_on() -> Node:
+            return g.not_(found)
+
+        generator = isinstance(argument, ast.GeneratorExp | ast.SetComp)
+        elements = self.generated(argument, goes_on) if generator else iter(self.iterated(argument))  # type: ignore[arg-type]
+        for there, element in elements:
+            holds = self.as_truth(element, argument)
+            found = g.or_(found, g.and_(there, holds if wanted else g.not_(holds)))
+        return found
 
     def _items(self, argument: ast.expr) -> list[tuple[Node, Symbol]]:
         if isinstance(argument, ast.GeneratorExp):

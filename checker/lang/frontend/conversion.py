@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import enum
 from typing import Any
 
@@ -94,8 +95,8 @@ class Conversion(Path):
 
     def check_alive(self, place: Location, node: ast.AST) -> None:
         """Raise SpecError where the place was assigned as a whole since the local name was given."""
-        for whole in self.wholes[place.made :]:
-            if whole.store is place.store and self._overlaps(whole.way, place.way):
+        for write in self.writes[place.made :]:
+            if write.record and write.store is place.store and self._overlaps(write.way, place.way):
                 self.fail(
                     node,
                     f"{self.frame.function.text(node)} stands for a place that was assigned as a whole since",
@@ -119,7 +120,20 @@ class Conversion(Path):
         """A symbol that is no place: what stands there now."""
         if isinstance(symbol, Location):
             return self.symbol(symbol.type, self.loaded(symbol, node))
+        if isinstance(symbol, Val) and symbol.origins:
+            self._check_unchanged(symbol.origins, node)
         return symbol
+
+    def _check_unchanged(self, origins: tuple[Location, ...], node: ast.AST) -> None:
+        """Raise SpecError where a record that may be one of the state's own was changed since it was taken."""
+        for place in origins:
+            for write in self.writes[place.made :]:
+                same = self._overlaps(write.way, place.way) or self._overlaps(place.way, write.way)
+                if write.store is place.store and same:
+                    self.fail(
+                        node, f"{self.frame.function.text(node)} may stand for a record of the state that has changed",
+                        "use it before the assignment, or make it with replace(...) on every path",
+                    )  # fmt: skip
 
     # Options.
 
@@ -205,6 +219,7 @@ class Conversion(Path):
             return no
         if isinstance(yes, Location) and isinstance(no, Location) and self._same_place(yes, no):
             return yes
+        origins = tuple(o for s in (yes, no) for o in self._origins(s))
         yes, no = self.value(yes, node), self.value(no, node)
         if isinstance(yes, Num) and isinstance(no, Num):
             return Num(self.graph.select(condition, yes.node, no.node))
@@ -212,12 +227,18 @@ class Conversion(Path):
             return Truth(self.graph.select(condition, yes.node, no.node))
         if isinstance(yes, Val) and isinstance(no, Val) and self.same_type(yes.type, no.type):
             pairs = zip(yes.nodes, no.nodes, strict=True)
-            return Val(yes.type, tuple(self.graph.select(condition, a, b) for a, b in pairs))
+            return Val(yes.type, tuple(self.graph.select(condition, a, b) for a, b in pairs), origins)
         common = self._common_type(yes, no) or self._common_type(no, yes)
         if common is not None:
             a, b = self.coerced(yes, common, node), self.coerced(no, common, node)
             return Val(common, tuple(self.graph.select(condition, p, q) for p, q in zip(a, b, strict=True)))
         return Choice(condition, yes, no)
+
+    def _origins(self, symbol: Symbol) -> tuple[Location, ...]:
+        """The records of the state that a symbol may be, as Python has it: the very object."""
+        if isinstance(symbol, Location) and self._is_record_place(symbol):
+            return (dataclasses.replace(symbol, made=len(self.writes)),)
+        return symbol.origins if isinstance(symbol, Val) else ()
 
     def _common_type(self, a: Symbol, b: Symbol) -> Type | None:
         """A type that holds both a collection and another, longer or literal, one."""

@@ -84,11 +84,11 @@ class Expressions(Collections):
     def _name(self, node: ast.Name) -> Symbol:
         if node.id in self.frame.locals:
             return self.frame.locals[node.id]
+        if node.id in self.frame.function.code.co_varnames:
+            self.fail(node, f"{node.id} has no value on some path to here", "assign it before the branches")
         names = self.frame.function.globals
         if node.id in names:
             return self.lift(names[node.id], node)
-        if node.id in self.frame.function.code.co_varnames:
-            self.fail(node, f"{node.id} has no value on some path to here", "assign it before the branches")
         if hasattr(builtins, node.id):
             return Static(getattr(builtins, node.id))
         self.fail(node, f"{node.id} is not defined", "import it, or assign it first")
@@ -327,14 +327,19 @@ class Expressions(Collections):
     def _set(self, node: ast.Set) -> Symbol:
         return Display("set", tuple(self.expression(e) for e in node.elts))
 
-    def generated(self, node: ast.GeneratorExp | ast.SetComp) -> Iterator[Element]:
+    def generated(
+        self, node: ast.GeneratorExp | ast.SetComp, goes_on: Callable[[], Node] | None = None
+    ) -> Iterator[Element]:
         """The elements of a comprehension, each with the condition that it is there.
 
         Evaluate what is made of an element before asking for the next: its condition is assumed meanwhile.
+        goes_on: whether the next element is looked at (any and all stop when they are decided).
         """
-        yield from self._generate(node.generators, node.elt, self.graph.true)
+        yield from self._generate(node.generators, node.elt, self.graph.true, goes_on or (lambda: self.graph.true))
 
-    def _generate(self, generators: list[ast.comprehension], element: ast.expr, there: Node) -> Iterator[Element]:
+    def _generate(
+        self, generators: list[ast.comprehension], element: ast.expr, there: Node, goes_on: Callable[[], Node]
+    ) -> Iterator[Element]:
         if not generators:
             yield there, self.expression(element)
             return
@@ -344,13 +349,13 @@ class Expressions(Collections):
                 continue
             before = dict(self.frame.locals)
             self.bind(first.target, item)
-            with self.assuming(exists):
+            with self.assuming(self.graph.and_(exists, goes_on())):
                 condition = exists
                 for test in first.ifs:
                     condition = self.graph.and_(condition, self.truth(test))
                 if self.facts.of(condition) is not False:
                     with self.assuming(condition):
-                        yield from self._generate(rest, element, self.graph.and_(there, condition))
+                        yield from self._generate(rest, element, self.graph.and_(there, condition), goes_on)
             self.frame.locals = before
 
     def iterated(self, node: ast.expr) -> list[Element]:

@@ -7,6 +7,7 @@ that come out the same in any order. Anything else would let Python's order of i
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,12 @@ def check_order(machine: Any, loop: ast.For) -> None:
 
 def _names(target: ast.expr) -> set[str]:
     return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _given(statement: ast.Assign | ast.AnnAssign) -> set[str]:
+    """The local names that a statement assigns."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return {t.id for t in targets if isinstance(t, ast.Name)}
 
 
 def _chain(node: ast.expr) -> tuple[str, str, set[str]]:
@@ -47,6 +54,7 @@ class _Check:
         self.aliases: dict[str, tuple[str, str, set[str]]] = {}  # local names of places, given in the body
         self.gathered: dict[str, type[ast.operator]] = {}  # what is gathered, and with which operator
         self.indexed: set[tuple[str, str]] = set()  # (root, field) written under the element's index
+        self.set_to: dict[str, str] = {}  # targets that get a constant, and which
 
     def run(self) -> None:
         for statement in self._statements(self.loop.body):
@@ -86,14 +94,34 @@ class _Check:
             root, field, indices = self._resolved(value)
             if isinstance(value, ast.Attribute | ast.Subscript):
                 self.aliases[target.id] = (root, field, indices)
-            if self._used_after(target.id) and not isinstance(value, ast.Constant):
+            if isinstance(value, ast.Constant):
+                self._constant(target, value, node)
+            elif self._used_after(target.id):
                 self._fail(node, f"{target.id} keeps what the last round gave it")
+            if target.id in self.machine.frame.locals and self._read_before_given(target.id):
+                self._fail(node, f"{target.id} is read before a round gives it a value")
             return
         root, field, indices = self._resolved(target)
         if indices & self.element:
             self.indexed.add((root, field))
-        elif not isinstance(value, ast.Constant):
+        elif isinstance(value, ast.Constant):
+            self._constant(target, value, node)
+        else:
             self._fail(node, f"{ast.unparse(target)} is assigned in every round")
+
+    def _constant(self, target: ast.expr, value: ast.Constant, node: ast.stmt) -> None:
+        """Every round may set a flag, if all set it to the same."""
+        if self.set_to.setdefault(ast.unparse(target), ast.unparse(value)) != ast.unparse(value):
+            self._fail(node, f"{ast.unparse(target)} is set to one value or another")
+
+    def _read_before_given(self, name: str) -> bool:
+        """Whether a round may read what an earlier one left in a local name."""
+        given = [s for s in self.loop.body if isinstance(s, ast.Assign | ast.AnnAssign) and name in _given(s)]
+        start = given[0].lineno if given else sys.maxsize
+        return any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and n.lineno <= start
+            for n in self._body_expressions()
+        )
 
     def _resolved(self, node: ast.expr) -> tuple[str, str, set[str]]:
         if isinstance(node, ast.Call) and len(node.args) == 1:
@@ -120,10 +148,20 @@ class _Check:
                 root, field, indices = self._resolved(node)
                 if (root, field) in self.indexed and not indices & self.element and not self._prefix(node):
                     self._fail(node, f"{ast.unparse(node)} is read while other rounds write it")
-                if ast.unparse(node) in self.gathered:
+                if ast.unparse(node) in self.gathered or (
+                    ast.unparse(node) in self.set_to and not isinstance(node, ast.Name)
+                ):
                     self._fail(node, f"{ast.unparse(node)} is read while it is gathered")
+                if isinstance(node, ast.Name) and not self._prefix(node) and node.id in self._written_roots():
+                    self._fail(node, f"all of {node.id} is read while it is written")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "fresh":
                 self._fail(node, "fresh ordinals are issued in the order of the rounds")
+
+    def _written_roots(self) -> set[str]:
+        """The names under which rounds write."""
+        targets = [ast.parse(t, mode="eval").body for t in (*self.gathered, *self.set_to)]
+        paths = [t for t in targets if not isinstance(t, ast.Name)]
+        return {root for root, _ in self.indexed} | {self._resolved(t)[0] for t in paths}
 
     def _body_expressions(self) -> Iterator[ast.AST]:
         for statement in self.loop.body:

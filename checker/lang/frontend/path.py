@@ -90,11 +90,15 @@ class Frame:
 
 
 @dataclass
-class Whole:
-    """A place that was assigned as a whole: a local name for what was there is stale."""
+class Write:
+    """An assignment to a place of the state.
+
+    record: a record or map was replaced, and a local name for what was there is stale.
+    """
 
     store: Store
     way: tuple[Step, ...]
+    record: bool
 
 
 @dataclass
@@ -107,7 +111,7 @@ class PathState:
     cut: ast.AST | None
     fresh: dict[str, int]
     facts: Facts
-    wholes: list[Whole]
+    writes: list[Write]
     returned: bool = False
     result: Symbol | None = None
 
@@ -126,7 +130,7 @@ class Path:
         self.assigned: ast.AST | None = None  # the first assignment to the state on this path
         self.cut: ast.AST | None = None  # the first place on this path that may cut
         self.fresh: dict[str, int] = {}
-        self.wholes: list[Whole] = []
+        self.writes: list[Write] = []
         self.frames: list[Frame] = []
         self.blamed: ast.AST | None = None  # the statement that stores: what its events are told by
         self.silent = 0  # above 0: dead code is being checked, and leaves no events
@@ -139,8 +143,8 @@ class Path:
         """Raise SpecError at `node` of the function being evaluated."""
         raise SpecError(reason, place=self.frame.function.place(node), mend=mend)
 
-    def event(self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "") -> None:
-        """The step ends here when `condition` holds (on this path)."""
+    def event(self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "", text: str = "") -> None:
+        """The step ends here when `condition` holds (on this path). text: the source, if it is not all of `node`."""
         holds = self.facts.of(condition)
         if holds is False or self.silent:
             return
@@ -151,7 +155,7 @@ class Path:
         node = self.blamed or node
         function = self.frame.function
         line = getattr(node, "lineno", function.tree.lineno)
-        site = Site(kind, self.action, function.file, line, function.text(node), reason)
+        site = Site(kind, self.action, function.file, line, text or function.text(node), reason)
         full = self.graph.and_(self.condition, condition)
         if full is not self.graph.false:
             self.events.append(Event(full, self.sites.number(site), self.condition))
@@ -176,7 +180,7 @@ class Path:
         frame = self.frame
         return PathState(
             list(self.store.nodes), dict(frame.locals), self.assigned, self.cut, dict(self.fresh),
-            self.facts.copy(), list(self.wholes), frame.returned, frame.result,
+            self.facts.copy(), list(self.writes), frame.returned, frame.result,
         )  # fmt: skip
 
     def restore(self, state: PathState) -> None:
@@ -185,7 +189,7 @@ class Path:
         self.assigned, self.cut = state.assigned, state.cut
         self.fresh = dict(state.fresh)
         self.facts = state.facts.copy()
-        self.wholes = list(state.wholes)
+        self.writes = list(state.writes)
         self.frame.returned, self.frame.result = state.returned, state.result
 
     # Reading codes.

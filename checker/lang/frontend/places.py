@@ -27,7 +27,7 @@ class Places(Conversion):
         offset = place.type.offsets[name]
         alternatives = tuple((c, start + offset) for c, start in place.alternatives)
         way = (*place.way, Step(field=name))
-        return Location(place.store, place.type.fields[name], alternatives, way, len(self.wholes), place.writable)
+        return Location(place.store, place.type.fields[name], alternatives, way, len(self.writes), place.writable)
 
     def _reached(self, place: Location, node: ast.AST) -> Symbol:
         if self._is_record_place(place) and not self._is_frozen(place):
@@ -56,7 +56,7 @@ class Places(Conversion):
         way = (*place.way, Step(key=(code,)))
         found = tuple(a for a in alternatives if a[0] is not self.graph.false) or tuple(alternatives[:1])
         found = found or place.alternatives  # every key is excluded: an event said so
-        return Location(place.store, place.type.value_type, found, way, len(self.wholes), place.writable)
+        return Location(place.store, place.type.value_type, found, way, len(self.writes), place.writable)
 
     def key_code(self, key: Symbol, type_: MapType, node: ast.AST) -> Node:
         """The number of a key; a violation where it is none of the map's."""

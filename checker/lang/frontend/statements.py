@@ -9,12 +9,12 @@ from typing import Any
 from checker.lang.frontend.calls import Calls
 from checker.lang.frontend.conversion import NONE
 from checker.lang.frontend.loops import check_order
-from checker.lang.frontend.path import Frame, PathState, Whole
+from checker.lang.frontend.path import Frame, PathState, Write
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Display, Location, Static, Symbol
 from checker.lang.ir import Node
 from checker.lang.resolve import resolve
-from checker.lang.types import MapType, OptionType, RecordType
+from checker.lang.types import MapType, OptionType, RecordType, SeqType
 from checker.lang.values import Identity, Map
 
 Block = list["ast.stmt | Binding"]
@@ -126,7 +126,7 @@ class Machine(Calls):
         self.assigned = yes.assigned or no.assigned
         self.cut = yes.cut or no.cut
         self.fresh = {s: max(yes.fresh.get(s, 0), no.fresh.get(s, 0)) for s in {*yes.fresh, *no.fresh}}
-        self.wholes = [*yes.wholes, *no.wholes[len(start.wholes) :]]
+        self.writes = [*yes.writes, *no.writes[len(start.writes) :]]
         frame = self.frame
         frame.returned = yes.returned or no.returned
         if frame.returned:
@@ -278,7 +278,9 @@ class Machine(Calls):
             self.fail(node.annotation, "this is no type", "name a declared type")
         type_ = resolve(hint, self.frame.function.text(node.target))
         symbol = self.expression(node.value)
-        if not self._is_record_place(symbol):
+        if isinstance(type_, SeqType) and isinstance(symbol, Display):
+            type_ = SeqType(type_.element, len(symbol.elements))  # a bound of the type is one of what is stored
+        if isinstance(symbol, Display) or symbol == NONE:
             symbol = self.symbol(type_, self.coerced(symbol, type_, node.value))
         self.assign(node.target, symbol, node)
 
@@ -375,8 +377,8 @@ class Machine(Calls):
                 old = place.store.nodes[start + i]
                 place.store.nodes[start + i] = self.graph.select(condition, new, old)
         inner = place.type.inner if isinstance(place.type, OptionType) else place.type
-        if isinstance(inner, RecordType | MapType) and not (isinstance(inner, RecordType) and inner.frozen):
-            self.wholes.append(Whole(place.store, place.way))
+        record = isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen)
+        self.writes.append(Write(place.store, place.way, record))
 
 
 def _loading(target: ast.expr) -> ast.expr:

@@ -29,6 +29,7 @@ class Val:
 
     type: Type
     nodes: tuple[Node, ...]
+    origins: tuple[Location, ...] = field(default=(), compare=False)  # records of the state it may stand for
 
 
 @dataclass(frozen=True)
