@@ -17,6 +17,7 @@ from checker.lang.declare import (
     leads_to,
     message,
     record,
+    refines,
     replace,
     state,
     terminal,
@@ -46,7 +47,7 @@ Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
     "AtMost", "Bag", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
-    "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint",
-    "deadlock_free", "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "replace", "require",
-    "require_some", "state", "terminal", "transition_invariant", "witness",
+    "Ordinal", "Permutation", "Range", "Seq", "Set", "action", "constants", "constraint", "deadlock_free",
+    "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
+    "require", "require_some", "state", "terminal", "transition_invariant", "witness",
 ]  # fmt: skip

@@ -185,7 +185,7 @@ class Declared:
     """An action or property: its function, and what its header says."""
 
     # "action", "invariant", "transition invariant", "witness", "leads-to", "eventually", "constraint", "terminal",
-    # "init", "deadlock"
+    # "init", "deadlock", "refinement"
     kind: str
     name: str
     function: Callable[..., Any]
@@ -196,6 +196,7 @@ class Declared:
     kafka: str = ""
     api: str = ""
     fair: str = ""  # of an action: "weak" or "strong"
+    abstract: Model | None = None  # of a refinement: the spec that is implemented
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -206,7 +207,7 @@ class Declared:
         return function_place(self.function)
 
 
-def _declare(function: Callable[..., Any], kind: str, **header: str) -> Declared:
+def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared:
     doc = " ".join((function.__doc__ or "").split())
     return Declared(kind, function.__name__, function, doc, **header)
 
@@ -251,6 +252,18 @@ def transition_invariant(function: None = None, /, *, source: str = "") -> Calla
     """A property of every transition: `(before, after) -> bool`."""
     _bare(function, "transition_invariant", '@transition_invariant(source="KIP-631, Broker Registration")')
     return lambda function: _declare(function, "transition invariant", source=source)
+
+
+def refines(abstract: Model, *, source: str = "") -> Callable[[F], Declared]:
+    """A refinement mapping: `(s) -> AbstractState`. Every step is, seen through it, a step of `abstract` or none.
+
+    Ordinals of the abstract state are of the sorts of this one; its actions' parameters range over types.
+    """
+
+    def mark(function: F) -> Declared:
+        return replace(_declare(function, "refinement", source=source), abstract=abstract)
+
+    return mark
 
 
 def witness(function: F) -> Declared:
@@ -323,7 +336,7 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
-        state = ("invariant", "transition invariant", "witness", "deadlock", "leads-to", "eventually")
+        state = ("invariant", "transition invariant", "refinement", "witness", "deadlock", "leads-to", "eventually")
         for what, kinds, found in (
             ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
             ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),

@@ -90,19 +90,7 @@ class BoundModel:
 
     def initial_states(self) -> list[Any]:
         """The initial states in order of the parameters of `init`. Raises SpecError where one cannot be made."""
-        states = []
-        parameters = parameters_of(self.model.init, None)
-        bindings: list[tuple[Any, ...]] = [()]
-        for parameter in parameters:
-            bindings = [(*b, v) for b in bindings for v in universe(parameter.type)]
-        for binding in bindings:
-            try:
-                states.append(self.state_type.store(self.model.init.function(*binding)))
-            except StepEnd as end:
-                raise SpecError(
-                    f"the initial state does not fit its types: {end}", place=self.model.init.place
-                ) from None
-        return states
+        return initial_states(self.model, self.state_type)
 
     def with_constants(self, changes: Mapping[str, Any]) -> BoundModel:
         """The same model with some constants changed (not in force until `bind`)."""
@@ -124,6 +112,20 @@ class BoundModel:
         names = [(d.kind, d.name, d.function.__module__) for d in [*parts, *self.model.terminal]]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
+
+
+def initial_states(model: Model, type_: RecordType) -> list[Any]:
+    """The initial states of a model whose constants are in force, each fit to its type. Raises SpecError."""
+    bindings: list[tuple[Any, ...]] = [()]
+    for parameter in parameters_of(model.init, None):
+        bindings = [(*b, v) for b in bindings for v in universe(parameter.type)]
+    states = []
+    for binding in bindings:
+        try:
+            states.append(type_.store(model.init.function(*binding)))
+        except StepEnd as end:
+            raise SpecError(f"the initial state does not fit its types: {end}", place=model.init.place) from None
+    return states
 
 
 def _sources(start: ModuleType) -> dict[str, str]:
@@ -262,7 +264,7 @@ def _models(module: ModuleType, name: str) -> list[Model]:
             place=Place(module.__file__ or "", 1),
             mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
         )  # fmt: skip
-    kinds = ("invariant", "transition invariant", "witness", "deadlock", *LIVENESS)
+    kinds = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
     properties = [d for d in declared if d.kind in kinds]
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return [
@@ -278,7 +280,7 @@ def bound(
     spec: Spec, model: Model, label: str, changes: Mapping[str, str], setting: str | None = None
 ) -> BoundModel:
     """`model` with its constants: defaults, then the model's, then a named setting's, then `changes`; in force."""
-    state_class = _state_class(model)
+    cls = state_class(model)
     info = _constants_of(model)
     values: dict[str, Any] = dict(info.defaults) if info else {}
     _override(values, model.constants, f"model {model.name}", model)
@@ -292,15 +294,15 @@ def bound(
         if name not in values:
             raise SpecError(f"{label} has no constant {name}", mend=suggest(name, values, "constants"))
         values[name] = _read(name, text, values[name])
-    result = BoundModel(label, spec, model, info, values, state_class)
+    result = BoundModel(label, spec, model, info, values, cls)
     result.bind()
-    record_type(state_class)  # says early what is wrong with the types
+    record_type(cls)  # says early what is wrong with the types
     for name in model.hide:
-        if name not in history_fields(state_class):
+        if name not in history_fields(cls):
             raise SpecError(
-                f"model {model.name} hides {name}, which is no history field of {state_class.__name__}",
+                f"model {model.name} hides {name}, which is no history field of {cls.__name__}",
                 place=model.place,
-                mend=suggest(name, history_fields(state_class), "history fields"),
+                mend=suggest(name, history_fields(cls), "history fields"),
             )
     return result
 
@@ -333,7 +335,8 @@ def _read(name: str, text: str, like: Any) -> Any:
     return text
 
 
-def _state_class(model: Model) -> type[Any]:
+def state_class(model: Model) -> type[Any]:
+    """The class of a model's states: what the first parameter of its actions is. Raises SpecError."""
     found: dict[type[Any], Declared] = {}
     for action in model.actions:
         names = list(inspect.signature(action.function).parameters)

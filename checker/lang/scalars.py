@@ -232,3 +232,17 @@ class OrdinalType(Type):
 
     def __str__(self) -> str:
         return self.sort
+
+
+def canonical(type_: Type, value: Any) -> tuple[int, ...]:
+    """The codes of a value with ordinals renumbered by rank, sort by sort: 0 stays, live ones become 1.. in order."""
+    codes = type_.encode(value)
+    live: dict[str, set[int]] = {}
+    for (_, leaf), code in zip(type_.leaves, codes, strict=True):
+        if leaf.sort and code:
+            live.setdefault(leaf.sort, set()).add(code)
+    ranks = {sort: {code: i + 1 for i, code in enumerate(sorted(found))} for sort, found in live.items()}
+    return tuple(
+        ranks[leaf.sort][code] if leaf.sort and code else code
+        for (_, leaf), code in zip(type_.leaves, codes, strict=True)
+    )

@@ -13,11 +13,14 @@ from typing import Any
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
 from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.liveness import compile_liveness
 from checker.lang.frontend.path import Facts, Frame, Sites
+from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Location, Static, Store, Symbol, Truth, Val
 from checker.lang.ir import Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
+from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
@@ -100,12 +103,17 @@ class _Compiler:
             properties.append(Property(declared.name, declared.kind, condition))
             if declared.kind == "witness" and errors is not none:
                 evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
+        liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
+        for index, errors in breakdowns.items():
+            if errors is not none:
+                evaluates.append(Property(f"{self.properties[index].name} can be evaluated", "invariant", errors))
         return Program(
             self.leaves, self.bags, [a.name for a in self.model.model.actions], self.sites.sites, instances,
             [*properties, *evaluates],
             outside=self._any(self.model.model.constraints, holds=False),
             terminal=self._any(self.model.model.terminal, holds=True),
             fresh_per_step=self.fresh,
+            liveness=liveness,
         )  # fmt: skip
 
     # Actions.
@@ -170,7 +178,7 @@ class _Compiler:
             return machine.literal(parameter.type, parameter.collection.members[candidate.index])
         found = self._collected(machine, collection, parameter)
         there, member = found[candidate.index]
-        for other_there, other in found[: candidate.index]:
+        for other_there, other in [] if parameter.keyed else found[: candidate.index]:
             same = self.graph.and_(other_there, machine.equal(other, member, tree))
             there = self.graph.and_(there, self.graph.not_(same))
         if parameter.variant is not None:
@@ -216,7 +224,7 @@ class _Compiler:
 
     def _property(self, declared: Declared) -> tuple[Node | None, Node]:
         """(where it is broken, or for a witness reached; where evaluating it breaks down)."""
-        if declared.kind in ("transition invariant", "deadlock"):
+        if declared.kind in ("transition invariant", "refinement", "deadlock", *LIVENESS):
             return None, self.graph.false
         holds, errors = self._evaluate(declared, [list(self.before)], Facts())
         if declared.kind == "witness":
@@ -231,7 +239,29 @@ class _Compiler:
                 broken = self.graph.or_(errors, self.graph.not_(holds))
                 if facts.of(broken) is not False:
                     found.append((i, broken))
+            elif declared.kind == "refinement":
+                found.append((i, self._refinement(declared).broken(self._mapped(declared, self.before, Facts()),
+                                                                   self._mapped(declared, after, facts))))  # fmt: skip
         return found
+
+    @functools.cached_property
+    def _refinements(self) -> dict[str, Refinement]:
+        found = [d for d in self.properties if d.kind == "refinement"]
+        return {d.name: Refinement(self.graph, abstraction(self.model, d)) for d in found}
+
+    def _refinement(self, declared: Declared) -> Refinement:
+        return self._refinements[declared.name]
+
+    def _mapped(self, declared: Declared, nodes: list[Node], facts: Facts) -> Mapped:
+        """The abstract state that a state is mapped to."""
+        machine = Machine(self.graph, Sites(), -1, Store(list(nodes)))
+        machine.facts = facts.copy()
+        place = machine.state_place(machine.store, self.type, writable=False)
+        result = machine.run(declared.function, [place], pure=True)
+        function = function_of(declared.function)
+        machine.frames.append(Frame(function, {}, True))
+        leaves = machine.coerced(result, self._refinement(declared).abstract.type, function.tree)
+        return leaves, self.graph.any_([e.condition for e in machine.events])
 
     def _outside(self, after: list[Node], updates: dict[int, Node], facts: Facts) -> Node:
         """Whether the state after breaks a constraint, which the state before did not."""

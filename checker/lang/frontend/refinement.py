@@ -1,0 +1,118 @@
+"""Refinement: every step of a spec is, through a mapping, a step of an abstract spec or none at all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from checker.lang.declare import Declared
+from checker.lang.errors import SpecError
+from checker.lang.frontend.path import Sites
+from checker.lang.frontend.statements import Machine
+from checker.lang.frontend.symbols import Store, Symbol
+from checker.lang.ir import Graph, Kind, Member, Node, Op
+from checker.lang.loader import BoundModel, initial_states, state_class
+from checker.lang.parameters import Parameter, bindings, parameters_of
+from checker.lang.resolve import record_type
+from checker.lang.scalars import canonical
+from checker.lang.types import BagType, RecordType
+
+Mapped = tuple[tuple[Node, ...], Node]  # (leaves of the abstract state, whether mapping breaks down)
+
+
+@dataclass(frozen=True)
+class Abstraction:
+    """The abstract spec of a refinement: its state's type, its actions with their parameters."""
+
+    type: RecordType
+    actions: list[tuple[Declared, list[Parameter]]]
+
+
+def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
+    """What `declared` maps to. Raises SpecError where the abstract spec cannot be compared with."""
+    assert declared.abstract is not None
+    type_ = record_type(state_class(declared.abstract))
+    for name, field in type_.fields.items():
+        if isinstance(field, BagType):
+            raise SpecError(
+                f"refinement {declared.name}: the abstract field {name} is a bag", place=declared.place,
+                mend="an abstract state has sets, maps and sequences",
+            )  # fmt: skip
+    actions = [(a, parameters_of(a, type_)) for a in declared.abstract.actions]
+    for action, parameters in actions:
+        if any(isinstance(c, Member) for p in parameters for c in p.candidates):
+            raise SpecError(
+                f"refinement {declared.name}: abstract action {action.name} ranges over members of the state",
+                place=action.place, mend="let its parameters range over types",
+            )  # fmt: skip
+    _check_initial(model, declared, type_)
+    return Abstraction(type_, actions)
+
+
+def _check_initial(model: BoundModel, declared: Declared, type_: RecordType) -> None:
+    """Raise SpecError where the mapping takes an initial state to none of the abstract spec."""
+    assert declared.abstract is not None
+    wanted = {canonical(type_, s) for s in initial_states(declared.abstract, type_)}
+    for state in model.initial_states():
+        mapped = type_.store(declared.function(state))
+        if canonical(type_, mapped) not in wanted:
+            raise SpecError(
+                f"refinement {declared.name} maps an initial state to {mapped}, which is not initial in "
+                f"{declared.abstract.name}", place=declared.place, mend="change the mapping, or the abstract @init",
+            )  # fmt: skip
+
+
+class Refinement:
+    """Compares mapped states. `before` and `after` are the leaves of two abstract states."""
+
+    def __init__(self, graph: Graph, abstract: Abstraction) -> None:
+        self.graph = graph
+        self.abstract = abstract
+
+    def broken(self, before: Mapped, after: Mapped) -> Node:
+        """Where the step from `before` to `after` is no step of the abstract spec, and changes something."""
+        g = self.graph
+        same = g.all_([g.eq(a, b) for a, b in zip(before[0], after[0], strict=True)])
+        allowed = g.any_([same, *self._steps(before[0], after[0])])
+        return g.any_([before[1], after[1], g.not_(allowed)])
+
+    def _steps(self, before: tuple[Node, ...], after: tuple[Node, ...]) -> Iterator[Node]:
+        for action, parameters in self.abstract.actions:
+            for binding in bindings(parameters):
+                yield self._step(action, parameters, binding, before, after)
+
+    def _step(
+        self, action: Declared, parameters: list[Parameter], binding: tuple[object, ...],
+        before: tuple[Node, ...], after: tuple[Node, ...],
+    ) -> Node:  # fmt: skip
+        """Whether an abstract action under one binding leads from `before` to `after`."""
+        g = self.graph
+        machine = Machine(g, Sites(), -1, Store(list(before)))
+        place = machine.state_place(machine.store, self.abstract.type, writable=True)
+        arguments: list[Symbol] = [
+            machine.literal(p.type, value) for p, value in zip(parameters, binding, strict=True)
+        ]
+        machine.run(action.function, [place, *arguments], pure=False)
+        if any(count > 1 for count in machine.fresh.values()):
+            raise SpecError(
+                f"abstract action {action.name} issues two ordinals of one sort in a step", place=action.place,
+                mend="issue one, or split the action",
+            )  # fmt: skip
+        taken = g.not_(g.any_([e.condition for e in machine.events]))
+        pairs = list(zip(machine.store.nodes, after, strict=True))
+        matches = [self._matches(node, wanted, before) for node, wanted in pairs]
+        issued = [wanted for node, wanted in pairs if node.op is Op.FRESH]
+        return g.all_([taken, *matches, *[g.eq(a, b) for a, b in itertools.pairwise(issued)]])
+
+    def _matches(self, node: Node, wanted: Node, before: tuple[Node, ...]) -> Node:
+        """Whether a leaf comes out as `wanted`; a fresh ordinal may be any above those that were live."""
+        g = self.graph
+        if node.op is Op.FRESH:
+            same_sort = [b for b in before if b.kind is Kind.ORDINAL and b.sort == node.sort]
+            return g.all_([g.lt(b, wanted) for b in same_sort])
+        if node.op is Op.SELECT and node.kind is Kind.ORDINAL:
+            condition, yes, no = node.args
+            return g.select(condition, self._matches(yes, wanted, before), self._matches(no, wanted, before))
+        return g.eq(node, wanted)
+
