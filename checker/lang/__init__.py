@@ -47,7 +47,7 @@ Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
     "AtMost", "Bag", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
-    "Ordinal", "Permutation", "Range", "Seq", "Set", "action", "constants", "constraint", "deadlock_free",
+    "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint", "deadlock_free",
     "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
     "require", "require_some", "state", "terminal", "transition_invariant", "witness",
 ]  # fmt: skip

@@ -105,6 +105,8 @@ def _require_value(type_: Type, where: str, holder: str) -> None:
     inner = type_
     while isinstance(inner, OptionType):
         inner = inner.inner
+    if isinstance(inner, BagType):
+        raise SpecError(f"{where}: a bag inside {holder}", mend="keep a bag in a field of the state or of a @record")
     if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
         raise SpecError(
             f"{where}: {inner} can be changed in place, and {holder} holds values only",
@@ -190,6 +192,8 @@ def _union(args: tuple[Any, ...], where: str) -> Type:
         inner = resolve(parts[0], where)
         if isinstance(inner, OptionType):
             raise SpecError(f"{where}: an Option of an Option", mend="one None is enough: use an enum for more cases")
+        if isinstance(inner, BagType):
+            raise SpecError(f"{where}: an Option of a bag", mend="an empty bag is enough")
         return OptionType(inner)
     variants = [resolve(p, where) for p in parts]
     if not all(isinstance(v, RecordType) and v.frozen for v in variants):

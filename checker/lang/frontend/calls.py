@@ -144,6 +144,8 @@ class Calls(Expressions):
             self.fail(node, "replace takes a record and the fields to change", "replace(partition, isr=isr)")
         holder = self.unwrapped(self.expression(node.args[0]), node)
         holder = self.value(holder, node)
+        if isinstance(holder, Val) and isinstance(holder.type, UnionType):
+            holder = self._known_variant(holder, holder.type, node)
         if not (isinstance(holder, Val) and isinstance(holder.type, RecordType)):
             self.fail(node, f"{self.describe(holder)} is no record")
         nodes = list(holder.nodes)
@@ -154,6 +156,13 @@ class Calls(Expressions):
             start = holder.type.offsets[keyword.arg or ""]
             nodes[start : start + type_.width] = self.coerced(self.expression(keyword.value), type_, keyword.value)
         return Val(holder.type, tuple(nodes))
+
+    def _known_variant(self, union: Val, type_: UnionType, node: ast.AST) -> Val:
+        """A union as the record that it is known to be on this path."""
+        for i, variant in enumerate(type_.variants):
+            if self.facts.of(self.graph.eq(union.nodes[0], self.graph.integer(i))):
+                return self.variant(union, variant)
+        self.fail(node, f"which of {type_} is it?", "ask with isinstance(...) or match before")
 
     def _map(self, node: ast.Call) -> Symbol:
         [items] = self._argument(node)

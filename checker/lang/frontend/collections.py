@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from checker.lang.frontend.conversion import NONE
@@ -12,6 +12,7 @@ from checker.lang.frontend.places import Places
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Val
 from checker.lang.ir import Node
 from checker.lang.types import (
+    MAX_SET,
     BagType,
     EnumType,
     IdentityType,
@@ -177,16 +178,33 @@ class Collections(Places):
 
     def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Node, Node]:
         """Two sets of one type: a literal takes the type of the other."""
-        for symbol in (a, b):
-            if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
-                return symbol.type, self.coerced(a, symbol.type, node)[0], self.coerced(b, symbol.type, node)[0]
-        elements = [e for s in (a, b) for e in self._literal_elements(s)]
-        for element in elements:
-            found = self.value(element, node)
-            if isinstance(found, Val) and isinstance(found.type, Scalar | RecordType):
-                type_ = SetType(found.type)
-                return type_, self.coerced(a, type_, node)[0], self.coerced(b, type_, node)[0]
-        self.fail(node, "sets whose type is not known here", "name the type: members: Set[Broker] = frozenset()")
+        types = [s.type for s in (a, b) if isinstance(s, Val) and isinstance(s.type, SetType)]
+        literal = [e for s in (a, b) for e in self._literal_elements(s)]
+        if literal and (not types or isinstance(types[0].element, RangeType)):
+            types.append(self.set_of(literal, node))
+        if not types:
+            self.fail(node, "sets whose type is not known here", "name the type: members: Set[Broker] = frozenset()")
+        type_ = types[0]
+        ranges = [t.element for t in types if isinstance(t.element, RangeType)]
+        if ranges:
+            type_ = self._number_set(min(r.lo for r in ranges), max(r.hi for r in ranges), node)
+        return type_, self.coerced(a, type_, node)[0], self.coerced(b, type_, node)[0]
+
+    def set_of(self, members: Sequence[Symbol], node: ast.AST) -> SetType:
+        """The type of a set of these members. Raises SpecError where it has none."""
+        found = [self.unwrapped(m, node) for m in members]
+        numbers = [m.node for m in found if isinstance(m, Num)]
+        if len(numbers) == len(found):
+            return self._number_set(min(n.lo for n in numbers), max(n.hi for n in numbers), node)
+        for member in found:
+            if isinstance(member, Val) and isinstance(member.type, Scalar | RecordType):
+                return SetType(member.type)
+        self.fail(node, f"a set of {self.describe(found[0])}", "sets hold identities, enums, numbers and messages")
+
+    def _number_set(self, lo: int, hi: int, node: ast.AST) -> SetType:
+        if hi - lo >= MAX_SET:
+            self.fail(node, f"a set of numbers from {lo} to {hi}", f"at most {MAX_SET} different ones fit a set")
+        return SetType(RangeType(lo, hi, False))
 
     def _literal_elements(self, symbol: Symbol) -> tuple[Symbol, ...]:
         if isinstance(symbol, Choice):

@@ -31,7 +31,10 @@ NONE = Static(None)
 
 
 class Conversion(Path):
-    """Moves symbols between the forms they have."""
+    """Moves symbols between the forms they have. `as_sets` is left to the subclass that knows collections."""
+
+    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Node, Node]:
+        raise NotImplementedError
 
     # From codes to symbols and back.
 
@@ -343,6 +346,9 @@ class Conversion(Path):
         if isinstance(symbol.type, BagType) and isinstance(type_, BagType):
             if self.same_type(symbol.type.element, type_.element):
                 return self._bag_as(symbol, type_, node)
+        if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
+            if isinstance(symbol.type.element, RangeType) and isinstance(type_.element, RangeType):
+                return (self._numbers_as(symbol.nodes[0], symbol.type.element, type_.element, node),)
         if isinstance(symbol.type, RecordType) and isinstance(type_, UnionType) and symbol.type.cls in type_.tags:
             return self._variant_as(symbol, symbol.type, type_)
         if isinstance(symbol.type, UnionType):
@@ -357,6 +363,19 @@ class Conversion(Path):
             return (self.at_most(symbol.nodes[0], type_.length), *symbol.nodes[1 : type_.width])
         missing = type_.leaves[len(symbol.nodes) :]
         return (*symbol.nodes, *[self.code(0, leaf.kind, leaf.sort) for _, leaf in missing])
+
+    def _numbers_as(self, mask: Node, given: RangeType, wanted: RangeType, node: ast.AST) -> Node:
+        """A set of numbers of one range as one of another; what does not fit is a cut or a violation."""
+        g, result = self.graph, self.graph.mask(0)
+        for i, value in enumerate(range(given.lo, given.hi + 1)):
+            there = g.has(mask, g.integer(i))
+            if wanted.lo <= value <= wanted.hi:
+                result = g.set_or(result, g.select(there, g.mask(1 << value - wanted.lo), g.mask(0)))
+            elif value > wanted.hi and wanted.cuts:
+                self.event(EventKind.CUT, there, node, f"above {wanted}")
+            else:
+                self.error(there, node, f"stored outside {wanted}")
+        return result
 
     def at_most(self, node: Node, most: int) -> Node:
         """`node`, which events have shown to be at most `most`, with that bound."""
@@ -475,6 +494,9 @@ class Conversion(Path):
                     self.fail(node, "bags are compared by their counts", "compare bag.count(...) or len(bag)")
                 if isinstance(x.type, SeqType):
                     return self._equal_seqs(x, y, node)
+                if isinstance(x.type, SetType):
+                    _, p, q = self.as_sets(x, y, node)
+                    return self.graph.eq(p, q)
                 codes = self.coerced(y, x.type, node)
                 return self.graph.all_([self.graph.eq(p, q) for p, q in zip(x.nodes, codes, strict=True)])
         if isinstance(a, Display) and isinstance(b, Display) and not a.elements and not b.elements:
@@ -499,6 +521,8 @@ class Conversion(Path):
             return self.same_type(symbol.type.element, type_.element)
         if isinstance(symbol.type, OptionType) and isinstance(type_, OptionType):
             return True
+        if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
+            return isinstance(symbol.type.element, RangeType) and isinstance(type_.element, RangeType)
         return isinstance(type_, UnionType) and isinstance(symbol.type, RecordType) and symbol.type.cls in type_.tags
 
     @staticmethod

@@ -325,7 +325,16 @@ class Expressions(Collections):
         return Display("tuple", tuple(self.expression(e) for e in node.elts))
 
     def _set(self, node: ast.Set) -> Symbol:
-        return Display("set", tuple(self.expression(e) for e in node.elts))
+        return Display("set", tuple(self._member(e) for e in node.elts))
+
+    def _member(self, node: ast.expr) -> Symbol:
+        """A member of a literal set: an option must be known to be present, for None is in no set."""
+        symbol = self.value(self.expression(node), node)
+        if isinstance(symbol, Val) and isinstance(symbol.type, OptionType):
+            if not self.facts.of(self.present(symbol)):
+                self.fail(node, "a set of what may be absent", "take it with require_some(...), or test it before")
+            return self.inner(symbol)
+        return symbol
 
     def generated(
         self, node: ast.GeneratorExp | ast.SetComp, goes_on: Callable[[], Node] | None = None
@@ -389,20 +398,16 @@ class Expressions(Collections):
             for part, value in zip(target.elts, symbol.elements, strict=True):
                 self.bind(part, value)
             return
-        self.fail(target, "this cannot be given a value here")
+        self.fail(target, "this cannot be given a value here", "one assignment a line")
 
     def _setcomp(self, node: ast.SetComp) -> Symbol:
         g = self.graph
-        type_: SetType | None = None
+        found = [(there, self.unwrapped(element, node)) for there, element in self.generated(node)]
+        if not found:
+            return Display("set", ())
+        type_ = self.set_of([element for _, element in found], node)
         mask = g.mask(0)
-        for there, element in self.generated(node):
-            if type_ is None:
-                found = self.value(element, node)
-                if isinstance(found, Choice):
-                    found = self.unwrapped(found, node)
-                if not isinstance(found, Val):
-                    self.fail(node, f"a set of {self.describe(found)}", "sets hold identities, enums and messages")
-                type_ = SetType(found.type.inner if isinstance(found.type, OptionType) else found.type)
+        for there, element in found:
             bit = g.bit(self.index(element, type_.element, node))
             mask = g.set_or(mask, g.select(there, bit, g.mask(0)))
-        return Val(type_, (mask,)) if type_ else Display("set", ())
+        return Val(type_, (mask,))
