@@ -4,14 +4,19 @@ BIN := .venv/bin
 
 .PHONY: check test bench lint clean
 
+# The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
-	$(BIN)/fencepost tour
+	$(BIN)/fencepost check kraft/membership
+	@echo; echo '--- KIP-903 switched off: the bug it repaired, as a shortest counterexample'
+	$(BIN)/fencepost check kraft/lossy --set kip_903=false; test $$? -eq 1
+	@echo; echo '--- the same model with every guard on'
+	$(BIN)/fencepost check kraft/lossy
 
 test: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks
