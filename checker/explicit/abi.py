@@ -36,6 +36,6 @@ META_SHIFT = 20
 NO_INSTANCE = (1 << META_SHIFT) - 1
 
 # Edge codes: a mask of broken properties, OUTSIDE where the successor breaks the constraint; -1 - site for
-# an error; DEADLOCK.
+# an error, or for the cut of a fair step; DEADLOCK.
 OUTSIDE = 1 << 62
 DEADLOCK = -(1 << 62)

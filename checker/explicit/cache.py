@@ -37,7 +37,7 @@ def _environment() -> bytes:
     digest = hashlib.sha256(host().encode())
     here = Path(__file__).parent
     for folder in (here, here.parent / "lang"):
-        for file in sorted(folder.glob("*.py")):
+        for file in sorted(folder.rglob("*.py")):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.digest()
 
@@ -71,9 +71,9 @@ def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(body).digest() + body)
-            os.replace(temporary, path)
+            Path(temporary).replace(path)
         except OSError:
-            os.unlink(temporary)
+            Path(temporary).unlink()
             raise
     except OSError:
         return

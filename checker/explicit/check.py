@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.lasso import lasso_trace
 from checker.explicit.path import Path as Way
 from checker.explicit.path import Target, shortest
 from checker.explicit.replay import with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
-from checker.explicit.tracing import Tracer
+from checker.explicit.tracing import EVALUATES, Tracer
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind, Kind
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from traces import Trace
+
+if TYPE_CHECKING:
+    from checker.explicit.liveness import Lasso
 
 HOLDS, WITHIN, VIOLATED, INCOMPLETE, VACUOUS = (
     "holds", "holds within bounds", "violated", "incomplete", "vacuous",
@@ -57,7 +62,7 @@ class Report:
 
     model: BoundModel
     verdict: str
-    reason: str
+    reasons: list[str]
     result: SearchResult
     kernel: Kernel
     properties: list[PropertyReport]
@@ -66,6 +71,11 @@ class Report:
     @property
     def traces(self) -> list[Trace]:
         return [p.trace for p in self.properties if p.trace is not None]
+
+    @property
+    def reason(self) -> str:
+        """What the verdict rests on."""
+        return "; ".join(self.reasons)
 
     @property
     def exit_code(self) -> int:
@@ -160,55 +170,66 @@ def check(
     searched = time.perf_counter()
     judge = _Judge(model, kernel, result, options)
     properties = judge.properties()
-    verdict, reason = judge.verdict(properties)
+    verdict, reasons = judge.verdict(properties)
     seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
                "total": time.perf_counter() - started}  # fmt: skip
-    return Report(model, verdict, reason, result, kernel, properties, seconds)
+    return Report(model, verdict, reasons, result, kernel, properties, seconds)
 
 
 class _Judge:
+    """What a search result means for the properties of its model."""
+
     def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, options: Options) -> None:
         self.model, self.kernel, self.result, self.options = model, kernel, result, options
-        self.declared = {d.name: d for d in model.model.properties}
+        self.lassos = self._lassos()
+
+    def _lassos(self) -> dict[int, Lasso]:
+        """Property -> the behaviour without end that violates it, after a search that saw every state."""
+        if not self.kernel.obligations or self._unfinished():
+            return {}
+        from checker.explicit.liveness import find_lassos  # SciPy takes a while to load
+
+        try:
+            return find_lassos(self.kernel, self.result)
+        except KeyboardInterrupt:
+            self.result.stopped = "interrupted"
+            return {}
 
     def properties(self) -> list[PropertyReport]:
         """A report per property that was asked for, and per runtime error; traces for the violated ones."""
-        reports = []
+        targets: list[tuple[PropertyReport, Target]] = []
         for index, prop in enumerate(self.kernel.properties):
-            reports.append(self._property(index, prop.name, prop.kind))
+            targets.append((self._property(index, prop.name, prop.kind), Target(property=index)))
         for site, level in sorted(self.result.errors.items(), key=lambda item: item[1]):
             place = self.kernel.sites[site]
             report = PropertyReport(f"{place.reason}: {place.text}", "runtime error", VIOLATED, level)
-            report.trace = self._trace(Target(site=site), None)
-            reports.append(report)
-        self._keep_traces(reports)
-        return reports
+            targets.append((report, Target(site=site)))
+        violated = [found for found in targets if found[0].verdict == VIOLATED]
+        if not self.options.all_violations and violated:
+            violated = [min(violated, key=lambda found: found[0].trace_length or 0)]
+        with suppress(KeyboardInterrupt):  # Ctrl-C gives up the traces, not what was found
+            for report, target in violated:
+                report.trace = self._trace(target)
+        return [report for report, _ in targets]
 
     def _property(self, index: int, name: str, kind: str) -> PropertyReport:
         level = self.result.deadlock if kind == "deadlock" else self.result.broken.get(index)
+        if index in self.lassos:
+            level = self.lassos[index].length
         if kind == "witness":
             reached = self.result.witnesses.get(index)
             unknown = INCOMPLETE if self._unfinished() else "not reached"
             return PropertyReport(name, kind, "reached" if reached else unknown, reached)
         if level is None:
-            bounded = WITHIN if self._bounds() else HOLDS
+            bounded = WITHIN if self.bounds() else HOLDS
             return PropertyReport(name, kind, INCOMPLETE if self._unfinished() else bounded)
         return PropertyReport(name, kind, VIOLATED, level)
 
-    def _keep_traces(self, reports: list[PropertyReport]) -> None:
-        """Traces for the violated properties: for the first of the least length, or with all_violations for each."""
-        violated = [r for r in reports if r.verdict == VIOLATED]
-        shown = violated if self.options.all_violations else violated[:1]
-        indices = {p.name: i for i, p in enumerate(self.kernel.properties)}
-        for report in shown:
-            if report.trace is None and report.name in indices and report.trace_length is not None:
-                target = Target(property=indices[report.name])
-                report.trace = self._trace(target, self.declared.get(report.name))
-
-    def _trace(self, target: Target, broken: Declared | None) -> Trace:
-        from dataclasses import replace
-
+    def _trace(self, target: Target) -> Trace:
+        if target.property in self.lassos:
+            return lasso_trace(self.model, self.kernel, self.lassos[target.property])
         path = shortest(self.kernel, self.result, target)
+        broken = declared_by(self.model, self.kernel, target)
         trace = Tracer(self.model).trace(first_state(self.model, self.kernel, path), path.instances, broken, SHORTEST)
         return replace(trace, tail=with_switches_on(self.model, trace))
 
@@ -216,33 +237,55 @@ class _Judge:
         """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
         return self.result.stopped is not None or (self.result.violated and not self.options.all_violations)
 
-    def _bounds(self) -> list[str]:
-        sites = self.kernel.sites
-        found = [
-            f"{self.kernel.actions[sites[i].action]} was cut {count:,} times ({sites[i].reason})"
-            for i, count in self.result.cuts(sites).items()
-        ]
-        if self.model.model.constraints:
-            found.append(f"constraint {', '.join(c.name for c in self.model.model.constraints)}")
-        if self.model.model.hide:
-            found.append(
-                f"a view hides {', '.join(self.model.model.hide)}: of states that differ only there one was explored"
-            )
-        return found
+    def bounds(self) -> list[str]:
+        return bounds(self.model, self.kernel, self.result)
 
-    def verdict(self, properties: list[PropertyReport]) -> tuple[str, str]:
+    def verdict(self, properties: list[PropertyReport]) -> tuple[str, list[str]]:
         """(verdict, what it rests on). Precedence: violated, incomplete, vacuous, holds within bounds, holds."""
         violated = [p.name for p in properties if p.verdict == VIOLATED]
+        stopped = self.result.stopped
         if violated:
-            return VIOLATED, ", ".join(violated)
-        if self.result.stopped is not None:
-            return INCOMPLETE, self.result.stopped
+            return VIOLATED, [", ".join(violated), *[f"the search was not finished: {stopped}"] * bool(stopped)]
+        if stopped is not None:
+            return INCOMPLETE, [stopped]
         never = [n for n, c in zip(self.kernel.actions, self.result.actions, strict=True) if not c.fired]
         missing = [p.name for p in properties if p.verdict == "not reached"]
         if never or missing:
             parts = [f"never fired: {', '.join(never)}"] * bool(never)
             parts += [f"never reached: {', '.join(missing)}"] * bool(missing)
-            return VACUOUS, "; ".join(parts)
-        bounds = self._bounds()
-        return (WITHIN, "; ".join(bounds)) if bounds else (HOLDS, "")
+            return VACUOUS, [*parts, *self.bounds()]
+        return (WITHIN, self.bounds()) if self.bounds() else (HOLDS, [])
 
+
+def declared_by(model: BoundModel, kernel: Kernel, target: Target) -> Declared | None:
+    """The property that a target stands for; None for a runtime error in an action.
+
+    A kernel has the model's properties first, then "W can be evaluated" for each witness W that may break down.
+    """
+    properties = model.model.properties
+    if target.deadlock:
+        return next(p for p in properties if p.kind == "deadlock")
+    if target.property is None:
+        return None
+    if target.property < len(properties):
+        return properties[target.property]
+    name = kernel.properties[target.property].name.removesuffix(EVALUATES)
+    return next(p for p in properties if p.name == name)
+
+
+def bounds(model: BoundModel, kernel: Kernel, result: SearchResult) -> list[str]:
+    """What keeps a finished search from having seen every state: cuts, constraints, views."""
+    found = [
+        f"{kernel.actions[kernel.sites[i].action]} was cut {times(count)} ({kernel.sites[i].reason})"
+        for i, count in result.cuts(kernel.sites).items()
+    ]
+    if model.model.constraints:
+        found.append(f"states outside the constraint {' and '.join(c.name for c in model.model.constraints)} were left")
+    if model.model.hide:
+        hidden = ", ".join(model.model.hide)
+        found.append(f"a view hides {hidden}: of states that differ only there one was explored")
+    return found
+
+
+def times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from checker.explicit.store import OutOfMemoryError
+
 if TYPE_CHECKING:
     from checker.explicit.search import Exploration
 
@@ -62,7 +64,10 @@ class Checkpoint:
             raise CheckpointError(f"{directory} is of another model, other constants, or an older spec")
         checkpoint = cls(directory, exploration.kernel.words)
         checkpoint._levels = manifest["levels"]
-        checkpoint._restore_states(exploration, manifest["crcs"])
+        try:
+            checkpoint._restore_states(exploration, manifest["crcs"])
+        except OutOfMemoryError as error:
+            raise CheckpointError(f"{directory} does not fit the memory limit: {error}") from error
         exploration.restore(manifest["search"])
         return checkpoint
 
@@ -105,7 +110,7 @@ class Checkpoint:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, self.directory / _MANIFEST)
+        temporary.replace(self.directory / _MANIFEST)
         handle = os.open(self.directory, os.O_RDONLY)
         try:
             os.fsync(handle)

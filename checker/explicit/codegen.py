@@ -26,8 +26,8 @@ FIRED = 0xFFFF  # in the record of outcomes: the instance's step was taken
 class Transitions:
     """Emits the step functions `step0`, `step1`, ... (context, meta base, words).
 
-    record_outcomes: every chain also writes its end (a site, or FIRED) to the u16 array at
-    `context[BOXES + ...]`'s place for it: see `Kernel.outcomes`.
+    record_outcomes: every chain also writes its end (a site, or FIRED) to its place in the array of u16 at
+    `context[OUTCOMES]`.
     """
 
     def __init__(self, program: Program, layout: Layout, plan: CounterPlan, record_outcomes: bool) -> None:
@@ -35,6 +35,7 @@ class Transitions:
         self._layout = layout
         self._plan = plan
         self._record = record_outcomes
+        self._fair = program.liveness.fairness if program.liveness else {}  # a fair step that is cut leaves an edge too
         self._canonicalizer = Canonicalizer(layout)
         self._fresh_base = {sort: len(members) + 1 for sort, members in layout.sorts.items()}
         self.functions: list[str] = []
@@ -168,8 +169,8 @@ class Transitions:
         self._outcome(run, site)
         if kind in (EventKind.CUT, EventKind.ERROR):
             f.store("1", "%c", abi.ENABLED)
-        if kind is EventKind.ERROR:
-            for instance in run:
+        for instance in run:
+            if kind is EventKind.ERROR or (kind is EventKind.CUT and instance in self._fair):
                 self._edge(word_names(self._layout.words), instance, str(-1 - site))
 
     def _outcome(self, run: Sequence[int], outcome: int) -> None:
@@ -177,7 +178,7 @@ class Transitions:
             f = self._f
             base = f.op(f"inttoptr i64 {f.load('%c', abi.OUTCOMES)} to ptr")
             for instance in run:
-                f.line(f"store i16 {outcome - 0x10000 if outcome >> 15 else outcome}, ptr {f.at(base, instance, 'i16')}")
+                f.line(f"store i16 {outcome}, ptr {f.at(base, instance, 'i16')}")
 
     def _meta(self, instance: int) -> str:
         return self._f.op(f"or i64 %m, {instance}")

@@ -3,43 +3,111 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import linecache
 import sys
-from dataclasses import dataclass
-from types import FrameType
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from types import FrameType, FunctionType
 from typing import Any
 
 from checker.explicit.reference import read_only
-from checker.lang.declare import Declared
+from checker.lang.declare import MARK, Declared, RecordInfo
 from checker.lang.frontend.source import Function, function_of
 from checker.lang.itf import to_itf
+from checker.lang.values import Identity
+
+_CHECKER = Path(__file__).parent.parent
+# what `not` needs no brackets for
+_SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """conjunct: its source; line: of the property's file; values: (expression, ITF value) in order of appearance."""
+    """conjunct: its source; file, line: of the property's part it is; values: (expression, ITF value), in order.
+
+    breakdown: why the property cannot be evaluated, where it cannot; `conjunct` is then the line that breaks.
+    """
 
     conjunct: str
     file: str
     line: int
     values: tuple[tuple[str, Any], ...]
+    breakdown: str = ""
 
 
-def explain(declared: Declared, *states: Any) -> Explanation:
-    """Which part of a property is false in `states` (one, or before and after)."""
+def explain(declared: Declared, *states: Any, holds: bool = False) -> Explanation:
+    """Which part of a property is false in `states` (one, or before and after); holds: which part is true."""
     function = function_of(declared.function)
     with read_only():
-        returned, names = _at_return(declared, states)
-        if returned is None or returned.value is None:
-            return Explanation("", function.file, function.tree.lineno, ())
-        drill = _Drill(function, names)
-        part = drill.down(returned.value)
-        return Explanation(function.text(part), function.file, part.lineno, drill.values(part))
+        try:
+            declared.function(*states)
+        except Exception as error:
+            return _breakdown(error, function, states)
+        part = _of_call(function, states, holds)
+    if part is None:
+        return Explanation("", function.file, function.tree.lineno, ())
+    text = f"{part.text}  # in {part.helper}" if part.helper else part.text
+    return Explanation(text, function.file, part.line, tuple(part.values.items()))
 
 
-def _at_return(declared: Declared, states: tuple[Any, ...]) -> tuple[ast.Return | None, dict[str, Any]]:
-    """The return statement that a property comes to, and its local names there."""
-    function = function_of(declared.function)
-    seen: dict[str, Any] = {}
+def _breakdown(error: Exception, function: Function, states: tuple[Any, ...]) -> Explanation:
+    """The line of the spec that an error comes from, with the values in the property's own part of it."""
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__)
+        if f.filename != "<string>" and _CHECKER not in Path(f.filename).parents
+    ]  # fmt: skip
+    if not frames:
+        return Explanation("", function.file, function.tree.lineno, (), str(error))
+    file, line = frames[-1].filename, frames[-1].lineno or 0
+    statement, names = _at_end(function, states)
+    values = _leaf(_Scope(function, names), statement).values if statement is not None else {}
+    text = linecache.getline(file, line).strip().removeprefix("return ")
+    return Explanation(text, file, line, tuple(values.items()), str(error))
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """A function of the spec that is being evaluated, and its local names."""
+
+    function: Function
+    names: dict[str, Any]
+
+    def value(self, node: ast.expr) -> Any:
+        code = compile(ast.Expression(node), self.function.file, "eval")
+        # one dictionary: what a generator inside reads are globals to it
+        return eval(code, {**self.function.globals, **self.names})
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a property: its source, the line of the property's file it is in or is called from, and the values
+    of the paths and names in it. helper: the function it stands in, where that is not the property's own."""
+
+    text: str
+    line: int
+    values: dict[str, Any]
+    helper: str = ""
+
+
+def _of_call(function: Function, arguments: tuple[Any, ...], value: bool) -> _Part | None:
+    """What makes a function return `value`; None where that cannot be said."""
+    statement, names = _at_end(function, arguments)
+    if not isinstance(statement, ast.Return) or statement.value is None:
+        return None
+    scope = _Scope(function, names)
+    if isinstance(statement.value, ast.Constant):
+        condition = _condition(function, statement)
+        return _blame(scope, condition, value) if condition is not None else _leaf(scope, statement)
+    return _blame(scope, statement.value, value)
+
+
+def _at_end(function: Function, arguments: tuple[Any, ...]) -> tuple[ast.stmt | None, dict[str, Any]]:
+    """The statement that a function ends with (returning, or breaking down), and its local names there."""
+    names: dict[str, Any] = {}
     line = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -47,97 +115,156 @@ def _at_return(declared: Declared, states: tuple[Any, ...]) -> tuple[ast.Return 
         if frame.f_code is not function.code:
             return None
         if event == "return":
-            seen.update(frame.f_locals)
+            names.update(frame.f_locals)
             line = frame.f_lineno
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        declared.function(*states)
+        function.function(*arguments)
     except Exception:
-        pass  # it breaks down: the caller tells of the error itself
+        pass  # the names and the line are what is asked for
     finally:
         sys.settrace(before)
-    returns = [n for n in ast.walk(function.tree) if isinstance(n, ast.Return)]
-    here = [r for r in returns if r.lineno <= line <= (r.end_lineno or r.lineno)]
-    return (here[-1] if here else None), seen
+    simple = (ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
+    statements = [n for n in ast.walk(function.tree) if isinstance(n, simple)]
+    here = [n for n in statements if n.lineno <= line <= (n.end_lineno or n.lineno)]
+    return (here[-1] if here else None), names
 
 
-class _Drill:
-    """Goes from a false expression down to the smallest part that makes it false."""
+def _condition(function: Function, statement: ast.Return) -> ast.expr | None:
+    """For `return True` or `return False`: an expression with that value, from the `if` around it."""
+    returned = statement.value
+    for node in ast.walk(function.tree):
+        if isinstance(node, ast.If) and statement in (*node.body, *node.orelse):
+            holds = statement in node.body
+            assert isinstance(returned, ast.Constant)
+            if holds is bool(returned.value):
+                return node.test
+            return ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
+    return None
 
-    def __init__(self, function: Function, names: dict[str, Any]) -> None:
-        self.function = function
-        self.names = dict(names)
 
-    def down(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-            for part in node.values:
-                if not self._value(part):
-                    return self.down(part)
-        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
-            return ast.copy_location(ast.BoolOp(node.op, [self.down(part) for part in node.values]), node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "all":
-            if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-                return self._failing_element(node, node.args[0])
-        return node
-
-    def _failing_element(self, node: ast.Call, generator: ast.GeneratorExp) -> ast.expr:
-        """The element for which `all(...)` fails; its names are known from here on."""
-        targets = [n.id for g in generator.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
-        names = ast.Tuple([ast.Name(t, ast.Load()) for t in targets], ast.Load())
-        *first, last = generator.generators
-        failing = ast.comprehension(last.target, last.iter, [*last.ifs, ast.UnaryOp(ast.Not(), generator.elt)], 0)
-        search = ast.GeneratorExp(names, [*first, failing])
-        call = ast.Call(ast.Name("next", ast.Load()), [search, ast.Constant(None)], [])
-        found = self._value(ast.fix_missing_locations(ast.copy_location(call, node)))
-        if found is None:
-            return node
-        self.names.update(zip(targets, found, strict=True))
-        return self.down(generator.elt)
-
-    def _value(self, node: ast.expr) -> Any:
-        code = compile(ast.Expression(node), self.function.file, "eval")
-        # one dictionary: what a generator inside reads are globals to it
-        return eval(code, {**self.function.globals, **self.names})
-
-    def values(self, node: ast.expr) -> tuple[tuple[str, Any], ...]:
-        """The values of the paths and names in an expression, the longest ones, each once."""
-        found: dict[str, Any] = {}
-        bound = {n.id for g in ast.walk(node) if isinstance(g, ast.comprehension)
-                 for n in ast.walk(g.target) if isinstance(n, ast.Name)}  # fmt: skip
-        self._collect(node, bound, found)
-        return tuple(found.items())
-
-    def _collect(self, node: ast.AST, bound: set[str], found: dict[str, Any]) -> None:
+def _blame(scope: _Scope, node: ast.expr, value: bool) -> _Part:
+    """The smallest part of `node` that gives it the truth value `value`."""
+    try:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = _blame(scope, node.operand, not value)
+            return replace(inner, text=f"not {_bracketed(inner.text)}")
+        if isinstance(node, ast.BoolOp):
+            return _blame_connective(scope, node, value)
+        if isinstance(node, ast.IfExp):
+            return _blame(scope, node.body if scope.value(node.test) else node.orelse, value)
         if isinstance(node, ast.Call):
-            for argument in node.args:
-                self._collect(argument, bound, found)
-            return
-        if isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
-            used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            if used & bound:
-                return
-            if used & set(self.names):
-                self._add(node, found)
-                for index in [n.slice for n in ast.walk(node) if isinstance(n, ast.Subscript)]:
-                    self._collect(index, bound, found)
-            return
-        for child in ast.iter_child_nodes(node):
-            self._collect(child, bound, found)
+            return _blame_call(scope, node, value)
+        if isinstance(node, ast.Name) and (meaning := _meaning(scope.function, node.id)) is not None:
+            return _blame(scope, meaning, value)
+    except Exception:
+        pass  # a part breaks down where `and` and `or` would not have come to it
+    return _leaf(scope, node)
 
-    def _add(self, node: ast.expr, found: dict[str, Any]) -> None:
+
+def _meaning(function: Function, name: str) -> ast.expr | None:
+    """What a local name was assigned, where that is an expression of its own that is assigned once and for all."""
+    assigned = [n for n in ast.walk(function.tree) if isinstance(n, ast.Name) and n.id == name
+                and isinstance(n.ctx, ast.Store)]  # fmt: skip
+    for statement in function.tree.body:
+        if isinstance(statement, ast.Assign) and statement.targets == assigned:
+            return statement.value
+    return None
+
+
+def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
+    """`and` is false for its first false part; `or` is false for all of its parts together."""
+    both = isinstance(node.op, ast.And)
+    if both is not value:
+        deciding = next(part for part in node.values if bool(scope.value(part)) is value)
+        return _blame(scope, deciding, value)
+    parts = [_blame(scope, part, value) for part in node.values]
+    word = " and " if both else " or "
+    merged = {text: shown for part in parts for text, shown in part.values.items()}
+    # the last one is what is claimed, those before say when: `not leads or knows`
+    helpers = ", ".join(dict.fromkeys(part.helper for part in parts if part.helper))
+    return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helpers)
+
+
+def _blame_call(scope: _Scope, node: ast.Call, value: bool) -> _Part:
+    """The element for which all(...) fails (or any(...) holds); of a helper the part that decides it."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name in ("all", "any"):
+        generator = node.args[0] if node.args else None
+        if isinstance(generator, ast.GeneratorExp) and value is (name == "any"):
+            return _blame_element(scope, generator, value)
+        return _leaf(scope, node)
+    helper = scope.value(node.func)
+    helper = helper.function if isinstance(helper, Declared) else helper
+    if not isinstance(helper, FunctionType) or helper.__module__.startswith("checker.lang."):
+        return _leaf(scope, node)
+    given = {k.arg: scope.value(k.value) for k in node.keywords if k.arg is not None}
+    bound = inspect.signature(helper).bind(*[scope.value(a) for a in node.args], **given)
+    bound.apply_defaults()
+    inside = _of_call(function_of(helper), tuple(bound.arguments.values()), value)
+    if inside is None:
+        return _leaf(scope, node)
+    values = {**_named(bound.arguments), **inside.values}
+    return replace(inside, line=node.lineno, values=values, helper=inside.helper or helper.__name__)
+
+
+def _blame_element(scope: _Scope, generator: ast.GeneratorExp, value: bool) -> _Part:
+    """The first element whose value is `value`; its names are known in what is said of it."""
+    targets = [n.id for g in generator.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+    names = ast.Tuple([ast.Name(t, ast.Load()) for t in targets], ast.Load())
+    *first, last = generator.generators
+    wanted: ast.expr = generator.elt if value else ast.UnaryOp(ast.Not(), generator.elt)
+    chosen = ast.comprehension(last.target, last.iter, [*last.ifs, wanted], 0)
+    call = ast.Call(ast.Name("next", ast.Load()), [ast.GeneratorExp(names, [*first, chosen])], [])
+    found = scope.value(ast.fix_missing_locations(ast.copy_location(call, generator)))
+    element = dict(zip(targets, found, strict=True))
+    part = _blame(_Scope(scope.function, {**scope.names, **element}), generator.elt, value)
+    return replace(part, values={**_named(element), **part.values})
+
+
+def _named(names: dict[str, Any]) -> dict[str, Any]:
+    """Which one is spoken of: those of some names that stand for an identity or another single value."""
+    return {name: to_itf(value) for name, value in names.items() if isinstance(value, Identity | Enum | int)}
+
+
+def _leaf(scope: _Scope, node: ast.expr | ast.stmt) -> _Part:
+    """`node` as it stands, with the values of the paths and names in it, the longest ones, each once."""
+    values: dict[str, Any] = {}
+    bound = {n.id for g in ast.walk(node) if isinstance(g, ast.comprehension)
+             for n in ast.walk(g.target) if isinstance(n, ast.Name)}  # fmt: skip
+    _collect(scope, node, bound, lambda text, value: values.setdefault(text, value))
+    return _Part(scope.function.text(node), node.lineno, values)
+
+
+def _collect(scope: _Scope, node: ast.AST, bound: set[str], add: Callable[[str, Any], Any]) -> None:
+    if isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
+        used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        if used & bound or not used & set(scope.names):
+            return
         try:
-            value = self._value(node)
-        except Exception:
-            return  # not evaluated where `and` and `or` stop short
-        if not (isinstance(node, ast.Name) and _is_state(value)):
-            found[self.function.text(node)] = to_itf(value)
+            value = scope.value(node)
+            if not (isinstance(node, ast.Name) and _is_state(value)):
+                add(scope.function.text(node), to_itf(value))
+        except Exception:  # not evaluated where `and` and `or` stop short, or what breaks down
+            if isinstance(node, ast.Attribute | ast.Subscript):
+                _collect(scope, node.value, bound, add)
+        for index in [n.slice for n in ast.walk(node) if isinstance(n, ast.Subscript)]:
+            _collect(scope, index, bound, add)
+        return
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Call):  # of `s.log.count(x)` the log, of a helper its arguments only
+        children[:1] = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    for child in children:
+        _collect(scope, child, bound, add)
+
+
+def _bracketed(text: str) -> str:
+    return text if isinstance(ast.parse(text, mode="eval").body, _SIMPLE) else f"({text})"
 
 
 def _is_state(value: Any) -> bool:
-    from checker.lang.declare import MARK, RecordInfo
-
     info = getattr(type(value), MARK, None)
     return isinstance(info, RecordInfo) and info.is_state

@@ -15,6 +15,7 @@ from checker.explicit.coverage import CounterPlan, Exit, Signature, plan_counter
 from checker.explicit.layout import Layout, LayoutError
 from checker.explicit.native import compile_ir, link
 from checker.explicit.runtime import Runtime
+from checker.explicit.watch import watch_functions
 from checker.lang.ir import Bag, EventKind, Kind, Leaf, Program, Site
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
@@ -27,6 +28,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "survey": (_LONG, _POINTER, _LONG, _POINTER),
     "tally": (None, _POINTER, _LONG, _POINTER),
     "classify": (None, _POINTER, _LONG, _POINTER),
+    "watch": (None, _POINTER, _LONG, _POINTER),
 }
 
 
@@ -38,12 +40,22 @@ class KernelProperty:
     kind: str
 
 
+@dataclass(frozen=True)
+class KernelObligation:
+    """An obligation: the index of its property, the number of its binding, and whether its condition is a state's."""
+
+    property: int
+    number: int
+    has_condition: bool
+
+
 @dataclass
 class Kernel:
     """One model, ready to run.
 
     key: what the caller named it by.
     instances[i]: (action, number within the action) of instance i, in the order of `Program.instances`.
+    obligations, fairness: as in `Liveness`; empty where no liveness is asked for.
     calls: the native functions by name (see `runtime`); they take addresses and release the GIL.
     """
 
@@ -56,7 +68,10 @@ class Kernel:
     signatures: list[Signature]
     counters: int
     records_outcomes: bool
+    obligations: list[KernelObligation]
+    fairness: dict[int, str]
     calls: Mapping[str, Callable[..., Any]]
+    engine: object  # keeps the native code loaded
 
     @property
     def words(self) -> int:
@@ -111,6 +126,7 @@ def _generate(program: Program, record_outcomes: bool) -> tuple[dict[str, Any], 
         transitions.state_function("check", "i64", of_states),
         transitions.state_function("constraint", "i1", [(0, program.outside)]),
         transitions.state_function("terminal", "i1", [(0, program.terminal)]),
+        watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
     return _describe(program, plan, record_outcomes), "\n".join(parts)
@@ -137,7 +153,20 @@ def _describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dic
         ],
         "counters": plan.size,
         "outcomes": record_outcomes,
+        "obligations": _obligations(program),
+        "fairness": list(program.liveness.fairness.items()) if program.liveness else [],
     }
+
+
+def _obligations(program: Program) -> list[tuple[int, int, bool]]:
+    """As of `KernelObligation`."""
+    numbers: dict[int, int] = {}
+    found = []
+    for one in program.liveness.obligations if program.liveness else ():
+        number = numbers.get(one.property, 0)
+        numbers[one.property] = number + 1
+        found.append((one.property, number, one.condition is not None))
+    return found
 
 
 def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
@@ -147,6 +176,7 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         for path, kind, size, sort, slot, hidden in metadata["leaves"]
     ]
     bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
+    engine, addresses = link(code, list(_SIGNATURES))
     return Kernel(
         key=key,
         layout=Layout(leaves, bags, metadata["fresh"]),
@@ -160,7 +190,10 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         ],
         counters=metadata["counters"],
         records_outcomes=metadata["outcomes"],
-        calls=_bind(link(code, list(_SIGNATURES))),
+        obligations=[KernelObligation(*one) for one in metadata["obligations"]],
+        fairness=dict(metadata["fairness"]),
+        calls=_bind(addresses),
+        engine=engine,
     )
 
 

@@ -98,7 +98,7 @@ class Layout:
 
     def _units(self) -> list[_Unit]:
         units = []
-        inside = set()
+        inside: set[int] = set()
         for bag in self.bags:
             for slot in bag.slots:
                 bits = sum(self.bits[i] for i in slot)

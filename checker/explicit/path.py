@@ -37,11 +37,12 @@ class Target:
     def hits(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which edges, given by their codes (see `abi`), are what the target asks for."""
         if self.site is not None:
-            return codes == -1 - self.site
+            return np.equal(codes, -1 - self.site)
         if self.deadlock:
-            return codes == abi.DEADLOCK
+            return np.equal(codes, abi.DEADLOCK)
         assert self.property is not None
-        return (codes >= 0) & (codes >> self.property & 1 != 0)
+        broken: npt.NDArray[np.bool_] = (codes >= 0) & (codes >> self.property & 1 != 0)
+        return broken
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,8 @@ class _Tracer:
 
     def _edge_sources(self, edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Indices of the states with an edge that is the target."""
-        return edges[self._target.hits(edges[:, -1]), -2] >> abi.META_SHIFT
+        metas: npt.NDArray[np.int64] = edges[self._target.hits(edges[:, -1]), -2]
+        return metas >> abi.META_SHIFT
 
     def _leading_to(self, level: int, last: int) -> list[Words]:
         """States of `level` with a successor that is marked or, out of the last level but one, a target edge."""
@@ -158,7 +160,7 @@ class _Tracer:
     def _marked(self, marks: Shard, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         found = np.zeros(len(candidates), dtype=np.int64)
         self._kernel.calls["find"](marks.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
-        return found != 0
+        return np.not_equal(found, 0)
 
     # Forwards.
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from checker.explicit.check import SHORTEST, first_state, kernel_of
+from checker.explicit.check import SHORTEST, bounds, first_state, kernel_of
+from checker.explicit.kernel import Kernel
 from checker.explicit.path import Target, shortest
-from checker.explicit.results import Limits, Progress
+from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
 from checker.explicit.tracing import Tracer
+from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
 from traces import Trace
 
-REACHED, INCOMPLETE, UNREACHABLE = 0, 3, 4
+REACHED, USAGE, INCOMPLETE, UNREACHABLE = 0, 2, 3, 4
+_WITNESS, _EVALUATES = 0, 1  # indices of the kernel's properties: the expression, and that it can be evaluated
+_BEFORE = len("    return ")  # what `compile_expression` puts in front of an expression
 
 
 @dataclass(frozen=True)
 class Found:
-    """Whether a state was reached: the trace to it, the words, and the exit code."""
+    """Whether a state was reached: the trace to it (or to where the expression breaks down), words, exit code."""
 
     trace: Trace | None
     text: str
@@ -31,23 +37,63 @@ def reach(
     model: BoundModel, expression: str, *, threads: int, limits: Limits, progress: Callable[[Progress], None] | None
 ) -> Found:
     """Search breadth-first for a state where `expression` over the state `s` holds. Raises SpecError."""
-    witness = compile_expression(expression, _names(model))
-    only = model.with_properties([witness])
-    kernel = kernel_of(only)
+    text = expression.strip()
+    only, kernel = _compiled(model, text)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
-    result = search(kernel, initial, threads=threads, limits=limits, progress=progress, stop_on_witness=0)
-    level = result.witnesses.get(0)
+    # where a step, or the expression, breaks down, the search goes on elsewhere
+    result = search(kernel, initial, threads=threads, limits=limits, progress=progress, stop_on_witness=_WITNESS,
+                    all_violations=True)  # fmt: skip
+    level = result.witnesses.get(_WITNESS)
     if level is not None:
-        path = shortest(kernel, result, Target(property=0))
-        trace = Tracer(model).trace(first_state(model, kernel, path), path.instances, None, SHORTEST)
-        return Found(trace, f"reached in {level} states: {expression}", REACHED)
-    seen = f"{result.distinct:,} distinct states, depth {result.depth}"
+        return Found(_trace(only, kernel, result, _WITNESS), f"reached in {_states(level)}: {text}", REACHED)
+    seen = f"{result.distinct:,} distinct, depth {result.depth}"
     if result.stopped is not None:
-        return Found(None, f"incomplete ({result.stopped}): not reached in {seen}", INCOMPLETE)
-    if result.errors:
-        return Found(None, "incomplete: a step breaks down before it is reached (see fencepost check)", INCOMPLETE)
-    within = "no state within the model's bounds" if result.cuts(kernel.sites) else "no reachable state"
-    return Found(None, f"{within} has it: {expression} ({seen})", UNREACHABLE)
+        return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", INCOMPLETE)
+    level = result.broken.get(_EVALUATES)
+    if level is not None:
+        words = f"error: no state has it, and it cannot be evaluated in a state that is reached in {_states(level)}"
+        return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", USAGE)
+    limiting = bounds(model, kernel, result)
+    limiting += [f"{len(result.errors)} of its steps break down (see fencepost check)"] * bool(result.errors)
+    if limiting:
+        return Found(None, f"no state within the bounds has it: {text} ({seen}; {'; '.join(limiting)})", UNREACHABLE)
+    return Found(None, f"no reachable state has it: {text} ({seen})", UNREACHABLE)
+
+
+def _states(count: int) -> str:
+    return f"{count:,} state{'s' * (count != 1)}"
+
+
+def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int) -> Trace:
+    path = shortest(kernel, result, Target(property=target))
+    witness = model.model.properties[_WITNESS]
+    trace = Tracer(model).trace(first_state(model, kernel, path), path.instances, witness, SHORTEST)
+    assert trace.violation is not None
+    return replace(trace, violation=replace(trace.violation, location=""))  # it stands in no file
+
+
+def _compiled(model: BoundModel, text: str) -> tuple[BoundModel, Kernel]:
+    """The model with the expression as its only property. Raises SpecError that shows the expression alone."""
+    mend = "write a Python expression over the state s, such as: len(s.serving) == 2"
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else "it is nested too deep, or no text"
+        raise SpecError(f"not an expression: {text[:200]} ({why if text else 'it is empty'})", mend=mend) from None
+    try:
+        only = model.with_properties([replace(compile_expression(text, _names(model)), doc="")])
+        return only, kernel_of(only)
+    except RecursionError:
+        raise SpecError(f"not an expression: {text[:200]} (it is nested too deep)", mend=mend) from None
+    except SpecError as error:
+        if error.place.file != "<expression>":
+            raise
+        if error.place.line != 2:  # the function that was made around it
+            raise SpecError(error.reason, mend=error.mend or mend) from None
+        name = "expression"
+        linecache.cache[name] = (len(text), None, [text], name)
+        place = Place(name, 1, error.place.column - _BEFORE, error.place.end_column - _BEFORE)
+        raise SpecError(error.reason, mend=error.mend, place=place) from None
 
 
 def _names(model: BoundModel) -> dict[str, object]:

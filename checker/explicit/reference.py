@@ -17,6 +17,7 @@ from checker.lang.declare import Declared
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
+from checker.lang.scalars import canonical
 from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly, _Mode
 
 OWN = str(Path(__file__).parents[1])  # the checker's own files
@@ -134,17 +135,4 @@ class Reference:
 
     def canonical(self, state: Any) -> tuple[int, ...]:
         """The codes of `state` with ordinals renumbered by rank: equal exactly for equal states."""
-        return canonical(self.type.leaves, self.type.encode(state))
-
-
-def canonical(leaves: Any, codes: list[int]) -> tuple[int, ...]:
-    """Renumber the ordinals among `codes` by rank: 0 stays, live ones become 1.. in order, sort by sort."""
-    live: dict[str, set[int]] = {}
-    for (_, leaf), code in zip(leaves, codes, strict=True):
-        if leaf.sort and code:
-            live.setdefault(leaf.sort, set()).add(code)
-    ranks = {sort: {code: i + 1 for i, code in enumerate(sorted(found))} for sort, found in live.items()}
-    return tuple(
-        ranks[leaf.sort][code] if leaf.sort and code else code
-        for (_, leaf), code in zip(leaves, codes, strict=True)
-    )
+        return canonical(self.type, state)

@@ -9,12 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checker.explicit.lasso import goes_round
 from checker.explicit.reference import Reference, step
-from checker.explicit.tracing import line_of, location, usual
+from checker.explicit.tracing import EVALUATES, line_of, location, usual
+from checker.lang.declare import Declared
 from checker.lang.ir import EventKind
+from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel, suggest
+from checker.lang.parameters import Parameter
+from checker.lang.values import RuntimeViolation
 from traces import Step, Trace, TraceError
 from traces.values import show
+
+_ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "breaks down in"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,8 @@ class Replay:
 
 def replay(model: BoundModel, trace: Trace) -> Replay:
     """Run a trace under the plain Python semantics. Raises TraceError for values that fit no type."""
+    if not trace.steps:
+        raise TraceError("the trace has no steps")
     reference = Reference(model)
     states: list[Any] = []
     for recorded in trace.steps:
@@ -50,63 +59,136 @@ def replay(model: BoundModel, trace: Trace) -> Replay:
     return Replay(states, None)
 
 
+def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
+    """Whether the end of a trace that was run again is what the trace says of it; "" where it says nothing."""
+    if trace.violation is None or replayed.departure is not None or trace.violation.kind == "refinement":
+        return ""
+    name, kind = trace.violation.property.removesuffix(EVALUATES), trace.violation.kind
+    if kind == "runtime error":
+        return f"its last step breaks down in {name}"
+    declared = next((p for p in model.model.properties if p.name == name), None)
+    if declared is None:
+        return f"{model.name} has no property {name}, which it was recorded for"
+    reference = Reference(model)
+    if declared.kind in LIVENESS:
+        return goes_round(model, trace, replayed.states)
+    if declared.kind == "deadlock":
+        stuck = next(reference.successors(replayed.states[-1]), None) is None
+        return "its end is a deadlock" if stuck else "its end is no deadlock"
+    try:
+        shown = replayed.states[-2:] if declared.kind == "transition invariant" else replayed.states[-1:]
+        holds = reference.evaluate(declared, *shown)
+    except RuntimeViolation as error:
+        return str(error)
+    if declared.kind == "witness":
+        return f"its end {'is' if holds else 'is not'} what {name} describes"
+    return f"its end {'does not violate' if holds else 'violates'} {name}"
+
+
 def _initial(model: BoundModel, reference: Reference, recorded: Step) -> tuple[str, Any]:
     wanted = _parsed(model, recorded)
-    for state in model.initial_states():
-        if reference.canonical(state) == reference.canonical(wanted):
-            return "", wanted
-    nearest = model.initial_states()[0]
-    return f"this is no initial state: {difference(model, nearest, wanted)}", None
+    initial = model.initial_states()
+    if any(reference.canonical(state) == reference.canonical(wanted) for state in initial):
+        return "", wanted
+    return f"this is no initial state: {difference(model, initial[0], wanted)}", None
 
 
 def _parsed(model: BoundModel, recorded: Step) -> Any:
+    """The recorded state. Raises TraceError where it is none of the model."""
+    where = f"step {recorded.index}"
+    mend = "Replay it on the model and with the constants it was recorded with"
     if recorded.state is None:
-        raise TraceError("the step has no state", where=f"step {recorded.index}", mend="record the state of every step")
+        raise TraceError("the step has no state", where=where, mend="Record the state of every step")
+    fields = list(model.state_type.fields)
+    if set(recorded.state) != set(fields):
+        what = f"its state has {', '.join(recorded.state) or 'no fields'}; a state of {model.name} has"
+        raise TraceError(f"{what} {', '.join(fields)}", where=where, mend=mend)
     try:
         return model.state_type.parse(recorded.state)
     except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(
-            f"its state is none of {model.name}: {error}", where=f"step {recorded.index}",
-            mend="replay it on the model and with the constants it was recorded with",
-        ) from None  # fmt: skip
+        raise TraceError(f"its state is none of {model.name}: {_said(error)}", where=where, mend=mend) from None
+
+
+def _said(error: Exception) -> str:
+    return f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
 
 
 def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) -> tuple[str, Any]:
     actions = {a.name: a for a in reference.actions}
+    if not recorded.action:
+        return _any_step(model, reference, before, recorded, list(actions), {})
     if recorded.action not in actions:
         raise TraceError(
             f"{model.name} has no action {recorded.action}", where=f"step {recorded.index}",
-            mend=suggest(recorded.action, actions, "actions"),
+            mend=_sentence(suggest(recorded.action, actions, "actions")),
         )  # fmt: skip
     action = actions[recorded.action]
-    parameters = model.parameters(action)
-    if set(recorded.parameters) != {p.name for p in parameters}:
-        return _any_binding(model, reference, before, recorded)
-    try:
-        arguments = tuple(p.type.parse(recorded.parameters[p.name]) for p in parameters)
-    except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"a parameter does not fit: {error}", where=f"step {recorded.index}") from None
-    result = step(before, action, arguments)
-    if result.ended is EventKind.ERROR and recorded.state is None:
-        return "", None
+    given = _given(model, action, recorded)
+    if len(given) < len(model.parameters(action)):
+        return _any_step(model, reference, before, recorded, [action.name], given)
+    absent = _not_there(model.parameters(action), before, given)
+    if absent:
+        return f"{action.name} cannot be taken: {absent}", None
+    result = step(before, action, tuple(given.values()))
+    if recorded.state is None:
+        ends = "does not break down here, as was recorded"
+        return ("", None) if result.ended is EventKind.ERROR else (f"{action.name} {ends}", None)
     if result.ended is not None:
-        how = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "goes wrong in"}
-        return f"{action.name} {how[result.ended]} {line_of(result)} ({location(result.file, result.line)})", None
+        return f"{action.name} {_ENDED[result.ended]} {line_of(result)} ({location(result.file, result.line)})", None
     wanted = _parsed(model, recorded)
     if reference.canonical(wanted) != reference.canonical(result.state):
         return f"{action.name} leads elsewhere: {difference(model, result.state, wanted)}", None
     return "", wanted
 
 
-def _any_binding(model: BoundModel, reference: Reference, before: Any, recorded: Step) -> tuple[str, Any]:
-    """A step whose parameters were not recorded: any binding that leads to the recorded state will do."""
+def _given(model: BoundModel, action: Declared, recorded: Step) -> dict[str, Any]:
+    """The recorded parameters by name, in order of declaration. Raises TraceError for what fits no parameter."""
+    parameters = {p.name: p for p in model.parameters(action)}
+    where = f"step {recorded.index}"
+    for name in recorded.parameters:
+        if name not in parameters:
+            mend = _sentence(suggest(name, parameters, "parameters"))
+            raise TraceError(f"{action.name} has no parameter {name}", where=where, mend=mend)
+    given = {}
+    for name, parameter in parameters.items():
+        if name in recorded.parameters:
+            try:
+                given[name] = parameter.type.parse(recorded.parameters[name])
+            except (ValueError, KeyError, TypeError) as error:
+                raise TraceError(f"the parameter {name} does not fit: {_said(error)}", where=where) from None
+    return given
+
+
+def _not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -> str:
+    """Which parameter is no member of the collection of the state that it ranges over, "" for none."""
+    for parameter in parameters:
+        values = (parameter.value(candidate, before, given) for candidate in parameter.candidates)
+        if parameter.path is not None and (True, given[parameter.name]) not in values:
+            return f"{parameter.name} is no member of {ast.unparse(parameter.path)} there"
+    return ""
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _any_step(
+    model: BoundModel, reference: Reference, before: Any, recorded: Step, actions: list[str], given: dict[str, Any]
+) -> tuple[str, Any]:
+    """A step of which not all was recorded: any of `actions` that leads to the recorded state will do."""
     wanted = _parsed(model, recorded)
     for i, (number, _) in enumerate(reference.instances):
-        if reference.actions[number].name == recorded.action:
-            result = reference.step(before, i)
+        action = reference.actions[number]
+        arguments = reference.arguments(before, i) if action.name in actions else None
+        if arguments is None:
+            continue
+        named = dict(zip((p.name for p in reference.parameters[number]), arguments, strict=True))
+        if all(named[name] == value for name, value in given.items()):
+            result = step(before, action, arguments)
             if result.ended is None and reference.canonical(result.state) == reference.canonical(wanted):
                 return "", wanted
-    return f"{recorded.action} leads to this state under no binding of its parameters", None
+    who = f"{actions[0]} leads to this state under no binding" if recorded.action else "no action leads to this state"
+    return who, None
 
 
 def difference(model: BoundModel, one: Any, other: Any, between: str = ", not") -> str:
@@ -155,37 +237,73 @@ def _bag_differences(path: str, a: list[Any], b: list[Any], found: list[tuple[st
 
 
 def with_switches_on(model: BoundModel, trace: Trace) -> tuple[str, ...]:
-    """For each design switch that is off: where the same steps end when it is on, and the guard that it is."""
-    lines = []
+    """For each design switch that is off: where the same steps end when it is on, and the guard that it is.
+
+    Switches that make no difference to the trace are named in one line.
+    """
+    lines, idle = [], []
     for name, value in model.constants.items():
         if value is False and usual(model, name) is True:
             other = model.with_constants({name: True})
             other.bind()
             try:
-                lines.append(f"with {name} on: {_same_steps(other, trace)}")
+                differs = _same_steps(other, trace)
             finally:
                 model.bind()
-            lines += [f"guard of {name}: {guard}" for guard in _guards(model, name)]
-    return tuple(lines)
+            if differs:
+                guards = "; ".join(_guards(model, name))
+                lines.append(f"{name}: switched on, {differs}" + (f". Guard: {guards}" if guards else ""))
+            else:
+                idle.append(name)
+    return (*lines, *[f"no difference: {', '.join(idle)} (switched on, the same steps are taken)"] * bool(idle))
 
 
 def _same_steps(model: BoundModel, trace: Trace) -> str:
-    """Take the steps of a trace without insisting on its states; say where they stop or what differs first."""
+    """Take the steps of a trace without insisting on its states: where they stop or what differs first, "" if nothing.
+
+    Where they can be taken to the end, says whether what the trace violates still is violated.
+    """
     actions = {a.name: a for a in model.model.actions}
     initial = model.initial_states()
-    state = next((s for s in initial if model.state_type.itf(s) == trace.steps[0].state), initial[0])
+    states = [next((s for s in initial if model.state_type.itf(s) == trace.steps[0].state), initial[0])]
     departs = ""
     for recorded in trace.steps[1:]:
         action = actions[recorded.action]
-        arguments = tuple(p.type.parse(recorded.parameters[p.name]) for p in model.parameters(action))
-        result = step(state, action, arguments)
+        given = {p.name: p.type.parse(recorded.parameters[p.name]) for p in model.parameters(action)}
+        where = f"{recorded.action} of step {recorded.index}"
+        absent = _not_there(model.parameters(action), states[-1], given)
+        if absent:
+            return f"{departs}{where} cannot be taken: {absent}"
+        result = step(states[-1], action, tuple(given.values()))
         if result.ended is not None:
-            return f"{departs}step {recorded.index}, {action.name}, is refused by {line_of(result)}"
-        state = result.state
-        if not departs and recorded.state is not None and model.state_type.itf(state) != recorded.state:
-            wanted = model.state_type.parse(recorded.state)
-            departs = f"step {recorded.index}, {action.name}, does otherwise ({difference(model, state, wanted)}); "
-    return f"{departs}the steps after it can be taken and end well" if departs else "the same steps are taken"
+            if result.ended is EventKind.ERROR and recorded.state is None and not departs:
+                return ""
+            return f"{departs}{where} {_ENDED[result.ended]} {line_of(result)}"
+        states.append(result.state)
+        if not departs and (recorded.state is None or model.state_type.itf(result.state) != recorded.state):
+            departs = f"{where} does not break down; "
+            if recorded.state is not None:
+                wanted = model.state_type.parse(recorded.state)
+                departs = f"{where} does otherwise ({difference(model, result.state, wanted)}); "
+    return departs + _still_violated(model, trace, states) if departs else ""
+
+
+def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
+    """What becomes of the property that a trace violates, along other states."""
+    name = trace.violation.property if trace.violation is not None else ""
+    declared = next((p for p in model.model.properties if p.name == name), None)
+    needed = {"invariant": 1, "transition invariant": 2}.get(declared.kind) if declared is not None else None
+    if declared is None or needed is None:
+        return "the steps after it can be taken"
+    reference = Reference(model)
+    for last in range(needed, len(states) + 1):
+        try:
+            if reference.evaluate(declared, *states[last - needed : last]):
+                continue
+        except RuntimeViolation:
+            pass
+        return f"{name} is violated all the same, at step {last}"
+    return f"{name} holds to the end"
 
 
 def _guards(model: BoundModel, switch: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """A search under way. frontier: states of the level being expanded; queue: those of them still to expand."""
+    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand."""
 
     generated: int
     distinct: int
@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class SeenLeaf:
-    """Values of one leaf over all stored states: which codes, or for sets and wide leaves the OR of all."""
+    """Values of one leaf over all stored states: which codes, or for leaves of more than 6 bits the OR of all."""
 
     codes: frozenset[int] | None
     union: int | None

@@ -30,7 +30,8 @@ from checker.explicit.store import Budget, Context, OutOfMemoryError, Shard, Wor
 from checker.lang.ir import EventKind
 
 BOX = 16384  # candidates a box takes, one thread: they stay in the cache
-SHARED_BOX = 65536  # the same for several threads, over all boxes of one: a round must outweigh a meeting
+SHARED_BOX = 32768  # the same for several threads, over all boxes of one: a round must outweigh a meeting
+SMALL = 4096  # states of a level for which it does not pay to wake the other threads
 CHUNK = 1 << 15  # most states a thread expands in a round
 PROGRESS_S = 0.1
 
@@ -120,7 +121,6 @@ class Exploration:
         self._new = np.zeros((threads, len(kernel.actions)), dtype=np.int64)
         self._found = [0] * threads
         self._witness_mask = kernel.mask_of("witness")
-        self._fired = np.array([s.fired for s in kernel.signatures], dtype=np.int64)
         self._errors = [
             (e.site, e.counter)
             for s in kernel.signatures
@@ -130,6 +130,7 @@ class Exploration:
         self._positions = [0] * threads
         self._ends = [0] * threads
         self._going = False
+        self._whole = True  # nothing that was found in the level at hand is lost
         self._started = time.monotonic()
         self._last_progress = self._started
 
@@ -143,19 +144,23 @@ class Exploration:
             self._pool: ThreadPoolExecutor | None = None
             if self.threads > 1:
                 self._pool = stack.enter_context(ThreadPoolExecutor(self.threads - 1))
-            yield
-        del self._meeting, self._pool  # they refer back: without them memory goes with the result
+            try:
+                yield
+            finally:
+                del self._meeting, self._pool  # they refer back: without them memory goes with the result
 
     def _together(self, work: Callable[[int], None]) -> None:
         """Run work(t) for every thread t; the calling thread is number 0."""
         others = [self._pool.submit(work, t) for t in range(1, self.threads)] if self._pool else []
+        failures: list[BaseException | None] = []
         try:
             work(0)
-        finally:
-            failures = [f.exception() for f in others]
-        for failure in failures:
-            if failure is not None:
-                raise failure
+        except BaseException as failure:
+            failures.append(failure)
+        failures += [other.exception() for other in others]
+        found = [failure for failure in failures if failure is not None]
+        if found:  # where one thread fails, the others only find that it is gone
+            raise next((f for f in found if not isinstance(f, threading.BrokenBarrierError)), found[0])
 
     def stop(self, reason: str) -> None:
         """End the search at the next opportunity; the first reason counts."""
@@ -170,7 +175,7 @@ class Exploration:
             saved = Checkpoint.create(checkpoint, self)
         if not resume:
             self._enter_initial()
-        if saved:
+        if saved and self._whole:
             saved.save(self)
         while self.stopped is None and not self._decided() and self._frontier():
             reason = self._limit()
@@ -180,7 +185,7 @@ class Exploration:
                 self.stop(reason)
                 break
             self._level()
-            if saved and not any(p < e for p, e in zip(self._positions, self._ends, strict=True)):
+            if saved and self._whole and self._positions == self._ends:
                 saved.save(self)
 
     def _decided(self) -> bool:
@@ -200,11 +205,15 @@ class Exploration:
         """Level 1."""
         states = self.initial[(self.initial_bits & abi.OUTSIDE) == 0]
         self.begin_level()
-        self.add(np.ascontiguousarray(states))
+        try:
+            self.add(np.ascontiguousarray(states))
+        except OutOfMemoryError as error:
+            self._whole = False
+            self.stop(f"memory limit: {error}")
         outside = self.initial_bits[(self.initial_bits & abi.OUTSIDE) != 0]
         bits = int(np.bitwise_or.reduce(outside, initial=0)) & ~(abi.OUTSIDE | self._witness_mask)
         for t in range(self.threads):
-            self._survey(t)
+            self._look(t)
         self.close_level()
         self._note_properties(1, int(np.bitwise_or.reduce([bits, *self._found])))
 
@@ -233,31 +242,47 @@ class Exploration:
         self.begin_level()
         for context in self.contexts:
             context.record[abi.BROKEN] = context.record[abi.DEADLOCKS] = 0
-        self._going = True
-        self._together(self._work)
+        self._going = self._whole = True
+        if self.threads == 1 or sum(self._ends) - sum(self._positions) < SMALL:
+            self._alone()
+        else:
+            self._together(self._work)
         level = len(self.bounds)
         self.close_level()
         self._note_failures(level - 1)
         broken = [int(c.record[abi.BROKEN]) for c in self.contexts]
         self._note_properties(level, int(np.bitwise_or.reduce(broken + self._found)))
 
+    def _alone(self) -> None:
+        """A level in the calling thread, for all shards."""
+        everyone = range(self.threads)
+        while self._going:
+            for t in everyone:
+                self._expand(t)
+            self._meet()
+            for t in everyone:
+                self._take(t)
+        for t in everyone:
+            self._look(t)
+
     def _work(self, t: int) -> None:
         """One thread's part of a level."""
-        context, shard, expand = self.contexts[t], self.shards[t], self.kernel.calls["expand"]
         try:
             while self._going:
-                first, limit = self._positions[t], self._ends[t]
-                if first < limit:
-                    limit = min(limit, first + CHUNK)
-                    self._positions[t] = expand(context.address, shard.store_address, first, limit)
+                self._expand(t)
                 self._meeting.wait()
                 self._take(t)
-            self._survey(t)
-            origins = shard.origins()
-            self.kernel.calls["tally"](origins.ctypes.data, len(origins), self._new[t].ctypes.data)
+            self._look(t)
         except BaseException:
             self._meeting.abort()  # nobody waits for this thread
             raise
+
+    def _expand(self, t: int) -> None:
+        """Expand some of shard t's states, until a box is full."""
+        first, limit = self._positions[t], min(self._ends[t], self._positions[t] + CHUNK)
+        if first < limit:
+            states = self.shards[t].store_address
+            self._positions[t] = self.kernel.calls["expand"](self.contexts[t].address, states, first, limit)
 
     def _take(self, t: int) -> None:
         """Enter what all threads have found for shard t."""
@@ -267,6 +292,7 @@ class Exploration:
                 if n:
                     self.shards[t].insert(address, n)
         except OutOfMemoryError as error:
+            self._whole = False
             self.stop(f"memory limit: {error}")
 
     def _meet(self) -> None:
@@ -279,7 +305,7 @@ class Exploration:
             self.budget.check()
         except OutOfMemoryError as error:
             self.stop(f"memory limit: {error}")
-        left = any(p < e for p, e in zip(self._positions, self._ends, strict=True))
+        left = self._positions != self._ends
         reason = self._limit() if left else None
         if reason is not None:
             self.stop(reason)
@@ -302,7 +328,7 @@ class Exploration:
         frontier = sum(self._ends) - sum(self.bounds[-2])
         queue = sum(self._ends) - sum(self._positions)
         return Progress(
-            self.generated, self.distinct, len(self.bounds), frontier, queue, now - self._started, self.budget.held
+            self.generated, self.distinct, len(self.bounds) - 1, frontier, queue, now - self._started, self.budget.held
         )
 
     # The end of a level.
@@ -325,8 +351,8 @@ class Exploration:
             if bits >> index & 1:
                 (self.witnesses if declared.kind == "witness" else self.broken).setdefault(index, level)
 
-    def _survey(self, t: int) -> None:
-        """Look at shard t's states of the level being built: what their leaves hold, which properties they break."""
+    def _look(self, t: int) -> None:
+        """Look at shard t's states of the level being built: their leaves, what they break, where they come from."""
         first, limit = self.bounds[-1][t], self.shards[t].count
         self._found[t] = 0
         if first == limit:
@@ -334,9 +360,11 @@ class Exploration:
         states = self.shards[t].states(first, limit)
         if limit - first < LANES:
             states = np.resize(states, (LANES, self.kernel.words))  # repeats them: seeing twice does no harm
-        self._found[t] = int(
-            self.kernel.calls["survey"](states.ctypes.data, len(states), self._seen[t].ctypes.data)
-        )
+        calls = self.kernel.calls
+        self._found[t] = int(calls["survey"](states.ctypes.data, len(states), self._seen[t].ctypes.data))
+        if len(self.bounds) > 1:  # no action generated the initial states
+            origins = self.shards[t].origins()
+            calls["tally"](origins.ctypes.data, len(origins), self._new[t].ctypes.data)
 
     # What is known so far.
 
@@ -348,7 +376,7 @@ class Exploration:
     @property
     def generated(self) -> int:
         """Initial states and every successor."""
-        return len(self.initial) + generated(self.kernel.signatures, self.counters())
+        return len(self.initial) + generated(self.kernel.signatures, self.counters().tolist())
 
     def counters(self) -> np.typing.NDArray[np.int64]:
         """Sums over all threads; see `coverage`."""
@@ -384,7 +412,7 @@ class Exploration:
         """What the search has to tell."""
         seconds = time.monotonic() - self._started
         kernel = self.kernel
-        actions, sites = summarize(kernel.signatures, kernel.sites, len(kernel.actions), self.counters())
+        actions, sites = summarize(kernel.signatures, kernel.sites, len(kernel.actions), self.counters().tolist())
         for action, new in zip(actions, self._new.sum(axis=0), strict=True):
             action.new = int(new)
         leaves = []

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import first_state, kernel_of
+from checker.explicit.check import declared_by, first_state, kernel_of
+from checker.explicit.kernel import Kernel
+from checker.explicit.path import Path as Way
 from checker.explicit.path import Target
 from checker.explicit.replay import with_switches_on
 from checker.explicit.tracing import Tracer
 from checker.explicit.walk import simulate as walk_randomly
-from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel
 from traces import Trace
 
@@ -38,43 +40,52 @@ class Simulation:
 
     def text(self) -> str:
         rate = self.steps / max(1e-9, self.seconds)
-        made = f"{self.walks:,} walks, {self.steps:,} steps, {rate:,.0f}/s, seed {self.seed}"
+        made = f"{plural(self.walks, 'walk')}, {plural(self.steps, 'step')}, {rate:,.0f}/s, seed {self.seed}"
         if self.trace is not None:
             length = len(self.trace.steps)
-            return f"violated: after {made}; shrunk from {self.found_steps + 1} to {length} states (not the shortest)"
+            shrunk = f"shrunk from {self.found_steps + 1:,} to " if length <= self.found_steps else ""
+            name = self.trace.violation.property if self.trace.violation is not None else ""
+            return f"violated: {name}; {made}; {shrunk}{plural(length, 'state')} (there may be a shorter way)"
         stopped = f"stopped by {self.stopped}; " if self.stopped else ""
         return f"{stopped}no violation found in {made}; this proves nothing about the walks not taken"
 
 
-def simulate(model: BoundModel, *, seed: int, walks: int, max_steps: int, time_limit_s: float | None) -> Simulation:
-    """Walk at random until something breaks; the same seed gives the same walks."""
+def plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def simulate(
+    model: BoundModel, *, seed: int, walks: int, max_steps: int, time_limit_s: float | None,
+    progress: Callable[[Simulation], None] | None = None,
+) -> Simulation:  # fmt: skip
+    """Walk at random until something breaks; the same seed gives the same walks. progress: called now and then."""
     kernel = kernel_of(model)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
+    made = Simulation(seed, 0, 0, 0.0, None, None, 0)
     started = time.monotonic()
-    done = steps = 0
-    stopped = None
     try:
-        while done < walks:
-            if time_limit_s is not None and time.monotonic() - started > time_limit_s:
-                stopped = f"limit of {time_limit_s:g} s"
-                break
-            found = walk_randomly(
-                kernel, initial, seed=hash((seed, done)), walks=min(ROUND, walks - done), max_steps=max_steps
-            )
-            done, steps = done + found.walks, steps + found.steps
+        while made.walks < walks:
+            if time_limit_s is not None and made.seconds >= time_limit_s:
+                return replace(made, stopped=f"time limit of {time_limit_s:g} s")
+            more = min(ROUND, walks - made.walks)
+            found = walk_randomly(kernel, initial, seed=hash((seed, made.walks)), walks=more, max_steps=max_steps)
+            made = replace(
+                made, walks=made.walks + found.walks, steps=made.steps + found.steps,
+                seconds=time.monotonic() - started,
+            )  # fmt: skip
             if found.path is not None and found.target is not None:
-                first = first_state(model, kernel, found.path)
-                broken = _broken(model, found.target)
-                shrunk = f"not the shortest: a random walk of {found.found_steps + 1} states, shrunk"
-                trace = Tracer(model).trace(first, found.path.instances, broken, shrunk)
-                trace = replace(trace, tail=with_switches_on(model, trace))
-                return Simulation(seed, done, steps, time.monotonic() - started, None, trace, found.found_steps)
+                trace = _trace(model, kernel, found.path, found.target, found.found_steps)
+                return replace(made, trace=trace, found_steps=found.found_steps)
+            if progress is not None:
+                progress(made)
     except KeyboardInterrupt:
-        stopped = "interrupt"
-    return Simulation(seed, done, steps, time.monotonic() - started, stopped, None, 0)
+        return replace(made, stopped="interrupt", seconds=time.monotonic() - started)
+    return made
 
 
-def _broken(model: BoundModel, target: Target) -> Declared | None:
-    if target.deadlock:
-        return next(p for p in model.model.properties if p.kind == "deadlock")
-    return None if target.property is None else list(model.model.properties)[target.property]
+def _trace(model: BoundModel, kernel: Kernel, path: Way, target: Target, found_steps: int) -> Trace:
+    shrunk = f"not the shortest: a random walk of {plural(found_steps + 1, 'state')}"
+    shrunk += ", shrunk" * (len(path.instances) < found_steps)
+    first = first_state(model, kernel, path)
+    trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, target), shrunk)
+    return replace(trace, tail=with_switches_on(model, trace))

@@ -17,8 +17,6 @@ Words = npt.NDArray[np.uint64]
 FIRST_SLOTS = 1 << 12
 _NORESERVE = 0x4000 if sys.platform == "linux" else 0
 _HUGE_PAGE = 2 << 20
-
-
 _PADDING = 16  # words on either side of a record that one thread writes: no cache line is shared
 
 
@@ -84,9 +82,7 @@ class Shard:
         self._state_bytes = 8 * kernel.words
         if capacity is None:
             capacity = max(1 << 16, min(2 * budget.limit // self._state_bytes, (1 << abi.INDEX_BITS) - 2))
-        self._capacity = capacity + abi.BLOCK
-        self._store = Region(self._capacity * self._state_bytes)
-        self._origin = Region(self._capacity * 2)
+        self._reserve(capacity + abi.BLOCK)
         self._widest = 0  # most states of a level so far: what is touched of `_origin`
         self.record = _record(abi.SHARD_FIELDS)
         self.address = int(self.record.ctypes.data)
@@ -95,6 +91,17 @@ class Shard:
         self._slots = 0
         self._set_table(FIRST_SLOTS)
 
+    def _reserve(self, capacity: int) -> None:
+        """Set room aside for `capacity` states, or for fewer where the system does not grant that much."""
+        try:
+            self._store = Region(capacity * self._state_bytes)
+            self._origin = Region(capacity * 2)
+            self._capacity = capacity
+        except OSError:
+            if capacity <= FIRST_SLOTS:
+                raise
+            self._reserve(capacity // 2)
+
     @property
     def count(self) -> int:
         """Stored states."""
@@ -102,11 +109,8 @@ class Shard:
 
     @property
     def store_address(self) -> int:
+        """Where the states are stored."""
         return self._store.address
-
-    def address_of(self, index: int) -> int:
-        """Where state `index` is stored."""
-        return self._store.address + index * self._state_bytes
 
     def states(self, first: int, limit: int) -> Words:
         """The packed states first..limit-1 in place: shape (limit - first, words)."""
@@ -154,8 +158,12 @@ class Shard:
 
     def _set_table(self, slots: int) -> None:
         """Replace the table by an empty one. The old one goes first: the two are never held together."""
+        self.record[abi.LIMIT] = 0  # should there be no new one, nothing is inserted
         self._table: Region | None = None
-        self._table = Region(8 * slots)
+        try:
+            self._table = Region(8 * slots)
+        except OSError as error:
+            raise OutOfMemoryError(f"no {8 * slots / 2**30:.3g} GiB for a table") from error
         self._slots = slots
         self.record[abi.TABLE] = self._table.address
         self.record[abi.MASK] = slots - 1

@@ -13,10 +13,13 @@ from checker.explicit.reference import Reference, StepResult, step
 from checker.lang.declare import Declared
 from checker.lang.ir import EventKind
 from checker.lang.itf import to_itf
+from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
 from checker.lang.values import Identity
 from traces import Column, Step, Trace, Violation
+
+EVALUATES = " can be evaluated"  # after the name of a witness: the property that evaluating it never breaks down
 
 
 class Tracer:
@@ -70,16 +73,30 @@ class Tracer:
     def _violation(self, broken: Declared | None, states: list[Any], result: StepResult) -> Violation | None:
         if result.ended is EventKind.ERROR:
             where = location(result.file, result.line)
-            return Violation("runtime error", "runtime error", result.reason, "", line_of(result), where, ())
+            return Violation(line_of(result), "runtime error", result.reason, "", location=where)
         if broken is None:
             return None
         if broken.kind == "deadlock":
             return Violation(broken.name, "deadlock", broken.doc, "", values=tuple(self._refusals(states[-1])))
+        if broken.kind == "refinement":
+            return self._refinement(broken, states[-2:])
+        if broken.kind in LIVENESS:
+            from checker.explicit.lasso import breakdown  # which draws with this module
+
+            return breakdown(self.model, broken, states[-1])
         shown = states[-2:] if broken.kind == "transition invariant" else states[-1:]
-        found = explain(broken, *shown)
+        return violation(broken, *shown)
+
+    @staticmethod
+    def _refinement(broken: Declared, states: list[Any]) -> Violation:
+        """A step that is none of the abstract spec: the abstract states before and after it."""
+        assert broken.abstract is not None
+        values = tuple((when, to_itf(broken.function(s))) for when, s in zip(("before", "after"), states, strict=True))
+        place = broken.place
         return Violation(
-            broken.name, broken.kind, broken.doc, broken.source, found.conjunct, location(found.file, found.line),
-            found.values,
+            broken.name, broken.kind, broken.doc, broken.source,
+            f"a step of {broken.abstract.name} leads from what it shows before to what it shows after",
+            location(place.file, place.line), values,
         )  # fmt: skip
 
     def _refusals(self, state: Any) -> list[tuple[str, str]]:
@@ -87,19 +104,19 @@ class Tracer:
         refusals: dict[str, str] = {}
         for i, (number, _) in enumerate(self.reference.instances):
             result = self.reference.step(state, i)
-            name = self.reference.actions[number].name
-            if result.ended is EventKind.REQUIRE and name not in refusals:
-                refusals[name] = line_of(result)
-        return list(refusals.items())
+            if result.ended is EventKind.REQUIRE:
+                refusals.setdefault(self.reference.actions[number].name, line_of(result))
+        for action, parameters in zip(self.reference.actions, self.reference.parameters, strict=True):
+            missing = " and ".join(p.name for p in parameters if p.collection is not None)
+            refusals.setdefault(action.name, f"there is no {missing} to take")
+        return [(action.name, refusals[action.name]) for action in self.reference.actions]
 
     def head(self) -> tuple[str, ...]:
         """What a reader must know before the first step."""
         lines = [f"model: {self.model.model.doc}"] if self.model.model.doc else []
-        lines += [
-            f"switched {'on' if value else 'off'}: {name}"
-            for name, value in self.model.constants.items()
-            if isinstance(value, bool) and usual(self.model, name) is not value
-        ]
+        for word, wanted in (("on", True), ("off", False)):
+            names = [n for n, v in self.model.constants.items() if v is wanted and usual(self.model, n) is not wanted]
+            lines += [f"switched {word}: {', '.join(names)}"] * bool(names)
         if self.model.model.faults:
             lines.append(f"fault budget: {self.model.model.faults}")
         if self.model.model.not_modelled:
@@ -132,6 +149,18 @@ class Tracer:
     def _is_record(type_: Type) -> bool:
         inner = type_.inner if isinstance(type_, OptionType) else type_
         return isinstance(inner, RecordType)
+
+
+def violation(broken: Declared, *states: Any) -> Violation:
+    """What is to be said of a property that is broken (a witness: reached) in `states`, or breaks down there."""
+    found = explain(broken, *states, holds=broken.kind == "witness")
+    name, kind, statement = broken.name, broken.kind, broken.doc
+    if found.breakdown:
+        statement = f"{statement} It cannot be evaluated here: {found.breakdown}".strip()
+        if kind == "witness":
+            name, kind = name + EVALUATES, "invariant"
+    where = location(found.file, found.line)
+    return Violation(name, kind, statement, broken.source, found.conjunct, where, found.values)
 
 
 def usual(model: BoundModel, name: str) -> Any:

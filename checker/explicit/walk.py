@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from checker.explicit.codegen import FIRED
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Packed, Path, Target, packed
 from checker.explicit.store import Context
+from checker.lang.ir import EventKind
+
+PAIRS_UP_TO = 64  # steps: a longer path is not tried without every pair of steps
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Walker:
             if code == abi.DEADLOCK:
                 result.deadlocked = True
             elif code < 0:
-                result.errors.append((instance, -1 - code))
+                if self._kernel.sites[-1 - code].kind is EventKind.ERROR:
+                    result.errors.append((instance, -1 - code))
             elif code & abi.OUTSIDE:
                 result.steps.append(Step(instance, packed(row[:-2]), True, code & ~abi.OUTSIDE))
             else:
@@ -147,6 +152,14 @@ def simulate(
     return SimulationResult(seed, walks, steps)
 
 
+def _neighbours(size: int, first: int, length: int) -> list[range]:
+    return [range(first, min(first + size, length))]
+
+
+def _pairs(first: int, length: int) -> list[tuple[int, int]]:
+    return [(first, second) for second in range(first, length)]
+
+
 class _Checker:
     """Follows behaviours and says where they violate something."""
 
@@ -172,9 +185,9 @@ class _Checker:
             return Target(deadlock=True), None
         return None, None
 
-    def replay(self, start: Packed, instances: Sequence[int], target: Target) -> Path | None:
-        """The behaviour along `instances`, up to where it hits the target; None where it does not, or is none."""
-        path = Path([], [start], target.site)
+    def replay(self, before: Path, instances: Sequence[int], target: Target) -> Path | None:
+        """Go on from the end of `before` along `instances`, up to where the target is hit; None where it is not."""
+        path = Path(list(before.instances), list(before.words), target.site)
         broken, outside = 0, False
         remaining = iter(instances)
         while True:
@@ -192,19 +205,30 @@ class _Checker:
             broken, outside = step.broken, step.outside
 
     def shrink(self, start: Packed, instances: Sequence[int], target: Target) -> Path:
-        """Leave out steps, first many at once, as long as what remains is a behaviour that hits the target."""
-        best = self.replay(start, instances, target)
+        """Leave out steps as long as what remains is a behaviour that hits the target.
+
+        First many neighbours at once, then ever fewer; at last pairs, as what undoes a step may come much later.
+        """
+        best = self.replay(Path([], [start]), instances, target)
         assert best is not None, "a walk can be walked again"
-        size = max(1, len(best.instances) // 2)
-        while True:
-            first, shorter = 0, False
-            while first < len(best.instances):
-                kept = best.instances[:first] + best.instances[first + size :]
-                path = self.replay(start, kept, target)
-                if path is not None and len(path.instances) < len(best.instances):
-                    best, shorter = path, True
-                else:
-                    first += size
-            if size == 1 and not shorter:
-                return best
-            size = max(1, size // 2)
+        size = len(best.instances)
+        while size > 1:
+            size //= 2
+            best = self._without(best, target, partial(_neighbours, size))
+        return self._without(best, target, _pairs) if len(best.instances) <= PAIRS_UP_TO else best
+
+    def _without(
+        self, path: Path, target: Target, groups: Callable[[int, int], Sequence[Container[int]]]
+    ) -> Path:
+        """Leave out groups of steps, tried from every position on that is the first of theirs, until none can go."""
+        first = 0
+        while first < len(path.instances):
+            before = Path(path.instances[:first], path.words[: first + 1])
+            for group in groups(first, len(path.instances)):
+                rest = [i for at, i in enumerate(path.instances) if at >= first and at not in group]
+                shorter = self.replay(before, rest, target)
+                if shorter is not None and len(shorter.instances) < len(path.instances):
+                    path, first = shorter, -1
+                    break
+            first += 1
+        return path
