@@ -1,0 +1,58 @@
+"""What tests share: the pinned counts, and a cache of their own for compiled kernels."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What `fencepost check TARGET` must find. `setting` and `changes` are its --setting and --set."""
+
+    target: str
+    setting: str | None
+    changes: dict[str, str]
+    expected: dict[str, Any]
+
+    def __str__(self) -> str:
+        parts = [self.setting or "", *[f"{name}={value}" for name, value in self.changes.items()]]
+        return " ".join([self.target, *[p for p in parts if p]])
+
+
+def read_pins(file: Path) -> Iterator[Pin]:
+    """The pins of a file whose comment says how it is written."""
+    for target, variants in tomllib.loads(file.read_text(encoding="utf-8"))["models"].items():
+        for variant, expected in variants.items():
+            parts = [part for part in variant.split(",") if part]
+            settings = [part for part in parts if "=" not in part]
+            assert len(settings) <= 1, f"{file}: {target}: {variant!r} names {len(settings)} settings"
+            changes = dict(part.split("=", 1) for part in parts if "=" in part)
+            yield Pin(target, settings[0] if settings else None, changes, expected)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "pins(prefix): run with each `pin` whose target starts with the prefix")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("pins")
+    if marker is not None:
+        prefix = marker.args[0]
+        pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix)]
+        metafunc.parametrize("pin", pins, ids=str)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled kernels of tests do not land in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        yield

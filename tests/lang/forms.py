@@ -1,0 +1,500 @@
+"""Forms of expressions and statements, one action each, on a state with a bit of everything: plain Python = kernel.
+
+What stands here is compared on some hundred combinations of operands, with the results and the violations. `BODIES` are
+the bodies of actions `def step(s: S) -> None`; `PARAMETERS` are whole actions.
+"""
+
+from __future__ import annotations
+
+BODIES = """
+r = give(s, B(1))
+r.lv = 0
+s.w = s.rs[B(1)].lv * 10 + 3
+---
+r = s.rs[B(0)]
+s.r1 = r
+r.lv = 2
+s.w = s.r1.lv * 10 + s.rs[B(0)].lv
+---
+k = require_some(s.ob)
+r = s.rs[k]
+s.ob = B(0)
+r.lv = 2
+---
+s.rs[B(0)] = s.rs[B(1)]
+s.rs[B(1)].lv = 2
+s.rs[B(0)].who = None
+---
+r = s.r1
+s.r2 = r
+s.r1.lv = -2
+s.w = r.lv
+---
+m = s.ms[B(0)]
+m[Mode.X] = 2
+s.w = s.ms[B(0)][Mode.X]
+s.ms[B(1)] = m
+m[Mode.Y] = -2
+---
+s.ms[B(2)] = s.ms[B(0)]
+s.ms[B(0)][Mode.Z] = 1
+---
+for b in B:
+    r = s.rs[b]
+    r.lv = 0 if r.lv < 0 else r.lv
+    s.ms[b][Mode.X] = r.lv
+---
+for b in s.isr:
+    s.rs[b].who = b
+---
+for b, r in s.rs.items():
+    r.lv = 1
+---
+for r in s.rs.values():
+    r.lv = 1
+---
+s.flag = s.ob in s.isr
+---
+s.flag = s.ox in s.lvs
+---
+s.flag = s.ox in s.ps
+---
+s.flag = s.ob in s.bs
+---
+s.flag = s.om in s.modes
+---
+s.flag = s.e2 in s.es
+---
+s.flag = s.e2 == s.e1
+s.w = 1 if s.e1 in s.es else 2
+---
+s.flag = s.e2 < s.e1
+---
+s.flag = s.ox < s.x
+---
+s.w = s.ox + 1
+---
+s.w = -s.ox
+---
+s.flag = s.e2 is not None and s.e2 > s.e1
+---
+s.w = s.x * s.y * 3 - s.x
+---
+s.n = s.x
+---
+s.n = s.x + 2
+---
+s.x = s.x + s.y
+---
+s.x += s.y * 2
+s.y -= 1
+---
+s.w = s.ps[-1]
+---
+s.ps = s.ps[:-1]
+---
+s.ps = s.ps[-2:]
+---
+s.ps = s.ps[1:2]
+---
+s.ps = s.ps[5:]
+---
+s.ps = s.ps[:0] + (s.x,)
+---
+s.ps = s.ps[len(s.isr):]
+---
+s.ps = s.ps + s.ps
+---
+s.ps = (s.x,) + s.ps[1:] if len(s.ps) > 0 else ()
+---
+s.w = s.ps[len(s.isr)]
+---
+s.w = s.ps[s.x]
+---
+s.w = s.ps[s.x + 2]
+---
+s.flag = s.ps == (s.x,) or s.ps != (s.x, s.y)
+---
+s.flag = s.ps == ()
+---
+s.flag = s.bs == tuple(b for b in B)
+---
+s.bs = tuple(b for b in B if b not in s.isr)
+---
+s.bs = tuple(b for b in s.bs if s.rs[b].lv > 0) + s.bs[:1]
+---
+s.flag = B(1) in s.bs and s.bs[0] == B(0)
+---
+s.w = total(s.ps)
+---
+s.ob = first_of(s)
+---
+s.r1 = grown(s.r1, s.x)
+---
+s.rs[B(1)] = grown(s.rs[B(0)], s.y)
+s.w = s.rs[B(0)].lv
+---
+s.flag = bigger(s.r1, s.rs[B(2)])
+s.r1.lv = 0
+---
+match s.om:
+    case None:
+        s.w = 1
+    case Mode.X | Mode.Y:
+        s.w = 2
+    case _:
+        s.w = 3
+---
+match s.x:
+    case 0:
+        s.w = 1
+    case 1 | 2:
+        s.w = 2
+    case k if k == s.y:
+        s.w = k
+    case _:
+        s.w = 9
+---
+match s.x:
+    case -1:
+        s.w = 1
+    case _:
+        s.w = 9
+---
+match s.u:
+    case None:
+        s.w = 1
+    case P(who=w, lv=l):
+        s.ob = w
+        s.w = l
+    case Q(flag=f) if f:
+        s.w = 5
+    case Q(mode=m):
+        s.mode = m
+    case _:
+        s.w = 7
+---
+match s.uu:
+    case Z():
+        s.w = 1
+    case P():
+        s.w = s.uu.lv
+---
+s.flag = s.u == s.uu
+---
+s.flag = s.u == P(who=B(0), lv=s.x)
+---
+s.flag = isinstance(s.u, P) and s.u.lv == s.x
+---
+s.flag = isinstance(s.u, (P, Z)) or s.u is None
+---
+s.w = s.u.lv
+---
+s.w = s.u.lv if isinstance(s.u, P) else 1 if isinstance(s.u, Q) and s.u.flag else 0
+---
+s.u = s.uu
+s.uu = Q(mode=s.mode, flag=s.on)
+---
+s.w = len(s.net) * 10 + s.net.count(Z()) + sum(1 for m in s.net if isinstance(m, P))
+---
+s.flag = s.uu in s.net
+s.net = s.net.add(s.uu)
+---
+s.net = s.net.remove(Z())
+---
+s.net = s.net.remove(Z()).add(Z())
+---
+s.net = s.net.add(Z()).remove(Z())
+---
+s.net = s.net.add(Z()).add(P(who=B(0), lv=0)).remove(Z())
+---
+s.lb = s.lb.add(s.y).remove(s.x)
+---
+s.w = sum(x for x in s.lb) * 10 + max(s.lb)
+---
+s.w = max((x for x in s.lb if x > s.y), default=7)
+---
+s.w = min(s.lvs) + max(s.lvs) * 10
+---
+s.lvs = {s.x + s.y}
+---
+s.lvs = s.lvs - {s.x}
+---
+s.modes = {m for m in Mode if m not in s.modes}
+s.flag = Mode.X in s.modes
+---
+s.modes = s.modes | ({s.om} if s.om is not None else frozenset())
+---
+s.modes |= {s.mode}
+s.modes -= {Mode.X}
+s.modes &= {Mode.Y, s.mode}
+---
+s.flag = s.isr == {B(0), B(1)} or s.isr < {B(0), B(1), B(2)} or s.isr >= {B(2)}
+---
+s.flag = s.isr != frozenset() and not s.isr <= {s.bs[0]}
+---
+s.flag = s.isr == set(s.bs)
+---
+s.w = len(set(s.bs)) + len(frozenset(s.isr)) * 5
+---
+s.flag = any(a != b and s.rs[a].lv == s.rs[b].lv for a in s.isr for b in B if b not in s.isr)
+---
+s.mm = Map({m: s.mm[m] if m != s.mode else s.x for m in Mode})
+---
+s.mm[s.mode] = s.mm[Mode.X]
+s.mm[Mode.X] = s.x
+---
+s.ml[s.x + s.y] = True
+---
+s.flag = s.ml[s.x * s.y]
+---
+s.e1 = fresh(s, E)
+s.e2 = fresh(s, E) if s.on else s.e1
+---
+f = fresh(s, E)
+s.flag = f > s.e1 and f != s.e2
+s.es = s.es + (f,)
+---
+s.es = (s.e1,) + s.es[:1]
+s.e1 = fresh(s, E)
+s.e2 = None
+---
+s.e2 = max(s.es) if len(s.es) > 0 else None
+---
+s.e2 = min(s.e1, s.e2) if s.e2 is not None else s.e1
+---
+s.e2 = max(s.e1, fresh(s, E))
+s.e1 = fresh(s, E)
+---
+s.e1 = require_some(s.e2)
+---
+s.es = tuple(e for e in s.es if e > s.e1)
+---
+s.e2 = s.es[0] if s.on else fresh(s, E)
+---
+s.on = not s.on
+s.flag = s.on
+s.on = s.on == s.flag
+---
+require(s.on or s.x > 0)
+require(s.x != s.y and s.ob is not None)
+s.w = 3
+---
+require(s.ox is not None and s.ox > 0 and s.ps[0] == s.x)
+s.w = 3
+---
+require(s.ox > 0)
+s.w = 3
+---
+if s.on:
+    require(s.x > 0)
+    s.w = 1
+elif s.x > 1:
+    return
+else:
+    require(s.ob is not None)
+s.y = 0
+---
+if s.on:
+    x = 1
+else:
+    x = s.y
+if x > 0:
+    require(s.x > x)
+else:
+    x = 5
+s.w = x
+---
+c = 0
+for b in s.bs:
+    c = c * 2 + s.rs[b].lv
+    if c > 2:
+        s.ob = b
+s.w = c
+---
+for b in s.bs:
+    if s.ob is None:
+        s.ob = b
+---
+c = s.x
+for i in range(len(s.ps)):
+    c += s.ps[i] * (i + 1)
+s.w = c
+---
+for i in range(3):
+    if i < len(s.ps) and s.ps[i] == s.y:
+        s.w += i + 1
+---
+if s.ob is None:
+    s.w = 1
+else:
+    s.w = s.rs[s.ob].lv
+    s.rs[s.ob].lv = 0
+    s.rs[s.ob].who = s.ob
+---
+s.rs[s.ob].lv = 1
+---
+s.r2.lv = 1
+---
+r = s.r2
+if r is None:
+    s.r2 = s.r1
+else:
+    r.lv = 0
+---
+r = require_some(s.r2)
+r.lv = s.x
+s.w = s.r2.lv
+s.r1 = r
+---
+s.r1 = s.r2
+---
+s.w = s.r2.lv
+---
+s.flag = s.r2 == s.r1
+---
+s.flag = s.r1 == R(lv=s.y, who=None) and s.rs[B(0)] == s.rs[B(1)]
+---
+s.r1 = s.r1
+s.r2 = s.r2
+s.x = s.x
+---
+s.ob = s.bs[0] if len(s.bs) > 0 else None if s.on else B(2)
+---
+s.w = len(s.bs) if s.on else len(s.isr) * -1
+---
+s.ob = B(0) if s.ob == B(2) else B(2) if s.ob is None else s.ob
+---
+s.flag = 0 <= s.x <= s.y != 1
+---
+a, b = (s.x, s.y)
+s.w = a * 10 + b
+---
+assert s.x > s.y
+s.w = 1
+---
+s.om = s.mode
+s.mode = s.om
+---
+s.ps = tuple(x for x in s.ps)
+s.w = sum(s.ps)
+---
+s.w = sum(x * x for x in s.lvs) + sum(1 for b in s.isr)
+---
+s.w = max(s.x, s.y) - min(s.x, s.y, 0)
+---
+s.flag = all(s.ml[i] for i in s.lvs) and any(r.lv > 0 for r in s.rs.values())
+---
+s.u = P(s.bs[0], s.x)
+---
+s.u = P(lv=s.x + s.y, who=B(0))
+"""
+
+PARAMETERS = '''
+InLevels = Annotated[Level, MemberOf("lvs")]
+InModes = Annotated[Mode, MemberOf("modes")]
+InSequence = Annotated[Level, MemberOf("ps")]
+InBag = Annotated[U, MemberOf("net")]
+InMap = Annotated[Level, MemberOf("mm")]
+InMapOfMap = Annotated[Level, MemberOf("ms[b]")]
+InRecords = Annotated[R, MemberOf("rs")]
+Order = Annotated[Seq[Mode], Permutation]
+PInBag = Annotated[P, MemberOf("net")]
+ZInBag = Annotated[Z, MemberOf("net")]
+PInMap = Annotated[P, MemberOf("us")]
+AnyInMap = Annotated[U, MemberOf("us")]
+QInSequence = Annotated[Q, MemberOf("tape")]
+PInSequence = Annotated[P, MemberOf("tape")]
+
+
+@action(who="x", source="-")
+def member_of_sets(s: S, x: InLevels, m: InModes) -> None:
+    """A parameter."""
+    s.w = x
+    s.modes -= {m}
+
+@action(who="x", source="-")
+def member_of_sequence(s: S, p: InSequence) -> None:
+    """A parameter."""
+    s.w = p * 3
+
+@action(who="x", source="-")
+def member_of_bag(s: S, n: InBag) -> None:
+    """A parameter."""
+    s.uu = n
+    s.net = s.net.remove(n)
+
+@action(who="x", source="-")
+def member_of_maps(s: S, b: B, x: InMapOfMap, y: InMap) -> None:
+    """A parameter."""
+    s.w = x * 10 + y
+    s.ms[b][Mode.X] = y
+
+@action(who="x", source="-")
+def all_orders(s: S, order: Order) -> None:
+    """A parameter."""
+    s.mode = order[0] if s.on else order[2]
+    for m in order:
+        if s.om is None:
+            s.om = m
+
+
+@action(who="x", source="-")
+def all_values(s: S, o: Option[B], t: Set[B]) -> None:
+    """Parameters."""
+    s.ob = o
+    s.isr = t
+
+
+@action(who="x", source="-")
+def member_record(s: S, r: InRecords) -> None:
+    """A parameter."""
+    require(r.lv > 0)
+    s.r1 = r
+
+@action(who="x", source="-")
+def values_of_a_message(s: S, g: G) -> None:
+    """A parameter."""
+    s.ob = g.a
+    s.flag = g.b
+
+
+@action(who="x", source="-")
+def one_variant_of_a_bag(s: S, p: PInBag, z: ZInBag) -> None:
+    """Never both at once: a bag of either."""
+    s.net = s.net.remove(z).remove(p)
+
+
+@action(who="x", source="-")
+def one_variant_in_a_bag(s: S, p: PInBag) -> None:
+    """A parameter."""
+    s.net = s.net.remove(p)
+    s.ob = p.who
+
+
+@action(who="x", source="-")
+def one_variant_of_a_map(s: S, p: PInMap) -> None:
+    """A parameter."""
+    s.ob = p.who
+    s.x = p.lv
+
+
+@action(who="x", source="-")
+def all_variants_of_a_map(s: S, u: AnyInMap) -> None:
+    """A parameter."""
+    s.u = u
+
+
+@action(who="x", source="-")
+def one_variant_of_a_sequence(s: S, q: QInSequence) -> None:
+    """A parameter."""
+    s.mode = q.mode
+    s.tape = s.tape[1:]
+
+
+@action(who="x", source="-")
+def another_variant_of_a_sequence(s: S, p: PInSequence) -> None:
+    """Equal members are taken once."""
+    s.x = p.lv
+    s.flag = p in s.tape
+'''

@@ -1,0 +1,173 @@
+"""The state that the forms of `forms.py` work on: a bit of everything, with operands from the initial states."""
+
+from __future__ import annotations
+
+STATE = '''
+"""Made by tests/lang/test_forms.py."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+from checker.lang import *
+
+
+class B(Identity, size=3): ...
+
+
+class E(Ordinal): ...
+
+
+class Mode(enum.Enum):
+    X = 5
+    Y = 7
+    Z = 9
+
+
+Level = Annotated[int, Range(-2, 2)]
+Wide = Annotated[int, Range(-500, 500)]
+Few = Annotated[int, Nat(2)]
+
+
+@message
+class P:
+    who: B
+    lv: Level
+
+
+@message
+class Q:
+    mode: Mode
+    flag: bool
+
+
+@message
+class Z: ...
+
+
+U = P | Q | Z
+
+
+@message
+class G:
+    a: Option[B]
+    b: bool
+
+
+Levels = Annotated[Seq[Level], AtMost(3)]
+Line = Annotated[Seq[B], AtMost(3)]
+Epochs = Annotated[Seq[E], AtMost(2)]
+Net = Annotated[Bag[U], AtMost(3)]
+Tape = Annotated[Seq[U], AtMost(2)]
+LevelBag = Annotated[Bag[Level], AtMost(3)]
+
+
+@record
+class R:
+    lv: Level
+    who: Option[B]
+
+
+@state
+class S:
+    x: Level
+    y: Level
+    on: bool
+    ob: Option[B]
+    isr: Set[B]
+    rs: Map[B, R]
+    r1: R
+    r2: Option[R]
+    ps: Levels
+    bs: Line
+    e1: E
+    e2: Option[E]
+    es: Epochs
+    mode: Mode
+    om: Option[Mode]
+    ox: Option[Level]
+    net: Net
+    lb: LevelBag
+    lvs: Set[Level]
+    modes: Set[Mode]
+    mm: Map[Mode, Level]
+    ml: Map[Level, bool]
+    ms: Map[B, Map[Mode, Level]]
+    u: Option[U]
+    uu: U
+    us: Map[B, U]
+    tape: Tape
+    n: Few
+    w: Wide
+    flag: bool
+
+
+@init
+def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[Mode]) -> S:
+    u: Option[U] = None
+    if ob is not None:
+        u = P(who=ob, lv=y) if on else Q(mode=Mode.Y, flag=x > 0)
+    return S(
+        x=x,
+        y=y,
+        on=on,
+        ob=ob,
+        isr=isr,
+        rs=Map({b: R(lv=x if b in isr else y, who=ob) for b in B}),
+        r1=R(lv=y, who=None),
+        r2=R(lv=x, who=ob) if on else None,
+        ps=(x, y)[: len(isr)],
+        bs=tuple(b for b in B if b in isr),
+        e1=E(0),
+        e2=E(1) if on else E(0) if x > 0 else None,
+        es=() if y > 0 else (E(1), E(0)) if x < 0 else (E(0),),
+        mode=om if om is not None else Mode.X,
+        om=om,
+        ox=None if x == 0 else y,
+        net=Bag([Z(), Z()] if x > y else [P(who=b, lv=x) for b in isr]),
+        lb=Bag([x, y, x] if on else []),
+        lvs=frozenset({x, y}),
+        modes=frozenset() if om is None else frozenset({om}),
+        mm=Map({m: y for m in Mode}),
+        ml=Map({i: i > x for i in range(-2, 3)}),
+        ms=Map({b: Map({m: x if b == B(0) else y for m in Mode}) for b in B}),
+        u=u,
+        uu=Z() if x == y else P(who=B(0), lv=x),
+        us=Map({b: u if b in isr and u is not None else Z() for b in B}),
+        tape=() if on else (P(who=B(0), lv=x), P(who=B(0), lv=y)) if x < 1 else (Q(mode=Mode.Z, flag=False),),
+        n=0,
+        w=0,
+        flag=False,
+    )
+
+
+def give(s: S, b: B) -> R:
+    return s.rs[b]
+
+
+def bigger(r: R, q: R) -> bool:
+    return r.lv > q.lv
+
+
+def first_of(s: S) -> Option[B]:
+    for b in s.bs:
+        if s.rs[b].lv > 0:
+            return b
+    return None
+
+
+def grown(r: R, by: int) -> R:
+    if by > 0:
+        return replace(r, lv=r.lv + by)
+    return r
+
+
+def total(xs: Levels) -> int:
+    t = 0
+    for x in xs:
+        if x == 0:
+            return t
+        t = t * 2 + x
+    return t + 100
+'''

@@ -1,0 +1,40 @@
+"""Every form of `forms.py` means the same to the kernel as to plain Python."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+
+import pytest
+
+from checker.lang.loader import load
+from tests.differential import Pair
+from tests.lang.forms import BODIES, PARAMETERS
+from tests.lang.forms_state import STATE
+
+STATES = 100  # of the 6,400 initial ones, drawn with a fixed seed
+
+
+def source() -> str:
+    """The spec in which each form is an action of its own."""
+    parts = [STATE]
+    for number, body in enumerate(BODIES.strip().split("\n---\n")):
+        head = f'@action(who="x", source="-")\ndef form_{number}(s: S) -> None:\n    """A form."""\n'
+        parts.append(head + textwrap.indent(body, "    "))
+    return "\n\n\n".join([*parts, PARAMETERS])
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    file = tmp_path_factory.mktemp("forms") / "forms.py"
+    file.write_text(source(), encoding="utf-8")
+    return Pair(load(str(file)))
+
+
+def test_forms(pair: Pair) -> None:
+    """Compared in states drawn from the initial ones, and in some of those one step away."""
+    chance = random.Random(1)
+    for state in chance.sample(pair.model.initial_states(), STATES):
+        after = pair.compare(pair.words(state))
+        if chance.random() < 0.2:
+            pair.compare(chance.choice(after))

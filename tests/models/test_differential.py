@@ -1,0 +1,52 @@
+"""Plain Python is the oracle: the compiled kernel does the same on every transition.
+
+All transitions of the small models, and those along random walks through the large ones and through kraft.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.lang.loader import load
+from tests.conftest import Pin, read_pins
+from tests.differential import Pair, breadth_first, random_walks
+
+ROOT = Path(__file__).parent.parent.parent
+SMALL = 2000  # states up to which every transition is compared
+WALKS, STEPS = 12, 25
+
+PINS = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.endswith(".py") or ".py/" in p.target]
+SMALL_PINS = [p for p in PINS if p.expected.get("distinct", 0) <= SMALL]
+LARGE_PINS = [p for p in PINS if p not in SMALL_PINS]
+
+
+def pair_of(pin: Pin) -> Pair:
+    return Pair(load(str(ROOT / pin.target), pin.changes, pin.setting))
+
+
+@pytest.mark.parametrize("pin", SMALL_PINS, ids=str)
+def test_every_transition(pin: Pin) -> None:
+    pair = pair_of(pin)
+    states = list(breadth_first(pair, SMALL + 1))
+    if "distinct" in pin.expected and not pair.model.model.hide:
+        assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.parametrize("swapped", ["true", "false"])
+def test_every_form_of_expression(swapped: str) -> None:
+    pair = Pair(load(str(ROOT / "tests/models/expressions.py"), {"swapped": swapped}))
+    assert len(pair.initial()) < SMALL, "all operands are compared, as the search begins with them"
+    assert len(list(breadth_first(pair, SMALL))) == SMALL
+
+
+@pytest.mark.parametrize("pin", LARGE_PINS, ids=str)
+def test_random_walks(pin: Pin) -> None:
+    random_walks(pair_of(pin), seed=1, walks=WALKS, steps=STEPS)
+
+
+@pytest.mark.parametrize("name", ["membership", "lossy", "twins", "isr"])
+def test_random_walks_of_kraft(name: str) -> None:
+    for seed, setting in enumerate([None, *load(f"kraft/{name}").model.settings]):
+        random_walks(Pair(load(f"kraft/{name}", setting=setting)), seed, walks=3, steps=STEPS)
