@@ -19,6 +19,7 @@ SHARDS = 3
 OUTCOMES = 4  # address of one u16 per instance (only in kernels that record outcomes)
 BOXES = 5
 COUNTERS = BOXES + 2 * (1 + MAX_SHARDS)
+OUTSIDE_COUNTER = 0  # the first counter: successors that break the state constraint; see `coverage` for the others
 
 # Shard.
 TABLE = 0  # address of the slots

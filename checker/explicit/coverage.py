@@ -61,7 +61,7 @@ class CounterPlan:
 
     signatures: list[Signature] = field(default_factory=list)
     of_instance: list[int] = field(default_factory=list)
-    size: int = 0
+    size: int = 1  # the first one is abi.OUTSIDE_COUNTER
 
     def new(self) -> int:
         self.size += 1

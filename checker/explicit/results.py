@@ -52,8 +52,9 @@ class SearchResult:
     """How a search ended.
 
     stopped: None when it ran to its end, else why it stopped early. generated: initial states and every
-    successor. depth: the initial states are level 1. broken, witnesses: property -> level of the first
-    state that breaks or reaches it (of the state an edge leads to, for transition properties).
+    successor. outside: those of them that break a state constraint. depth: the initial states are level 1.
+    broken, witnesses: property -> level of the first state that breaks or reaches it (of the state an edge
+    leads to, for transition properties).
     errors: site -> level of the state out of which it happens. deadlock: level of the first state that
     has no enabled action and is not terminal. new per action: states first generated in that level,
     credited to the least action that generates them. bytes_per_state: packed words.
@@ -65,6 +66,7 @@ class SearchResult:
     generated: int
     distinct: int
     depth: int
+    outside: int
     actions: list[ActionCoverage]
     sites: list[SiteCoverage]
     seen: list[SeenLeaf]

@@ -124,6 +124,7 @@ class Runtime:
         f = Function("outside", "void", parameters, _INTERNAL, "noinline")
         words = word_names(self._words)
         broken = "%broken"
+        f.increment("%c", abi.COUNTERS + abi.OUTSIDE_COUNTER)
         if self._invariants:
             bits = f.op(f"call fastcc i64 @check({word_arguments(words)})")
             bits = f.op(f"and i64 {bits}, {u64(self._invariants)}")

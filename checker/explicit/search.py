@@ -408,6 +408,11 @@ class Exploration:
         self.broken, self.errors = dict(saved["broken"]), dict(saved["errors"])
         self.witnesses, self.deadlock = dict(saved["witnesses"]), saved["deadlock"]
 
+    def _outside(self) -> int:
+        """Initial states and successors that break a state constraint."""
+        initial = int(np.count_nonzero(self.initial_bits & abi.OUTSIDE))
+        return initial + int(self.counters()[abi.OUTSIDE_COUNTER])
+
     def result(self) -> SearchResult:
         """What the search has to tell."""
         seconds = time.monotonic() - self._started
@@ -423,7 +428,7 @@ class Exploration:
             else:
                 leaves.append(SeenLeaf(None, bits))
         return SearchResult(
-            self.stopped, self.generated, self.distinct, self.depth, actions, sites, leaves,
+            self.stopped, self.generated, self.distinct, self.depth, self._outside(), actions, sites, leaves,
             dict(self.broken), dict(self.errors), self.deadlock, dict(self.witnesses),
             seconds, 8 * kernel.words, self.budget.peak, self.threads, self,
         )

@@ -198,6 +198,11 @@ class Declared:
     fair: str = ""  # of an action: "weak" or "strong"
     abstract: Model | None = None  # of a refinement: the spec that is implemented
 
+    def __post_init__(self) -> None:
+        if self.fair not in ("", "weak", "strong"):
+            mend = 'fair="weak" or fair="strong"'
+            raise SpecError(f"fair={self.fair!r} of {self.name} is no fairness", place=self.place, mend=mend)
+
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
 
@@ -228,15 +233,13 @@ def action(
     deviates: how it departs from the source; kafka: the method of Apache Kafka that does it; api: the
     request that is sent or handled ("BrokerHeartbeat v1"). fair: "weak" (under each binding of its parameters it
     is taken again and again, unless it is disabled again and again) or "strong" (it is taken again and again if it
-    is enabled again and again); without it, nothing makes the action happen.
+    is enabled again and again); without it, nothing makes the action happen. `replace(fence, fair="")` is the
+    same action with another fairness.
     """
 
     _bare(function, "action", '@action(who="active controller", source="KIP-631, Broker Leases")')
 
     def mark(function: F) -> Declared:
-        if fair not in ("", "weak", "strong"):
-            place = function_place(function)
-            raise SpecError(f"fair={fair!r} is no fairness", place=place, mend='fair="weak" or fair="strong"')
         return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api, fair=fair)
 
     return mark

@@ -30,6 +30,7 @@ from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
 from checker.lang.values import StepEnd
+from checker.lang.where import field_place
 
 STDLIB = sys.stdlib_module_names
 
@@ -109,7 +110,7 @@ class BoundModel:
         for path, text in sorted(_sources(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
-        names = [(d.kind, d.name, d.function.__module__) for d in [*parts, *self.model.terminal]]
+        names = [(d.kind, d.name, d.fair, d.function.__module__) for d in [*parts, *self.model.terminal]]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
 
@@ -163,9 +164,9 @@ def _home(value: Any) -> str | None:
 
 def designs() -> list[str]:
     """The names of the designs below the folder `spec`."""
-    import spec
-
-    return sorted(m.name for m in pkgutil.iter_modules(spec.__path__) if m.ispkg)
+    found = importlib.util.find_spec("spec")
+    folders = found.submodule_search_locations if found else None
+    return sorted(m.name for m in pkgutil.iter_modules(folders) if m.ispkg) if folders else []
 
 
 def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:
@@ -183,6 +184,10 @@ def find(target: str) -> tuple[Spec, str | None]:
         file = Path(path + ".py" if name else target)
         return load_spec(str(file)), name or None
     design, _, name = target.partition("/")
+    if not design or (name and design not in designs() and "." not in design) or Path(target).exists():
+        near = [str(p) for p in Path(target).parent.glob("*.py")] + [str(p) for p in Path(target).glob("*.py")]
+        mend = suggest(target, [*designs(), *near], "specs")
+        raise SpecError(f"there is no design or Python file {target!r}", mend=mend)
     return load_spec(design), name or None
 
 
@@ -192,7 +197,7 @@ def load_spec(target: str) -> Spec:
         module = _import_file(Path(target))
     elif target in designs():
         module = _import(f"spec.{target}.models")
-    elif "." in target:
+    elif all(part.isidentifier() for part in target.split(".")) and "." in target:
         module = _import(target)
     else:
         raise SpecError(
@@ -217,7 +222,7 @@ def _import(name: str) -> ModuleType:
 
 def _import_file(file: Path) -> ModuleType:
     if not file.is_file():
-        near = [str(p) for p in file.parent.glob("*.py")] if file.parent.is_dir() else []
+        near = [str(p) for p in file.parent.glob("*.py") if p.is_file()] if file.parent.is_dir() else []
         raise SpecError(f"there is no file {file}", mend=suggest(str(file), near, "Python files there"))
     name = f"fencepost_file_{file.stem}_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]}"
     if name in sys.modules:
@@ -231,14 +236,14 @@ def _import_file(file: Path) -> ModuleType:
         found.loader.exec_module(module)
     except SpecError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken_import(error) from None
     finally:
         sys.path.remove(str(file.resolve().parent))
     return module
 
 
-def _broken_import(error: Exception) -> SpecError:
+def _broken_import(error: BaseException) -> SpecError:
     if isinstance(error, SyntaxError):
         place = Place(error.filename or "", error.lineno or 0, (error.offset or 1) - 1, error.end_offset or 0)
         return SpecError(f"not Python: {error.msg}", place=place)
@@ -373,5 +378,6 @@ def _constants_of(model: Model) -> ConstantsInfo | None:
                 queue.append(sys.modules[home])
     if len(found) > 1:
         names = ", ".join(i.cls.__name__ for i in found.values())
-        raise SpecError(f"a spec has one class of constants, and this one sees {names}", mend="merge them")
+        place = field_place(list(found.values())[-1].cls)
+        raise SpecError(f"a spec has one class of constants, and this one sees {names}", place=place, mend="merge them")
     return next(iter(found.values()), None)

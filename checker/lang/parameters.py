@@ -139,7 +139,10 @@ def _parameter(
             mend='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
         )
     if code_count(type_) > MAX_VALUES:
-        raise SpecError(f"{where}: {code_count(type_)} values, and at most {MAX_VALUES} are compiled", mend="split it")
+        raise SpecError(
+            f"{where}: {code_count(type_)} values, and at most {MAX_VALUES} are compiled",
+            mend="shrink the constants, or let it range over members of the state with MemberOf",
+        )
     return Parameter(name, type_, tuple(universe(type_)))
 
 

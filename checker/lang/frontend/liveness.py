@@ -34,8 +34,8 @@ def compile_liveness(
         return None, {}
     if model.model.hide:
         raise SpecError(
-            f"model {model.model.name} hides {', '.join(model.model.hide)} and checks {asked[0][1].name}: of states that"
-            " a view makes equal one is explored, so that a loop of the view need not be one of the system",
+            f"model {model.model.name} hides {', '.join(model.model.hide)} and checks {asked[0][1].name}: of states"
+            " that a view makes equal one is explored, so that a loop of the view need not be one of the system",
             place=model.model.place, mend="a model of its own for what must eventually happen, without hide",
         )  # fmt: skip
     obligations: list[Obligation] = []
@@ -60,8 +60,8 @@ def _parameters(model: BoundModel, declared: Declared) -> list[Parameter]:
     for parameter in found:
         if parameter.collection is not None:
             raise SpecError(
-                f"{declared.kind} {declared.name}, parameter {parameter.name}: what must come of a member cannot be told"
-                " once it is gone",
+                f"{declared.kind} {declared.name}, parameter {parameter.name}: what must come of a member cannot be"
+                " told once it is gone",
                 place=declared.place, mend="range over a type: one obligation for each of its values",
             )  # fmt: skip
     return found
