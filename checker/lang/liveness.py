@@ -4,7 +4,8 @@ Semantics, as in TLA+ (Lamport, Specifying Systems, chapter 8): a behaviour is i
 state for ever. Only fairness makes something happen: a weakly fair binding of an action is taken again and
 again unless it is disabled again and again; a strongly fair one is taken again and again if it is enabled again and
 again. So a state in which no fair binding is enabled, a deadlock for one, may be where everything ends.
-A step that a bound cuts is enabled and not taken; so is one that leads outside a state constraint.
+A behaviour that again and again comes to a state where a fair step is cut by a bound, or leads outside a state
+constraint, is no counterexample: the property then holds within bounds.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from checker.lang.liveness import LIVENESS
 from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
-from checker.lang.values import StepEnd
+from checker.lang.values import Disabled, StepEnd
 from checker.lang.where import field_place
 
 STDLIB = sys.stdlib_module_names
@@ -124,6 +124,9 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
     for binding in bindings:
         try:
             states.append(type_.store(model.init.function(*binding)))
+        except Disabled:
+            raise SpecError("a guard in @init is false, and initial states have no guards", place=model.init.place,
+                            mend="make the initial states with parameters of @init")  from None  # fmt: skip
         except StepEnd as end:
             raise SpecError(f"the initial state does not fit its types: {end}", place=model.init.place) from None
     return states

@@ -158,6 +158,21 @@ HELPERS = [
          for b in Broker:
              s.registrations[b].fenced = «s.registrations[broker].fenced»
          """, "order"),
+    body(7, "a loop that gathers up and down",
+         "n = 0\nfor b in s.isr:\n    n += 1\n    «n -= 1»\ns.level = n", "in two ways"),
+    body(7, "a loop that counts in a place of the state", "for b in s.isr:\n    «s.level += 1»", "order", "local name"),
+    body(7, "a loop that reads its own count",
+         "n = 0\nfor b in s.isr:\n    n += 1\n    s.registrations[b].fenced = «n» > 1",
+         "order"),
+    body(7, "a loop that reads a record that it writes",
+         """
+         first = s.registrations[Broker(0)]
+         for b in s.isr:
+             s.registrations[b].fenced = not «first.fenced»
+         """, "order"),
+    body(7, "a loop with fresh ordinals",
+         "for b in s.isr:\n    s.registrations[b].epoch = «fresh(s, BrokerEpoch)»", "order"),
+    body(7, "a sequence made from a set", "s.log = «tuple(b for b in s.isr)»", "order"),
     body(7, "a loop that leaves at the first", "for b in s.isr:\n    if s.registrations[b].fenced:\n        «return»\n"
          "s.count = 1", "order"),
     body(7, "a pattern inside a pattern",

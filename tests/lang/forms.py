@@ -115,8 +115,6 @@ s.w = s.ps[s.x + 2]
 ---
 s.flag = s.ps == (s.x,) or s.ps != (s.x, s.y)
 ---
-s.flag = s.ps == ()
----
 s.flag = s.bs == tuple(b for b in B)
 ---
 s.bs = tuple(b for b in B if b not in s.isr)

@@ -103,6 +103,10 @@ class _Compiler:
             properties.append(Property(declared.name, declared.kind, condition))
             if declared.kind == "witness" and errors is not none:
                 evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
+        for declared in (*self.model.model.constraints, *self.model.model.terminal):
+            _, errors = self._evaluate(declared, [list(self.before)], Facts())
+            if errors is not none:
+                evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
         liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
         for index, errors in breakdowns.items():
             if errors is not none:

@@ -265,6 +265,9 @@ class Calls(Expressions):
         if not node.args:
             return Display("tuple", ())
         [argument] = self._argument(node)
+        source = argument.generators[0].iter if isinstance(argument, ast.GeneratorExp) else argument
+        if not self.has_order(source) and not isinstance(self.peeked(source), Static):
+            self.fail(node, "a sequence made from what has no order", "tuple(b for b in order if b in members)")
         found = self._items(argument)
         if not found:
             return Display("tuple", ())

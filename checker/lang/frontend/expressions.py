@@ -23,6 +23,7 @@ from checker.lang.types import (
     SetType,
     UnionType,
 )
+from checker.lang.values import Identity
 
 
 class Expressions(Collections):
@@ -37,6 +38,34 @@ class Expressions(Collections):
         if method is None:
             self.fail(node, "this cannot stand here")
         return method(node)
+
+    def peeked(self, node: ast.expr) -> Symbol:
+        """The symbol of an expression, without the events of evaluating it."""
+        self.silent += 1
+        symbol = self.expression(node)
+        self.silent -= 1
+        return symbol
+
+    def has_order(self, node: ast.expr) -> bool:
+        """Whether what a `for` goes through has an order of its own: no set, bag, map or identity has."""
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "range":
+                return True
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values"):
+                return False
+        symbol = self.peeked(node)
+        if isinstance(symbol, Static):
+            return not (isinstance(symbol.value, type) and issubclass(symbol.value, Identity))
+        return self._is_sequence(symbol)
+
+    def names_in_order(self, node: ast.expr) -> bool:
+        """Whether plain Python goes through it in a known order: of sets and bags it does not."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return True
+        symbol = self.peeked(node)
+        if isinstance(symbol, Val | Display):
+            return self._is_sequence(symbol)
+        return True
 
     def truth(self, node: ast.expr) -> Node:
         """The condition that an expression states."""

@@ -15,7 +15,7 @@ from checker.lang.frontend.symbols import Display, Location, Static, Symbol
 from checker.lang.ir import Node
 from checker.lang.resolve import resolve
 from checker.lang.types import MapType, OptionType, RecordType, SeqType
-from checker.lang.values import Identity, Map
+from checker.lang.values import Map
 
 Block = list["ast.stmt | Binding"]
 
@@ -60,7 +60,7 @@ class Machine(Calls):
                 if any(may_return(r) for r in rounds):
                     self.block([*rounds, *rest])
                     return
-                self.block(rounds)
+                self._rounds_in_any_order(statement, rounds)
             elif isinstance(statement, ast.If | ast.Match | Binding):
                 follows = rest if may_return(statement) else []
                 self._branching(statement, follows)
@@ -210,20 +210,20 @@ class Machine(Calls):
         if node.orelse:
             self.fail(node.orelse[0], "else after a loop", "put it under an if")
         elements = self.iterated(node.iter)
-        if self._is_unordered(node.iter):
+        if not self.has_order(node.iter):
             check_order(self, node)
         return [Binding(there, node.target, element, list(node.body)) for there, element in elements]
 
-    def _is_unordered(self, node: ast.expr) -> bool:
-        """Whether a loop goes through a set, a bag, the keys of a map or the members of an identity."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-            return False
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return True
-        symbol = self.expression(node)
-        if isinstance(symbol, Static):
-            return isinstance(symbol.value, type) and issubclass(symbol.value, Identity)
-        return not self._is_sequence(symbol)
+    def _rounds_in_any_order(self, node: ast.For, rounds: Block) -> None:
+        """The rounds of a loop; those over a set must not end the step in different ways, for one would come first."""
+        before = len(self.events)
+        self.block(rounds)
+        kinds = {self.sites.sites[e.site].kind for e in self.events[before:]}
+        if len(kinds) > 1 and not self.names_in_order(node.iter):
+            self.fail(
+                node, "which round of this loop ends the step, and how, depends on the order of a set",
+                "test with all(...) before the loop what a round requires, and what it may not do",
+            )  # fmt: skip
 
     def _round(self, statement: Binding, rest: Block) -> None:
         def enter() -> None:
