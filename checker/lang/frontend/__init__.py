@@ -12,7 +12,7 @@ from typing import Any
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
-from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.liveness import compile_liveness
 from checker.lang.frontend.path import Facts, Frame, Sites
 from checker.lang.frontend.refinement import Mapped, Refinement, abstraction

@@ -10,7 +10,7 @@ from typing import Any
 
 from checker.lang import declare, values
 from checker.lang.declare import MARK, Declared, RecordInfo
-from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.expressions import Expressions
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val

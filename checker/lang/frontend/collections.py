@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.places import Places
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Val
 from checker.lang.ir import Node

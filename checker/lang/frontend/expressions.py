@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from checker.lang.declare import MARK, ConstantsInfo
+from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Collections, Element
-from checker.lang.frontend.conversion import NONE
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import Node
 from checker.lang.types import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from checker.lang.frontend.conversion import NONE, Conversion
+from checker.lang.frontend.codes import NONE
+from checker.lang.frontend.conversion import Conversion
 from checker.lang.frontend.symbols import Location, Num, Step, Symbol, Val
 from checker.lang.ir import Node
 from checker.lang.types import MapType, OptionType, RangeType, RecordType

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from checker.lang.frontend.calls import Calls
-from checker.lang.frontend.conversion import NONE
+from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.loops import check_order
 from checker.lang.frontend.path import Frame, PathState, Write
 from checker.lang.frontend.source import function_of
