@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
+import shutil
 import sys
-import tempfile
+import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from checker.explicit.check import Report
+    from checker.explicit.check import PropertyReport, Report
     from checker.explicit.results import Progress
+    from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
 
 COLORS = {"holds": "green", "holds within bounds": "green", "reached": "green", "violated": "red"}
-FIRST_LINE_S, LONGEST_GAP_S = 1.0, 60.0
+FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
+LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
 
 def known_error(error: Exception) -> bool:
@@ -30,15 +35,15 @@ def known_error(error: Exception) -> bool:
 
 
 class ProgressLine:
-    """A search under way, on standard error: one line updated on a terminal, else plain lines at growing gaps."""
+    """Work under way, on standard error: one line updated on a terminal, else plain lines at growing gaps."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
         self._next = FIRST_LINE_S
         self._gap = FIRST_LINE_S
         self._shown = False
-        self._before = (0.0, 0)
+        self._before: tuple[float, int] | None = None
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -47,32 +52,53 @@ class ProgressLine:
         if self._shown and self._terminal:
             click.echo("\r\033[K", nl=False, err=True)
 
-    def __call__(self, progress: Progress) -> None:
-        if self._quiet or progress.seconds < self._next:
+    def search(self, progress: Progress) -> None:
+        """Show how far a search is."""
+        self._show(progress.seconds, progress.generated, lambda rate: [
+            f"level {progress.depth}", f"{count(progress.generated)} generated", f"{count(progress.distinct)} distinct",
+            f"{rate}/s", f"{progress.seconds:.0f} s", f"frontier {count(progress.frontier)}",
+            f"{progress.memory_bytes / 2**30:.2f} GiB", f"{count(progress.queue)} of the frontier to go",
+        ])  # fmt: skip
+
+    def walks(self, made: Simulation) -> None:
+        """Show how far random walks are."""
+        self._show(made.seconds, made.steps, lambda rate: [
+            f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
+        since, before = self._before = self._before or (seconds, done)
+        if self._quiet or seconds < self._next:
             return
+        shown = parts(count(int((done - before) / max(1e-9, seconds - since))))
+        self._before = (seconds, done)
+        self._shown = True
         if self._terminal:
-            self._next = progress.seconds + 0.1
-            click.echo(f"\r\033[K{self._text(progress)}", nl=False, err=True)
+            self._next = seconds + TERMINAL_S
+            while len(", ".join(shown)) >= _columns_of_stderr():  # a line that wraps could not be updated
+                shown.pop()
+            click.echo(f"\r\033[K{', '.join(shown)}", nl=False, err=True)
         else:
             self._gap = min(LONGEST_GAP_S, self._gap * 1.5)
-            self._next = progress.seconds + self._gap
-            click.echo(self._text(progress), err=True)
-        self._shown = True
+            self._next = seconds + self._gap
+            click.echo(", ".join(shown), err=True)
 
-    def _text(self, progress: Progress) -> str:
-        seconds, generated = self._before
-        rate = (progress.generated - generated) / max(1e-9, progress.seconds - seconds)
-        self._before = (progress.seconds, progress.generated)
-        return (
-            f"level {progress.depth}: {count(progress.generated)} generated, {count(progress.distinct)} distinct, "
-            f"{count(int(rate))}/s, frontier {count(progress.frontier)} ({count(progress.queue)} left), "
-            f"{progress.memory_bytes / 2**30:.2f} GiB, {progress.seconds:.0f} s"
-        )
+
+def _columns_of_stderr() -> int:
+    with suppress(OSError):
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+        if columns:
+            return max(20, columns)
+    return 80
 
 
 def count(number: int) -> str:
     """A number for people: 12,345 or 17.7 M."""
-    return f"{number / 1e6:,.1f} M" if number >= 10_000_000 else f"{number:,}"
+    return f"{number / 1e6:,.1f} M" if number >= 1_000_000 else f"{number:,}"
+
+
+def plural(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -80,59 +106,104 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
-    """Rows of cells as aligned lines, without trailing blanks."""
+    """Rows of cells as aligned lines, without trailing blanks; on a terminal the last column is wrapped.
+
+    Where the other columns leave it no room there, it stands below them.
+    """
     widths = [max(len(row[i]) for row in rows) for i in range(len(right))]
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and not right[-1] else sys.maxsize
+    margin = 2 + sum(w + 2 for w in widths[:-1])
+    below = columns - margin < min(widths[-1], LEAST_COLUMN)
+    margin = 6 if below else margin
     lines = []
     for row in rows:
-        cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
-        lines.append("  " + "  ".join(cells).rstrip())
+        *cells, last = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        start = "  " + "  ".join(cells)
+        rest = [last.rstrip()] if len(last.rstrip()) <= columns - margin else textwrap.wrap(last, columns - margin)
+        if not below:
+            start, *rest = [f"{start}  {rest[0]}" if cells else f"  {rest[0]}", *rest[1:]]
+        lines += [start.rstrip(), *[(" " * margin + line).rstrip() for line in rest]]
     return lines
 
 
+def list_models(name: str, models: Sequence[Any]) -> list[str]:
+    """A line for each model of a spec."""
+    return [line[2:] for line in table([(f"{name}/{m.name}", m.doc) for m in models], (False, False))]
+
+
 def describe(model: BoundModel) -> str:
-    """Constants, switches, actions and properties of a model."""
+    """Constants, switches, settings, actions and properties of a model."""
     lines = [f"{model.name}: {model.model.doc}"]
     docs = model.info.docs if model.info else {}
     switches = {n: v for n, v in model.constants.items() if isinstance(v, bool)}
     constants = {n: v for n, v in model.constants.items() if n not in switches}
     for title, group in (("constants", constants), ("design switches", switches)):
         if group:
-            rows = [(n, str(getattr(v, "name", v)).lower() if isinstance(v, bool) else str(v), docs.get(n, ""))
-                    for n, v in group.items()]  # fmt: skip
-            lines += ["", f"{title}:", *table(rows, (False, True, False))]
+            rows = [(name, _value(value), docs.get(name, "")) for name, value in group.items()]
+            lines += ["", f"{title} (--set NAME=VALUE):", *table(rows, (False, True, False))]
     if model.model.settings:
-        shown = {s: ", ".join(f"{n}={str(v).lower()}" for n, v in c.items()) or "all on"
-                 for s, c in model.model.settings.items()}  # fmt: skip
-        lines += ["", "settings:", *table(list(shown.items()), (False, False))]
+        settings = [(s, ", ".join(f"{n}={_value(v)}" for n, v in c.items()) or "as above")
+                    for s, c in model.model.settings.items()]  # fmt: skip
+        lines += ["", "settings (--setting NAME):", *table(settings, (False, False))]
     lines += ["", "actions:", *table([(a.name, a.doc) for a in model.model.actions], (False, False))]
     lines += ["", "properties:"]
-    lines += table([(p.name, p.kind, p.doc) for p in model.model.properties], (False, False, False))
+    rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
+    lines += table(rows, (False, False, False)) if rows else ["  none"]
     return "\n".join(lines)
 
 
-def check_text(report: Report, *, coverage: bool) -> str:
-    """A finished check for people: properties, actions, and the verdict as the last line."""
-    lines = [f"{report.model.name}", ""]
-    rows = [(p.name, p.kind, _verdict(p.verdict, p.trace_length)) for p in report.properties]
-    lines += table(rows or [("no properties", "", "")], (False, False, False))
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(getattr(value, "name", value))
+
+
+def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> str:
+    """A finished check for people: properties, actions, counts, and the verdict as the last line.
+
+    checkpoint: the directory that the search was saved to.
+    """
+    result = report.result
+    rows = [(p.name, p.kind, _verdict(p)) for p in report.properties]
+    lines = [f"{report.model.name}", "", *table(rows or [("no properties", "", "")], (False, False, False))]
     counts = [("action", "enabled", "fired", "cut", "new states")]
-    for name, c in zip(report.kernel.actions, report.result.actions, strict=True):
+    for name, c in zip(report.kernel.actions, result.actions, strict=True):
         counts.append((name, f"{c.enabled:,}", f"{c.fired:,}", f"{c.cut:,}", f"{c.new:,}"))
     lines += ["", *table(counts, (False, True, True, True, True))]
     if coverage:
         lines += _coverage(report)
-    result = report.result
-    size = f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}"
-    rate = result.generated / max(1e-9, result.seconds)
-    speed = f"{report.seconds['search']:.2f} s search, {count(int(rate))}/s, {report.seconds['total']:.2f} s in all"
+    rate = count(int(result.generated / max(1e-9, result.seconds)))
+    lines += [
+        "",
+        f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}; "
+        f"{result.bytes_per_state} bytes a state, {result.peak_memory_bytes / 2**20:,.0f} MiB at most",
+        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.threads, 'thread')}; "
+        f"{report.seconds['total']:.2f} s in all",
+        *_hints(report, checkpoint),
+    ]
     verdict = click.style(report.verdict, fg=COLORS.get(report.verdict, "yellow"), bold=True)
-    reason = f" ({report.reason})" if report.reason else ""
-    lines += ["", f"{size}; {speed}", f"{verdict}{reason}"]
-    return "\n".join(lines)
+    if len(report.reasons) > 1:
+        return "\n".join([*lines, "", *[f"  {reason}" for reason in report.reasons], verdict])
+    return "\n".join([*lines, "", f"{verdict}: {report.reason}" if report.reason else verdict])
 
 
-def _verdict(verdict: str, length: int | None) -> str:
-    return f"{verdict}, {length} states" if length is not None else verdict
+def _hints(report: Report, checkpoint: Path | None) -> list[str]:
+    """What the reader may want to know or do next."""
+    lines = []
+    deadlocks = any(p.kind == "deadlock" for p in report.properties)
+    if report.result.deadlock is not None and not deadlocks:
+        level = report.result.deadlock
+        lines.append(f"note: a state of level {level} has no enabled action (deadlock_free is not checked)")
+    if len([p for p in report.properties if p.verdict == "violated"]) > len(report.traces):
+        lines.append("note: --all-violations goes on, and shows a trace for each violated property")
+    if report.result.stopped is not None and checkpoint is not None:
+        lines.append(f"to go on from the last whole level: --resume {checkpoint}")
+    return lines
+
+
+def _verdict(found: PropertyReport) -> str:
+    if found.trace_length is None:
+        return found.verdict
+    after = "after " if found.kind == "runtime error" else ""  # the step out of the last state is what breaks
+    return f"{found.verdict}, {after}{plural(found.trace_length, 'state')}"
 
 
 def _coverage(report: Report) -> list[str]:
@@ -146,29 +217,29 @@ def _coverage(report: Report) -> list[str]:
     for f in full["fields"]:
         seen = str(f["distinct"]) if "distinct" in f else f"{f['members']} members"
         fields.append((f["field"], seen, str(f.get("possible", ""))))
-    return ["", *table(guards, (False, True, True, True)), "", *table(fields, (False, True, True))]
+    shown = ["", *table(guards, (False, True, True, True))] if len(guards) > 1 else []
+    return [*shown, "", *table(fields, (False, True, True))]
 
 
 def write_junit(report: Report, path: Path) -> None:
-    """A JUnit XML file: one test case for each property. Written whole or not at all."""
-    suite = ET.Element("testsuite", name=f"fencepost {report.model.name}", tests=str(len(report.properties)))
-    failures = errors = 0
+    """A JUnit XML file: a test case for each property, and one for the search. Written whole or not at all."""
+    suite = ET.Element("testsuite", name=f"fencepost {report.model.name}")
+    seconds = f"{report.seconds['search']:.3f}"
     for found in report.properties:
-        case = ET.SubElement(suite, "testcase", classname=report.model.name, name=found.name,
-                             time=f"{report.seconds['search']:.3f}")  # fmt: skip
+        case = ET.SubElement(suite, "testcase", classname=report.model.name, name=found.name, time="0")
         if found.verdict in ("violated", "not reached"):
-            failures += 1
-            failure = ET.SubElement(case, "failure", message=_verdict(found.verdict, found.trace_length))
-            failure.text = _plain(found.trace)
+            ET.SubElement(case, "failure", message=_verdict(found)).text = _plain(found.trace)
         elif found.verdict == "incomplete":
-            errors += 1
-            ET.SubElement(case, "error", message=report.reason or "not decided before the search ended")
+            ET.SubElement(case, "error", message=f"not decided: the search is {report.verdict}: {report.reason}")
+    case = ET.SubElement(suite, "testcase", classname=report.model.name, name="search", time=seconds)
     if report.verdict == "vacuous":
-        case = ET.SubElement(suite, "testcase", classname=report.model.name, name="not vacuous")
-        ET.SubElement(case, "failure", message=report.reason)
-        failures += 1
-    suite.set("failures", str(failures))
-    suite.set("errors", str(errors))
+        ET.SubElement(case, "failure", message=f"vacuous: {report.reason}")
+    elif report.verdict == "incomplete":
+        ET.SubElement(case, "error", message=f"incomplete: {report.reason}")
+    numbers = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error"}
+    for name, cases in numbers.items():
+        suite.set(name, str(len(suite.findall(cases))))
+    suite.set("time", seconds)
     suite.set("timestamp", time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()))
     write_whole(path, ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
@@ -180,12 +251,13 @@ def _plain(trace: Any) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename: it is there whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+    """Write a file under another name beside it, then rename: it is there whole or not at all. Raises OSError."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        with suppress(OSError):  # after the rename, or where it could not be made, there is no draft
+            draft.unlink()

@@ -47,7 +47,10 @@ class Options:
 
 @dataclass
 class PropertyReport:
-    """A property's verdict. trace_length: states of its shortest counterexample (a witness: of the way to it)."""
+    """A property's verdict. trace_length: states of its shortest counterexample (a witness: of the way to it).
+
+    Liveness: of a lasso that is not always the shortest; the state that closes its loop counts too.
+    """
 
     name: str
     kind: str
@@ -101,6 +104,7 @@ class Report:
             "distinct": result.distinct,
             "depth": result.depth,
             "cuts": self.cuts(),
+            "outside": result.outside,
             "actions": [
                 {"name": name, "attempts": c.attempts, "enabled": c.enabled, "fired": c.fired, "cut": c.cut,
                  "new": c.new}
@@ -279,8 +283,9 @@ def bounds(model: BoundModel, kernel: Kernel, result: SearchResult) -> list[str]
         f"{kernel.actions[kernel.sites[i].action]} was cut {times(count)} ({kernel.sites[i].reason})"
         for i, count in result.cuts(kernel.sites).items()
     ]
-    if model.model.constraints:
-        found.append(f"states outside the constraint {' and '.join(c.name for c in model.model.constraints)} were left")
+    if result.outside:
+        constraints = " and ".join(c.name for c in model.model.constraints)
+        found.append(f"{result.outside:,} generated states were outside the constraint {constraints}")
     if model.model.hide:
         hidden = ", ".join(model.model.hide)
         found.append(f"a view hides {hidden}: of states that differ only there one was explored")

@@ -1,0 +1,49 @@
+"""Running the command: in this process, and as a process of its own where signals, terminals or start-up matter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker.cli import fencepost
+
+ROOT = Path(__file__).parent.parent.parent
+COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are named by paths from the root of the project."""
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def run() -> Callable[..., Result]:
+    """run("check", "kraft"): what the command prints (stdout, stderr) and its exit code; `typed` is its input."""
+
+    def call(*arguments: object, typed: str | None = None) -> Result:
+        result = CliRunner().invoke(fencepost, [str(a) for a in arguments], input=typed, prog_name="fencepost")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return call
+
+
+@pytest.fixture
+def start() -> Callable[..., subprocess.Popen[str]]:
+    """start("check", "kraft"): the command as a process, its output on pipes."""
+
+    def call(*arguments: object) -> subprocess.Popen[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    return call

@@ -1,0 +1,63 @@
+"""`fencepost list`: quick, and it names what there is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+
+def test_designs_and_their_models_are_listed(run: Run) -> None:
+    found = run("list")
+    assert found.exit_code == 0
+    names = [line.split()[0] for line in found.stdout.splitlines()]
+    assert {"kraft/membership", "kraft/lossy", "kraft/twins", "kraft/isr"} <= set(names)
+    assert "fencepost list kraft/membership shows" in found.stderr
+
+
+def test_models_of_a_file_are_listed(run: Run) -> None:
+    lines = run("list", "tests/models/bounds.py").stdout.splitlines()
+    assert len(lines) == 9
+    starts = {line.index(text) for line, text in zip(lines, ("Two counters", "A counter that a bound"), strict=False)}
+    assert len(starts) == 1, "the descriptions stand in a column"
+
+
+def test_a_model_is_described(run: Run) -> None:
+    text = run("list", "tests/models/philosophers.py").stdout
+    for line in (
+        "constants (--set NAME=VALUE):\n  seats  3  How many philosophers sit at the table.",
+        "design switches (--set NAME=VALUE):\n  last_picks_right_first  false  The philosopher",
+        "settings (--setting NAME):\n  repaired  last_picks_right_first=true",
+        "  put_forks_down    A philosopher has eaten, and puts both forks down.",
+        "  deadlock_free                      deadlock  Some action is enabled",
+    ):
+        assert line in text
+
+
+def test_a_model_without_properties_says_so(run: Run) -> None:
+    assert run("list", "tests/models/verdicts.py/many_starts").stdout.endswith("properties:\n  none\n")
+
+
+def test_nothing_heavy_is_imported() -> None:
+    script = (
+        "import sys; from checker.cli import fencepost\n"
+        "try: fencepost(['list'])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print('heavy:', sorted({'numpy', 'llvmlite', 'rich', 'checker.explicit'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout.endswith("heavy: []\n")
+
+
+def test_it_takes_less_than_half_a_second(start: Callable[..., subprocess.Popen[str]]) -> None:
+    def once() -> float:
+        began = time.perf_counter()
+        assert start("list").wait() == 0
+        return time.perf_counter() - began
+
+    assert min(once() for _ in range(5)) < 0.5
