@@ -40,9 +40,9 @@ def render(trace: Trace, width: int, color: bool) -> str:
     table = _table(trace, drawn, width)
     blocks = [_head(trace, width), table if table is not None else _stack(trace, drawn, width)]
     if trace.loop is not None:
-        blocks.append(
-            wrap(Text(f"From here it goes back to step {trace.loop + 1}, and so on for ever."), width)
-        )
+        stays = trace.loop == len(trace.steps) - 1
+        onwards = "on it stays as it is," if stays else f"it goes back to step {trace.loop + 1}, and so on"
+        blocks.append(wrap(Text(f"From here {onwards} for ever."), width))
     if trace.violation is not None:
         blocks.append(_verdict(trace, trace.violation, width))
     if trace.tail:
@@ -96,6 +96,9 @@ def _outcome(trace: Trace, violation: Violation) -> Text:
         return Text(f"✗ deadlock after step {last}: no action can be taken", style=_BAD)
     if violation.kind == "runtime error":
         return Text(f"✗ runtime error in step {last}: {name}", style=_BAD)
+    if trace.loop is not None:
+        repeated = f"step {last}" if trace.loop == last - 1 else f"steps {trace.loop + 1} to {last}"
+        return Text(f"✗ {kind} {name} is violated: {repeated} for ever", style=_BAD)
     return Text(f"✗ {kind} {name} is violated at step {last}", style=_BAD)
 
 
@@ -106,7 +109,7 @@ def _verdict(trace: Trace, violation: Violation, width: int) -> Block:
     if origin := " · ".join(printable(text) for text in (violation.source, violation.location) if text):
         lines += wrap(Text(origin, style=_QUIET), width)
     if violation.conjunct:
-        label = "holds" if violation.kind == "witness" else "false"
+        label = "holds" if violation.kind == "witness" else "false" if trace.loop is None else "never"
         lines += [Text(), *_define({label: " ".join(violation.conjunct.split())}, width, _STRONG)]
     if violation.values:
         lines += [Text(), *_define({text: show(value) for text, value in violation.values}, width, _CHANGED)]
@@ -206,6 +209,8 @@ def _stack(trace: Trace, drawn: Sequence[Row], width: int) -> Block:
 def _number(trace: Trace, step: Step, width: int) -> Text:
     last = step.index == len(trace.steps) and trace.violation is not None
     if not last or trace.violation is None:
+        if step.index - 1 == trace.loop:
+            return Text("↻" + str(step.index).rjust(width - 1), style=_STRONG)
         return Text(str(step.index).rjust(width), style=_QUIET)
     good = trace.violation.kind == "witness"
     return Text(("✓" if good else "✗") + str(step.index).rjust(width - 1), style=_GOOD if good else _BAD)
