@@ -1,17 +1,16 @@
 """The life of broker processes: start, register, catch up, ask to be unfenced, run.
 
-A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka does, it
-keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH it goes on and never registers again.
-Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and lags until
-the next such step.
-Leaves out: SIGTERM and controlled shutdown; the time limit of the first registration; the steps of log recovery.
+A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka
+does, it keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH it goes on and never
+registers again.
+Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
+lags until the next such step.
+Leaves out: SIGTERM and controlled shutdown; the time limit of the first registration.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from checker.lang import MemberOf, action, fresh, replace, require, require_some
+from checker.lang import action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
@@ -22,11 +21,10 @@ from spec.kraft.state import (
     active_brokers,
     another_is_alive,
     is_alive,
+    lifecycle_exchanges,
+    newest_registration,
 )
 from spec.kraft.types import BrokerState, Error, Incarnation, Process, node_id
-
-SentRegisterReply = Annotated[RegisterReply, MemberOf("lifecycle")]
-SentHeartbeatReply = Annotated[HeartbeatReply, MemberOf("lifecycle")]
 
 
 @action(
@@ -41,6 +39,7 @@ def start(s: Cluster, process: Process) -> None:
     require(not another_is_alive(s, process))
     broker.state = BrokerState.STARTING
     broker.incarnation = fresh(s, Incarnation)
+    broker.wants_fence = True
 
 
 @action(
@@ -52,29 +51,27 @@ def send_registration(s: Cluster, process: Process) -> None:
     """A process that has no broker epoch asks the controller for one, again if need be."""
     broker = s.processes[process]
     incarnation = require_some(broker.incarnation)
-    require(broker.broker_epoch is None)
-    require(len(s.lifecycle) < Design.lifecycle_in_flight)
-    require(
-        not any(
-            isinstance(m, (Register, RegisterReply)) and m.incarnation == incarnation for m in s.lifecycle
-        )
-    )
-    s.lifecycle = s.lifecycle.add(Register(process, incarnation))
+    require(broker.reply is None)
+    require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
+    require(not any(isinstance(m, Register) and m.incarnation == incarnation and not m.late for m in s.lifecycle))
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False))
 
 
 @action(
-    who="process {reply.to}",
+    who="process {process}",
     source="KIP-631, Broker Registration",
     kafka="BrokerLifecycleManager.BrokerRegistrationResponseHandler",
 )
-def receive_registration_reply(s: Cluster, reply: SentRegisterReply) -> None:
+def receive_registration_reply(s: Cluster, process: Process) -> None:
     """A process learns its broker epoch, or that another incarnation holds its id."""
+    broker = s.processes[process]
+    reply = require_some(broker.reply)
     require(isinstance(reply, RegisterReply))
-    broker = s.processes[reply.to]
-    require(broker.incarnation == reply.incarnation and broker.broker_epoch is None)
+    assert isinstance(reply, RegisterReply)
     if reply.error == Error.NONE:
         broker.broker_epoch = reply.broker_epoch
-    s.lifecycle = s.lifecycle.remove(reply)
+        broker.incarnation = None
+    broker.reply = None
 
 
 @action(
@@ -83,32 +80,42 @@ def receive_registration_reply(s: Cluster, reply: SentRegisterReply) -> None:
     kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
 )
 def send_heartbeat(s: Cluster, process: Process) -> None:
-    """A registered process renews its lease. It wants the fence while it starts, and none once it has recovered."""
+    """A registered process renews its lease. It wants the fence until its log is recovered."""
     broker = s.processes[process]
     epoch = require_some(broker.broker_epoch)
-    require(len(s.lifecycle) < Design.lifecycle_in_flight)
-    require(
-        not any(
-            isinstance(m, (Heartbeat, HeartbeatReply)) and m.broker_epoch == epoch for m in s.lifecycle
-        )
-    )
-    starting = broker.state == BrokerState.STARTING
-    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, starting, broker.caught_up))
+    require(broker.reply is None)
+    require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
+    require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
+    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False))
 
 
 @action(
-    who="process {reply.to}",
+    who="process {process}",
     source="KIP-631, The Broker State Machine",
     kafka="BrokerLifecycleManager.BrokerHeartbeatResponseHandler",
 )
-def receive_heartbeat_reply(s: Cluster, reply: SentHeartbeatReply) -> None:
+def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
     """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
+    broker = s.processes[process]
+    reply = require_some(broker.reply)
     require(isinstance(reply, HeartbeatReply))
-    broker = s.processes[reply.to]
-    require(broker.broker_epoch == reply.broker_epoch)
+    assert isinstance(reply, HeartbeatReply)
     if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
         broker.state = BrokerState.RUNNING
-    s.lifecycle = s.lifecycle.remove(reply)
+    broker.reply = None
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine",
+    kafka="LogManager.startup, BrokerLifecycleManager.setReadyToUnfence",
+)
+def finish_recovery(s: Cluster, process: Process) -> None:
+    """A registered process has recovered its log, and from now on asks to be unfenced."""
+    broker = s.processes[process]
+    require(broker.state == BrokerState.RECOVERY and broker.wants_fence)
+    require(broker.broker_epoch is not None)
+    broker.wants_fence = False
 
 
 # Metadata.
@@ -117,8 +124,8 @@ def receive_heartbeat_reply(s: Cluster, reply: SentHeartbeatReply) -> None:
 def acts_on_image(s: Cluster, process: Process) -> bool:
     """Whether a process that has the newest metadata leads and follows as it says.
 
-    It needs an image that reaches its own registration. A process of which the id was registered
-    by another since sees an epoch there that is not its own.
+    It waits for its broker epoch, so that the image reaches its own registration. Where another process
+    has registered its id since, it sees a broker epoch there that is not its own.
     """
     broker = s.processes[process]
     registration = s.controller.registrations[node_id(process)]
@@ -130,23 +137,27 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
 def new_leadership(s: Cluster, broker: BrokerProcess) -> Leadership:
     """What a leader begins with, or goes on with where the partition changed and it still leads."""
     partition = s.controller.partition
-    applied = s.controller.newest_registration
+    # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
+    applied = newest_registration(s.controller) if Design.second_processes > 0 else None
     candidates = active_brokers(s.controller) - partition.isr
     if broker.leadership is None or broker.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
             isr=partition.isr,
             asked=None,
+            reply=None,
             holders=frozenset(),
             starts_with_record=broker.has_record,
             applied=applied,
             candidates=candidates,
         )
+    settled = broker.leadership.partition_epoch != partition.partition_epoch
     return replace(
         broker.leadership,
         partition_epoch=partition.partition_epoch,
         isr=partition.isr,
-        asked=broker.leadership.asked if broker.leadership.partition_epoch == partition.partition_epoch else None,
+        asked=None if settled else broker.leadership.asked,
+        reply=None if settled else broker.leadership.reply,
         applied=applied,
         candidates=candidates,
     )

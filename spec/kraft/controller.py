@@ -1,9 +1,9 @@
 """What the active controller decides: registrations, heartbeats, leases, fencing, and changes of the ISR.
 
-A decision is one step: it takes one request off the network, changes the state and sends the reply. Its records commit
-at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
-Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster id and
-feature levels of a registration (nothing here could refuse them).
+A decision is one step: it takes one request off the network, changes the state and sends the reply. Its
+records commit at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
+Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster
+id and feature levels of a registration (nothing here could refuse them).
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from typing import Annotated
 from checker.lang import MemberOf, action, fresh, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
-from spec.kraft.partition import changed, elect, replayed, without
-from spec.kraft.state import Cluster, Controller, Registration, active_brokers, is_active, is_silent
-from spec.kraft.types import Broker, BrokerEpoch, Error, PartitionEpoch, RecordStatus, node_id
+from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.state import (
+    BrokerProcess,
+    Cluster,
+    Controller,
+    Registration,
+    active_brokers,
+    is_active,
+    is_silent,
+    proposed_isr,
+)
+from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Error, PartitionEpoch, RecordStatus, node_id
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
 SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
@@ -34,31 +43,34 @@ def has_valid_session(controller: Controller, broker: Broker) -> bool:
     who="active controller",
     source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
     kafka="ClusterControlManager.registerBroker",
-    deviates="a fenced holder does not block the id, as in Kafka; the draft counts contact 'even if the broker is fenced'",
+    deviates="a fenced holder does not block the id, as in Kafka; the draft counts any contact, 'even if fenced'",
 )
 def handle_registration(s: Cluster, request: SentRegister) -> None:
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
     require(isinstance(request, Register))
     broker = node_id(request.sender)
+    sender = s.processes[request.sender]
+    waits = sender.incarnation == request.incarnation and not request.late
     existing = s.controller.registrations[broker]
-    retried = existing is not None and existing.incarnation == request.incarnation
-    if not retried and has_valid_session(s.controller, broker):
-        refusal = RegisterReply(request.sender, request.incarnation, Error.DUPLICATE_BROKER_REGISTRATION, None)
-        s.lifecycle = s.lifecycle.remove(request).add(refusal)
-    elif retried and existing is not None and Design.kafka_16952:
-        reply = RegisterReply(request.sender, request.incarnation, Error.NONE, existing.broker_epoch)
-        s.lifecycle = s.lifecycle.remove(request).add(reply)
+    repeated = existing is not None and existing.incarnation == request.incarnation
+    if not repeated and has_valid_session(s.controller, broker):
+        if waits:
+            sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
+    elif repeated and existing is not None and Design.kafka_16952:
+        s.controller.lapsed -= {broker}
+        if waits:
+            sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
-        accepted = RegisterReply(request.sender, request.incarnation, Error.NONE, epoch)
-        s.lifecycle = s.lifecycle.remove(request).add(accepted)
         s.record = owed_after_registration(s, request)
         if is_active(s.controller, broker) and Design.lapsed_session:
             others = active_brokers(s.controller) - {broker}
             s.controller.partition = without(s, s.controller.partition, broker, others)
         s.controller.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
-        s.controller.newest_registration = epoch
         s.controller.lapsed -= {broker}
+        if waits:
+            sender.reply = RegisterReply(Error.NONE, epoch)
+    s.lifecycle = s.lifecycle.remove(request)
 
 
 def owed_after_registration(s: Cluster, request: Register) -> RecordStatus:
@@ -80,28 +92,30 @@ def owed_after_registration(s: Cluster, request: Register) -> RecordStatus:
     who="active controller",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
+    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
 )
 def handle_heartbeat(s: Cluster, request: SentHeartbeat) -> None:
     """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
     require(isinstance(request, Heartbeat))
     broker = node_id(request.sender)
+    sender = s.processes[request.sender]
+    waits = sender.broker_epoch == request.broker_epoch and not request.late
     registration = s.controller.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
-        refusal = HeartbeatReply(request.sender, request.broker_epoch, Error.STALE_BROKER_EPOCH, is_fenced=True)
-        s.lifecycle = s.lifecycle.remove(request).add(refusal)
+        if waits:
+            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True)
     else:
         fenced = request.want_fence or (registration.fenced and not request.caught_up)
-        active = active_brokers(s.controller)
         if registration.fenced and not fenced:
-            unfenced = active | {broker}
-            leader = elect(s.controller.partition, s.controller.partition.isr, unfenced)
-            s.controller.partition = changed(s, s.controller.partition, s.controller.partition.isr, leader)
+            s.controller.partition = with_unfenced(s, broker)
         if not registration.fenced and fenced:
-            s.controller.partition = without(s, s.controller.partition, broker, active - {broker})
+            others = active_brokers(s.controller) - {broker}
+            s.controller.partition = without(s, s.controller.partition, broker, others)
         registration.fenced = fenced
         s.controller.lapsed -= {broker}
-        reply = HeartbeatReply(request.sender, request.broker_epoch, Error.NONE, fenced)
-        s.lifecycle = s.lifecycle.remove(request).add(reply)
+        if waits and sender.state == BrokerState.RECOVERY and not fenced:
+            sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
+    s.lifecycle = s.lifecycle.remove(request)
 
 
 @action(
@@ -159,7 +173,11 @@ def fence_two_lapsed(s: Cluster, first: Broker, second: Broker) -> None:
 
 
 def alter_isr_error(s: Cluster, request: AlterIsr) -> Error:
-    """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass."""
+    """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
+
+    With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
+    and INVALID_REQUEST hold their places for the failover to come.
+    """
     sender = node_id(request.sender)
     registration = s.controller.registrations[sender]
     partition = s.controller.partition
@@ -201,14 +219,24 @@ def handle_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
     require(isinstance(request, AlterIsr))
     error = alter_isr_error(s, request)
     partition = s.controller.partition
-    refusal = AlterIsrReply(request.sender, error, request.leader_epoch, request.partition_epoch, request.isr)
+    sender = s.processes[request.sender]
+    waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
     if error == Error.NONE:
-        epoch = fresh(s, PartitionEpoch)
         partition.isr = request.isr
-        partition.partition_epoch = epoch
-        reply = AlterIsrReply(request.sender, error, request.leader_epoch, epoch, request.isr)
-        s.alterations = s.alterations.remove(request).add(reply)
-    else:
-        if error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
-            partition.partition_epoch = fresh(s, PartitionEpoch)
-        s.alterations = s.alterations.remove(request).add(refusal)
+        partition.partition_epoch = fresh(s, PartitionEpoch)
+    elif error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
+        partition.partition_epoch = fresh(s, PartitionEpoch)
+    if waits and sender.leadership is not None:
+        sender.leadership.reply = AlterIsrReply(error, partition.partition_epoch, partition.isr)
+    s.alterations = s.alterations.remove(request)
+
+
+def asks_for(sender: BrokerProcess, request: AlterIsr) -> bool:
+    """The leader still asks for this very change."""
+    leadership = sender.leadership
+    return (
+        leadership is not None
+        and leadership.asked is not None
+        and leadership.partition_epoch == request.partition_epoch
+        and proposed_isr(leadership) == request.isr
+    )

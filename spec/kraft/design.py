@@ -1,8 +1,8 @@
 """Sizes, fault budgets and design switches of the KIP-631 spec, and the settings that have a name.
 
 A switch that is True has its guard in force; False removes that guard and nothing else. Budgets bound
-perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches, fencing,
-the loss of messages and the expiry of a silent broker's lease are never bounded.
+perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches,
+fencing, the loss of messages and the expiry of a silent broker's lease are never bounded.
 Leaves out: budgets of what the slice does not have (failovers, topic changes, reassignments).
 """
 
@@ -22,9 +22,9 @@ class Design:
     min_insync_replicas: int = 1
     "min.insync.replicas: members that the ISR must have for a record to be written and acknowledged (acks=all)."
     lifecycle_in_flight: int = 1
-    "Registrations, heartbeats and their replies under way at once, in the whole cluster."
+    "Registrations and heartbeats under way at once in the whole cluster, copies not counted."
     alter_in_flight: int = 1
-    "AlterIsr requests and replies under way at once, in the whole cluster."
+    "AlterIsr requests under way at once in the whole cluster, copies not counted."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."

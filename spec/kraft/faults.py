@@ -1,6 +1,7 @@
 """What goes wrong, each within its budget: crashes, lost disks, early lease expiries, second processes of an id.
 
-Leaves out: a crash that loses the end of a log but not all of it; failed log directories; a broker that hangs for good.
+Leaves out: a crash that loses the end of a log but not all of it; failed log directories; a broker that hangs
+for good.
 """
 
 from __future__ import annotations
@@ -49,4 +50,5 @@ def start_second(s: Cluster, process: Process) -> None:
     require(s.faults.second_starts < Design.max_second_starts)
     broker.state = BrokerState.STARTING
     broker.incarnation = fresh(s, Incarnation)
+    broker.wants_fence = True
     s.faults.second_starts += 1

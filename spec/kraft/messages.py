@@ -1,9 +1,12 @@
-"""Requests and replies between brokers and the active controller.
+"""Requests that brokers send to the active controller, and the replies.
 
-`sender` and `to` stand for the connection. A reply finds its request again through the incarnation or the epochs that
-it repeats, as a correlation id does; where these are no longer the process's own, the reply goes nowhere.
-Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here), WantShutDown and
-ShouldShutDown (controlled shutdown), and fetch requests (a fetch is one step, see `replica`).
+A request travels on its own: it may be lost, copied, or land long after its sender is gone (`sender` is for
+the reply). Of a request that was sent twice, the `late` copy is the one whose connection its sender has given
+up: nobody waits for its reply. A reply travels on the connection of its request, which goes with the process
+that opened it; so replies under way are kept with the process that waits for them.
+Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here),
+WantShutDown and ShouldShutDown (controlled shutdown), IsCaughtUp (no broker acts on it here), and fetch
+requests (see `replica`).
 """
 
 from __future__ import annotations
@@ -18,14 +21,13 @@ class Register:
 
     sender: Process
     incarnation: Incarnation
+    late: bool
 
 
 @message
 class RegisterReply:
     """BrokerRegistrationResponse."""
 
-    to: Process
-    incarnation: Incarnation
     error: Error
     broker_epoch: Option[BrokerEpoch]
 
@@ -38,14 +40,13 @@ class Heartbeat:
     broker_epoch: BrokerEpoch
     want_fence: bool
     caught_up: bool
+    late: bool
 
 
 @message
 class HeartbeatReply:
     """BrokerHeartbeatResponse."""
 
-    to: Process
-    broker_epoch: BrokerEpoch
     error: Error
     is_fenced: bool
 
@@ -60,18 +61,17 @@ class AlterIsr:
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
     added_epoch: Option[BrokerEpoch]
+    late: bool
 
 
 @message
 class AlterIsrReply:
-    """AlterPartitionResponse: of a success, the partition as it is now; of an error, what had been asked."""
+    """AlterPartitionResponse. Of a success: the partition as it is now."""
 
-    to: Process
     error: Error
-    leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
 
 
-LifecycleMessage = Register | RegisterReply | Heartbeat | HeartbeatReply
-AlterMessage = AlterIsr | AlterIsrReply
+LifecycleRequest = Register | Heartbeat
+LifecycleReply = RegisterReply | HeartbeatReply

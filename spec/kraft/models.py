@@ -1,7 +1,9 @@
 """The models of the slice: small enough to explore, each with its faults and the properties it is the home of.
 
-Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but for
-`membership`, which starts from nothing, so that first registrations are explored too.
+Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
+for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
+of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
+that were deposed and lead on, `late` of copies that land late. All budgets are guards: nothing is cut.
 Leaves out: a model with all faults at once, which does not close.
 """
 
@@ -40,7 +42,7 @@ def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     partition = Partition(tuple(Broker), frozenset({Broker(0)}), None, LeaderEpoch(0), PartitionEpoch(0))
     return Cluster(
-        controller=Controller(Map(dict.fromkeys(Broker)), BrokerEpoch(0), partition, frozenset()),
+        controller=Controller(Map(dict.fromkeys(Broker)), partition, frozenset()),
         processes=Map({process: stopped(has_record=False) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -60,6 +62,7 @@ def running_cluster() -> Cluster:
         partition_epoch=PartitionEpoch(0),
         isr=everyone,
         asked=None,
+        reply=None,
         holders=frozenset(),
         starts_with_record=False,
         applied=last,
@@ -72,10 +75,19 @@ def running_cluster() -> Cluster:
         registrations[id_] = Registration(incarnation, epoch, fenced=False)
         leads = leadership if id_ == Broker(0) else None
         processes[process] = BrokerProcess(
-            BrokerState.RUNNING, incarnation, epoch, True, LeaderEpoch(0), leads, False, has_record=False
+            state=BrokerState.RUNNING,
+            incarnation=None,
+            broker_epoch=epoch,
+            reply=None,
+            wants_fence=False,
+            caught_up=True,
+            leader_epoch=LeaderEpoch(0),
+            leadership=leads,
+            high_watermark=False,
+            has_record=False,
         )
     return Cluster(
-        controller=Controller(Map(registrations), last, partition, frozenset()),
+        controller=Controller(Map(registrations), partition, frozenset()),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -85,48 +97,60 @@ def running_cluster() -> Cluster:
     )
 
 
+ISR = (
+    replica.fetch,
+    replica.send_alter_isr,
+    controller.handle_alter_isr,
+    replica.receive_alter_isr_reply,
+)
+DATA = (replica.write, replica.advance_high_watermark, replica.shrink_isr)
 LIFECYCLE = (
     broker.start,
     broker.send_registration,
     controller.handle_registration,
     broker.receive_registration_reply,
     broker.apply_metadata,
+    broker.finish_recovery,
     broker.send_heartbeat,
     controller.handle_heartbeat,
     broker.receive_heartbeat_reply,
     controller.expire_lease,
     controller.fence_lapsed,
-    network.lose_lifecycle,
-    faults.crash,
 )
-ISR = (
-    replica.fetch,
-    replica.send_alter_isr,
-    controller.handle_alter_isr,
-    replica.receive_alter_isr_reply,
-    network.lose_alter,
+LOSS = (
+    network.lose_lifecycle_request,
+    network.lose_lifecycle_reply,
+    network.lose_alter_isr,
+    network.lose_alter_isr_reply,
 )
-DATA = (replica.write, replica.shrink_isr, replica.advance_high_watermark)
-COPIES = (network.duplicate_lifecycle, network.duplicate_alter)
 
 SAFETY = (
     properties.superseded_incarnation_changes_nothing,
     properties.leader_epoch_has_one_incarnation,
     properties.broker_epochs_rise,
+    properties.fenced_for_cause,
     properties.unfenced_broker_is_ready,
+    properties.lapsed_broker_is_unfenced,
+    properties.heartbeat_renews_lease,
     properties.leader_may_lead,
+    properties.leaderless_for_want_of_candidates,
+    properties.leader_changes_in_replica_order,
     properties.isr_is_never_empty,
     properties.fenced_broker_is_out_of_isr,
     properties.epochs_never_go_back,
     properties.maximal_isr_covers_committed,
 )
-RECORD = (properties.acknowledged_record_survives, witnesses.record_acknowledged)
+RECORD = (
+    properties.acknowledged_on_enough_disks,
+    properties.acknowledged_record_survives,
+    witnesses.record_acknowledged,
+)
 SEEN = (
     witnesses.broker_not_running,
     witnesses.broker_starting,
     witnesses.broker_in_recovery,
     witnesses.broker_runs_again,
-    witnesses.every_broker_runs,
+    witnesses.whole_isr_follows_broker_1,
     witnesses.elected_after_fencing,
     witnesses.leaderless_partition,
     witnesses.fenced_last_isr_member,
@@ -143,7 +167,7 @@ MEMBERSHIP = Model(
     name="membership",
     doc="Two brokers from their first registration on; one crash, one lease that runs out early. No data.",
     init=nothing_registered,
-    actions=(*LIFECYCLE, controller.fence_two_lapsed, faults.expire_lease_early, *ISR),
+    actions=(*ISR, *LIFECYCLE, controller.fence_two_lapsed, *LOSS, faults.expire_lease_early, faults.crash),
     properties=(
         *SAFETY,
         *SEEN,
@@ -162,7 +186,16 @@ LOSSY = Model(
     name="lossy",
     doc="Two brokers and a record; two crashes, of which one may lose the disk, and one copied request (KIP-903).",
     init=running_cluster,
-    actions=(*LIFECYCLE, faults.crash_losing_disk, controller.fence_two_lapsed, *ISR, *DATA, *COPIES),
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        network.copy_alter_isr,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
     properties=(
         *SAFETY,
         *RECORD,
@@ -179,12 +212,21 @@ LOSSY = Model(
 
 TWINS = Model(
     name="twins",
-    doc="Two brokers, and a second process configured as broker 0; one crash that may lose the disk, one copied request.",
+    doc="Two brokers and a record, a second process for broker 0; a crash that loses the disk, one late registration.",
     init=running_cluster,
-    actions=(*LIFECYCLE, faults.crash_losing_disk, faults.start_second, *ISR, *DATA, *COPIES),
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        *LOSS,
+        network.copy_registration,
+        faults.start_second,
+        faults.crash_losing_disk,
+    ),
     properties=(
         *SAFETY,
         *RECORD,
+        properties.isr_has_acknowledged_record,
         *SEEN,
         witnesses.two_processes_of_one_id,
         witnesses.stale_heartbeat_refused,
@@ -205,11 +247,98 @@ ISR_MODEL = Model(
     name="isr",
     doc="Three brokers and a record, min.insync.replicas 2; one crash that may lose the disk.",
     init=running_cluster,
-    actions=(*LIFECYCLE, faults.crash_losing_disk, *ISR, *DATA),
-    properties=(*SAFETY, *RECORD, *SEEN, witnesses.record_outlives_its_leader),
+    actions=(*DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash, faults.crash_losing_disk),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        *SEEN,
+        witnesses.record_outlives_its_leader,
+    ),
     constants={"brokers": 3, "min_insync_replicas": 2, "max_crashes": 1, "max_disk_losses": 1},
     settings=SETTINGS,
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL]
+ZOMBIE = Model(
+    name="zombie",
+    doc="Two brokers and a record; two leases that run out early, so that a deposed leader leads on; one crash.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        faults.expire_lease_early,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        *SEEN,
+        witnesses.deposed_leader_refused,
+        witnesses.record_outlives_its_leader,
+    ),
+    constants={"max_crashes": 1, "max_disk_losses": 1, "max_early_expiries": 2},
+    settings=SETTINGS,
+    not_modelled=NOT_MODELLED,
+)
+
+ISR_SPURIOUS = Model(
+    name="isr_spurious",
+    doc="Three brokers and a record, min.insync.replicas 2; nobody crashes, one lease runs out early.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        broker.apply_metadata,
+        broker.send_heartbeat,
+        controller.handle_heartbeat,
+        controller.fence_lapsed,
+        network.lose_lifecycle_request,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        witnesses.elected_after_fencing,
+        witnesses.whole_isr_follows_broker_1,
+        witnesses.isr_changed_by_leader,
+        witnesses.deposed_leader_refused,
+        witnesses.late_change_refused,
+        witnesses.record_outlives_its_leader,
+    ),
+    constants={"brokers": 3, "min_insync_replicas": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    not_modelled=NOT_MODELLED,
+)
+
+LATE = Model(
+    name="late",
+    doc="Two brokers without data; two crashes, and a copy of a registration or heartbeat that lands late.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, network.copy_registration, network.copy_heartbeat, faults.crash),
+    properties=(*SAFETY, *SEEN, witnesses.stale_heartbeat_refused, witnesses.duplicate_registration_refused),
+    constants={"lifecycle_in_flight": 2, "max_crashes": 2, "max_duplicates": 1},
+    settings=SETTINGS,
+    not_modelled=NOT_MODELLED,
+)
+
+TWINS_SPURIOUS = Model(
+    name="twins_spurious",
+    doc="Two brokers without data, a second process for broker 0; one crash, and one lease that runs out early.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, faults.start_second, faults.expire_lease_early, faults.crash),
+    properties=(*SAFETY, *SEEN, witnesses.two_processes_of_one_id, witnesses.superseded_leader_refused),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_crashes": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]

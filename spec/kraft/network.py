@@ -1,48 +1,75 @@
-"""What the network does to messages: it loses them, and delivers a copy late.
+"""What the network does: it loses requests and replies, and delivers a second copy of a request late.
 
-Every message may overtake every other, since any one under way may be the next to be handled. Loss is not
-bounded: what is lost is asked again. Copies are bounded by the budget.
-Leaves out: copies of replies (a reply without its request's connection goes nowhere).
+Any request under way may be the next to be handled, so each may overtake each other. Loss is not bounded:
+what is lost is asked again. Copies are bounded by the budget, and there is room for every one of them.
+Leaves out: copies of replies, which a connection cannot deliver twice.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import MemberOf, action, require
+from checker.lang import MemberOf, action, replace, require, require_some
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr, AlterMessage, Heartbeat, LifecycleMessage, Register
+from spec.kraft.messages import AlterIsr, Heartbeat, LifecycleRequest, Register
 from spec.kraft.state import Cluster
+from spec.kraft.types import Process
 
-AnyLifecycle = Annotated[LifecycleMessage, MemberOf("lifecycle")]
-AnyAlter = Annotated[AlterMessage, MemberOf("alterations")]
+SentRegister = Annotated[Register, MemberOf("lifecycle")]
+SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
+SentLifecycle = Annotated[LifecycleRequest, MemberOf("lifecycle")]
+SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
 
 
-@action(who="network", source="KIP-631, Broker Registration (the response is lost)")
-def lose_lifecycle(s: Cluster, lost: AnyLifecycle) -> None:
-    """A registration, a heartbeat or a reply to one is lost."""
-    s.lifecycle = s.lifecycle.remove(lost)
+@action(who="network", source="KIP-631, Broker Registration; Broker Leases")
+def lose_lifecycle_request(s: Cluster, request: SentLifecycle) -> None:
+    """A registration or heartbeat is lost."""
+    s.lifecycle = s.lifecycle.remove(request)
+
+
+@action(who="network", source="KIP-631, Broker Registration (the response to the registration request is lost)")
+def lose_lifecycle_reply(s: Cluster, process: Process) -> None:
+    """The reply to a registration or heartbeat is lost."""
+    broker = s.processes[process]
+    require(broker.reply is not None)
+    broker.reply = None
 
 
 @action(who="network", source="KIP-497")
-def lose_alter(s: Cluster, lost: AnyAlter) -> None:
-    """An AlterIsr request or its reply is lost."""
-    s.alterations = s.alterations.remove(lost)
+def lose_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
+    """An AlterIsr request is lost."""
+    s.alterations = s.alterations.remove(request)
 
 
-@action(who="network", source="KIP-631, Broker Registration (re-send the registration RPC)")
-def duplicate_lifecycle(s: Cluster, request: AnyLifecycle) -> None:
-    """A broker gives a request up for lost and sends it again, but the first copy is still under way."""
-    require(isinstance(request, (Register, Heartbeat)))
-    require(s.faults.duplicates < Design.max_duplicates)
-    s.lifecycle = s.lifecycle.add(request)
+@action(who="network", source="KIP-497")
+def lose_alter_isr_reply(s: Cluster, leader: Process) -> None:
+    """The reply to an AlterIsr request is lost."""
+    leadership = require_some(s.processes[leader].leadership)
+    require(leadership.reply is not None)
+    leadership.reply = None
+
+
+@action(who="network", source="KIP-631, Broker Registration (the broker re-sends the registration RPC)")
+def copy_registration(s: Cluster, request: SentRegister) -> None:
+    """A broker gives a connection up and sends its registration again, but the first copy is still under way."""
+    require(isinstance(request, Register))
+    require(not request.late and s.faults.duplicates < Design.max_duplicates)
+    s.lifecycle = s.lifecycle.add(replace(request, late=True))
+    s.faults.duplicates += 1
+
+
+@action(who="network", source="KIP-631, Broker Leases")
+def copy_heartbeat(s: Cluster, request: SentHeartbeat) -> None:
+    """A broker gives a connection up and sends its heartbeat again, but the first copy is still under way."""
+    require(isinstance(request, Heartbeat))
+    require(not request.late and s.faults.duplicates < Design.max_duplicates)
+    s.lifecycle = s.lifecycle.add(replace(request, late=True))
     s.faults.duplicates += 1
 
 
 @action(who="network", source="KIP-497")
-def duplicate_alter(s: Cluster, request: AnyAlter) -> None:
-    """A leader gives a request up for lost and sends it again, but the first copy is still under way."""
-    require(isinstance(request, AlterIsr))
-    require(s.faults.duplicates < Design.max_duplicates)
-    s.alterations = s.alterations.add(request)
+def copy_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
+    """A leader gives a connection up and sends its request again, but the first copy is still under way."""
+    require(not request.late and s.faults.duplicates < Design.max_duplicates)
+    s.alterations = s.alterations.add(replace(request, late=True))
     s.faults.duplicates += 1

@@ -1,16 +1,18 @@
-"""What must always hold, numbered as in the design notes: S1-S5, S12 and S13 as far as this slice can state them.
+"""What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
-Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the two one.
-Leaves out: S6-S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment, the controllers'
-logs, topics) and all liveness.
+Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
+two one.
+Leaves out: S6-S8, S10, S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment,
+the controllers' logs, topics) and all liveness.
 """
 
 from __future__ import annotations
 
-from checker.lang import invariant, transition_invariant
-from spec.kraft.messages import AlterIsr, Heartbeat
-from spec.kraft.state import Cluster, is_active, maximal_isr
-from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Process, RecordStatus, node_id
+from checker.lang import Option, Set, invariant, transition_invariant
+from spec.kraft.design import Design
+from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply
+from spec.kraft.state import Cluster, Replicas, active_brokers, is_active, maximal_isr
+from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, node_id
 
 # Membership.
 
@@ -37,8 +39,7 @@ def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> b
         for m in before.lifecycle
     )
     stale_alter_isr = any(
-        isinstance(m, AlterIsr)
-        and after.alterations.count(m) < before.alterations.count(m)
+        after.alterations.count(m) < before.alterations.count(m)
         and not holds_id(before, m.sender, m.broker_epoch)
         for m in before.alterations
     )
@@ -74,9 +75,27 @@ def epoch_rises(before: Cluster, after: Cluster, broker: Broker) -> bool:
     return old.broker_epoch < new.broker_epoch
 
 
+@transition_invariant(source="KIP-631, Broker Leases (S9)")
+def fenced_for_cause(before: Cluster, after: Cluster) -> bool:
+    """A broker is fenced because its lease ran out, on its own wish, or by a new incarnation that takes its id."""
+    return all(stays_or_has_cause(before, after, broker) for broker in Broker)
+
+
+def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
+    old, new = before.controller.registrations[broker], after.controller.registrations[broker]
+    if old is None or new is None or old.fenced or not new.fenced:
+        return True
+    if broker in before.controller.lapsed or old.incarnation != new.incarnation:
+        return True
+    return any(
+        isinstance(m, Heartbeat) and m.want_fence and m.broker_epoch == old.broker_epoch
+        for m in before.lifecycle
+    )
+
+
 @invariant(source="KIP-631, Broker Leases")
 def unfenced_broker_is_ready(s: Cluster) -> bool:
-    """A live broker that is unfenced has left STARTING, and its metadata reaches its own registration."""
+    """A live broker that is unfenced has recovered its log, and its metadata reaches its own registration."""
     return all(is_ready(s, process) for process in Process)
 
 
@@ -85,7 +104,28 @@ def is_ready(s: Cluster, process: Process) -> bool:
     registration = s.controller.registrations[node_id(process)]
     if registration is None or registration.fenced or broker.broker_epoch != registration.broker_epoch:
         return True
-    return broker.state != BrokerState.STARTING and broker.caught_up
+    return not broker.wants_fence and broker.caught_up
+
+
+@invariant(source="Kafka, BrokerHeartbeatManager: sessions are of unfenced brokers")
+def lapsed_broker_is_unfenced(s: Cluster) -> bool:
+    """The controller waits to fence only brokers that are unfenced."""
+    return all(is_active(s.controller, broker) for broker in s.controller.lapsed)
+
+
+@transition_invariant(source="KIP-631, Broker Leases")
+def heartbeat_renews_lease(before: Cluster, after: Cluster) -> bool:
+    """When a heartbeat is answered without an error, the lease of its broker holds."""
+    return all(
+        node_id(process) not in after.controller.lapsed
+        or is_success(before.processes[process].reply)
+        or not is_success(after.processes[process].reply)
+        for process in Process
+    )
+
+
+def is_success(reply: Option[LifecycleReply]) -> bool:
+    return isinstance(reply, HeartbeatReply) and reply.error == Error.NONE
 
 
 # The partition.
@@ -96,6 +136,32 @@ def leader_may_lead(s: Cluster) -> bool:
     """A leader, where there is one, is in the ISR, registered and unfenced."""
     leader = s.controller.partition.leader
     return leader is None or (leader in s.controller.partition.isr and is_active(s.controller, leader))
+
+
+@invariant(source="KIP-631, Three Cluster Membership States; Kafka, ReplicationControlManager.handleBrokerUnfenced")
+def leaderless_for_want_of_candidates(s: Cluster) -> bool:
+    """A partition is without a leader only while no member of its ISR is unfenced."""
+    partition = s.controller.partition
+    return partition.leader is not None or not any(is_active(s.controller, member) for member in partition.isr)
+
+
+@transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
+def leader_changes_in_replica_order(before: Cluster, after: Cluster) -> bool:
+    """A leader is replaced only when it may no longer lead, and then by the first member in replica order that may."""
+    old, new = before.controller.partition.leader, after.controller.partition.leader
+    if new is None or old == new:
+        return True
+    candidates = after.controller.partition.isr & active_brokers(after.controller)
+    return old not in candidates and comes_first(after.controller.partition.replicas, candidates, new)
+
+
+def comes_first(replicas: Replicas, candidates: Set[Broker], leader: Broker) -> bool:
+    for replica in replicas:
+        if replica == leader:
+            return True
+        if replica in candidates:
+            return False
+    return False
 
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
@@ -141,6 +207,14 @@ def waits_for_isr(s: Cluster, process: Process) -> bool:
     return s.controller.partition.isr <= maximal_isr(broker.leadership)
 
 
+@transition_invariant(source="Kafka, acks=all and min.insync.replicas (S13)")
+def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
+    """When a record is acknowledged, min.insync.replicas processes have it on disk, unless a disk was lost."""
+    acknowledged = before.record == RecordStatus.WRITTEN and after.record == RecordStatus.ACKNOWLEDGED
+    disks = sum(1 for process in Process if after.processes[process].has_record)
+    return not acknowledged or after.faults.disk_losses > 0 or disks >= Design.min_insync_replicas
+
+
 @invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
 def acknowledged_record_survives(s: Cluster) -> bool:
     """A record acknowledged by an ISR of at least min.insync.replicas is in the log of every later leader.
@@ -156,3 +230,19 @@ def leads_with_record(s: Cluster, process: Process) -> bool:
     broker = s.processes[process]
     leads = broker.leadership is not None and broker.leader_epoch == s.controller.partition.leader_epoch
     return broker.has_record or not leads
+
+
+@invariant(source="KIP-497; Kafka, acks=all (S13)")
+def isr_has_acknowledged_record(s: Cluster) -> bool:
+    """A process that is registered and in the ISR has the acknowledged record: whoever is elected has it."""
+    return s.record != RecordStatus.ACKNOWLEDGED or all(
+        s.processes[process].has_record
+        or node_id(process) not in s.controller.partition.isr
+        or not is_registered(s, process)
+        for process in Process
+    )
+
+
+def is_registered(s: Cluster, process: Process) -> bool:
+    epoch = s.processes[process].broker_epoch
+    return epoch is not None and holds_id(s, process, epoch)

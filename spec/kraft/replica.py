@@ -1,22 +1,19 @@
 """Leaders and followers: fetch, write, high watermark, and the leader's requests to alter the ISR.
 
-A fetch is one step: request, the leader's bookkeeping, and what the follower appends or truncates. What a leader knows of a
-follower is therefore one fetch old. Only a leader that has a place in the image of its leader epoch serves; two
-processes fetch from each other only while they are at the same leader epoch, as KIP-320 has it.
+A fetch is one step: request, the leader's bookkeeping, and what the follower appends or truncates. What a
+leader knows of a follower is therefore one fetch old. Only a leader that has a place in the image of its
+leader epoch serves; two processes fetch from each other only while they are at the same leader epoch, as
+KIP-320 has it.
 Leaves out: all records but one; reading; log directories; throttling of replicas.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from checker.lang import MemberOf, action, require, require_some
+from checker.lang import action, require, require_some
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr, AlterIsrReply
-from spec.kraft.state import BrokerProcess, Cluster, IsrChange, Leadership, maximal_isr, proposed_isr
-from spec.kraft.types import Broker, Error, Process, RecordStatus, node_id
-
-SentAlterIsrReply = Annotated[AlterIsrReply, MemberOf("alterations")]
+from spec.kraft.messages import AlterIsr
+from spec.kraft.state import BrokerProcess, Cluster, IsrChange, Leadership, alter_exchanges, maximal_isr, proposed_isr
+from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, node_id
 
 
 @action(
@@ -39,9 +36,14 @@ def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
     """Whether the leader's image has a newer registration of the follower's id than the one that fetches."""
     registration = s.controller.registrations[node_id(follower)]
     epoch = s.processes[follower].broker_epoch
-    if registration is None or epoch is None:
+    if registration is None or epoch is None or leader.applied is None:
         return False
     return epoch < registration.broker_epoch and registration.broker_epoch <= leader.applied
+
+
+def has_seen_epoch(leader: Leadership, epoch: BrokerEpoch) -> bool:
+    """Whether the leader's image has the registration at which a follower fetches (see `Leadership.applied`)."""
+    return Design.second_processes == 0 or (leader.applied is not None and epoch <= leader.applied)
 
 
 def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
@@ -61,8 +63,8 @@ def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker
     kafka="ReplicaManager.fetchMessages, Partition.updateFollowerFetchState, Partition.maybeExpandIsr",
     deviates="request and reply in one step",
 )
-def fetch(s: Cluster, follower: Process, leader: Process) -> None:
-    """A follower fetches from its leader, and takes over its log and high watermark.
+def fetch(s: Cluster, follower: Process, leader: Process, answered: bool) -> None:
+    """A follower fetches from its leader and, unless the reply is lost, takes over its log and high watermark.
 
     The leader notes how far the follower was, and asks to add it to the ISR where it may join.
     """
@@ -76,14 +78,15 @@ def fetch(s: Cluster, follower: Process, leader: Process) -> None:
     require(serving.leader_epoch == leader_epoch)
     require(not is_known_stale(s, leadership, follower))
     member = node_id(follower)
-    if may_join_isr(serving, leadership, member, fetching.has_record):
+    if has_seen_epoch(leadership, broker_epoch) and may_join_isr(serving, leadership, member, fetching.has_record):
         leadership.asked = IsrChange(member, broker_epoch)
     if fetching.has_record and serving.has_record:
         leadership.holders |= {member}
     else:
         leadership.holders -= {member}
-    fetching.has_record = serving.has_record
-    fetching.high_watermark = serving.high_watermark
+    if answered:
+        fetching.has_record = serving.has_record
+        fetching.high_watermark = serving.high_watermark
 
 
 @action(
@@ -114,41 +117,33 @@ def send_alter_isr(s: Cluster, leader: Process) -> None:
     change = require_some(leadership.asked)
     broker_epoch = require_some(broker.broker_epoch)
     leader_epoch = require_some(broker.leader_epoch)
-    require(len(s.alterations) < Design.alter_in_flight)
-    require(not any(is_from(m, leader) and m.leader_epoch == leader_epoch for m in s.alterations))
+    require(alter_exchanges(s) < Design.alter_in_flight)
+    require(leadership.reply is None)
+    require(not any(m.sender == leader and m.leader_epoch == leader_epoch and not m.late for m in s.alterations))
     isr = proposed_isr(leadership)
-    request = AlterIsr(leader, broker_epoch, leader_epoch, leadership.partition_epoch, isr, change.epoch)
+    request = AlterIsr(leader, broker_epoch, leader_epoch, leadership.partition_epoch, isr, change.epoch, False)
     s.alterations = s.alterations.add(request)
 
 
-def is_from(m: AlterIsr | AlterIsrReply, leader: Process) -> bool:
-    """Whether a message belongs to an exchange that this process began."""
-    return m.sender == leader if isinstance(m, AlterIsr) else m.to == leader
-
-
 @action(
-    who="process {reply.to}",
+    who="process {leader}",
     source="KIP-497; KIP-841",
     kafka="Partition.handleAlterPartitionUpdate, Partition.handleAlterPartitionError",
 )
-def receive_alter_isr_reply(s: Cluster, reply: SentAlterIsrReply) -> None:
+def receive_alter_isr_reply(s: Cluster, leader: Process) -> None:
     """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
 
     It forgets only after INELIGIBLE_REPLICA. After any other error it keeps its maximal ISR and asks again, until
     the metadata shows a newer partition.
     """
-    require(isinstance(reply, AlterIsrReply))
-    broker = s.processes[reply.to]
-    leadership = require_some(broker.leadership)
-    require(leadership.asked is not None and broker.leader_epoch == reply.leader_epoch)
-    require(proposed_isr(leadership) == reply.isr)
-    if reply.error == Error.NONE and leadership.partition_epoch < reply.partition_epoch:
+    leadership = require_some(s.processes[leader].leadership)
+    reply = require_some(leadership.reply)
+    if reply.error == Error.NONE:
         leadership.isr = reply.isr
         leadership.partition_epoch = reply.partition_epoch
+    if reply.error in (Error.NONE, Error.INELIGIBLE_REPLICA):
         leadership.asked = None
-    if reply.error == Error.INELIGIBLE_REPLICA and leadership.partition_epoch == reply.partition_epoch:
-        leadership.asked = None
-    s.alterations = s.alterations.remove(reply)
+    leadership.reply = None
 
 
 @action(

@@ -1,9 +1,9 @@
 """The state of the cluster: the active controller, the broker processes, the messages under way.
 
-One controller is active throughout and what it decides is committed at once: its registrations and partition are
-speculative and committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; topics, and partitions but one; controlled shutdown;
-reassignment. The data of the partition is one record, produced at most once.
+One controller is active throughout and what it decides is committed at once: its registrations and partition
+are speculative and committed state in one. What is soft state (lost on a failover) is named so.
+Leaves out: the metadata log, standby controllers and failover; topics, and partitions but one; controlled
+shutdown; reassignment. The data of the partition is one record, produced at most once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 
 from checker.lang import AtMost, Bag, History, Map, Nat, Option, Seq, Set, message, record, state
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterMessage, LifecycleMessage
+from spec.kraft.messages import AlterIsr, AlterIsrReply, LifecycleReply, LifecycleRequest
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -53,7 +53,6 @@ class Controller:
     """The active controller."""
 
     registrations: Map[Broker, Option[Registration]]
-    newest_registration: BrokerEpoch  # the offset of the last registration record
     partition: Partition
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
 
@@ -73,9 +72,10 @@ class Leadership:
     partition_epoch: PartitionEpoch
     isr: Set[Broker]  # the committed ISR as far as the leader knows
     asked: Option[IsrChange]  # the one change that it has asked for, committed or not
+    reply: Option[AlterIsrReply]  # under way to the leader
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
-    applied: BrokerEpoch  # the last registration record in the leader's image
+    applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
     candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
 
 
@@ -84,8 +84,10 @@ class BrokerProcess:
     """A broker process, and the disk of its machine."""
 
     state: BrokerState
-    incarnation: Option[Incarnation]
+    incarnation: Option[Incarnation]  # until it is registered: from then on its broker epoch stands for it
     broker_epoch: Option[BrokerEpoch]
+    reply: Option[LifecycleReply]  # under way to the process
+    wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
@@ -120,8 +122,8 @@ class Service:
 
 
 LastService = Annotated[Option[Service], History]
-LifecycleNetwork = Annotated[Bag[LifecycleMessage], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
-AlterNetwork = Annotated[Bag[AlterMessage], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
+LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
+AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
 
 
 @state
@@ -130,8 +132,8 @@ class Cluster:
 
     controller: Controller
     processes: Map[Process, BrokerProcess]
-    lifecycle: LifecycleNetwork  # registrations, heartbeats and their replies under way
-    alterations: AlterNetwork  # AlterIsr requests and replies under way
+    lifecycle: LifecycleNetwork  # registrations and heartbeats under way
+    alterations: AlterNetwork  # AlterIsr requests under way
     record: RecordStatus  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
     faults: Faults
@@ -145,6 +147,14 @@ def active_brokers(controller: Controller) -> Set[Broker]:
 def is_active(controller: Controller, broker: Broker) -> bool:
     registration = controller.registrations[broker]
     return registration is not None and not registration.fenced
+
+
+def newest_registration(controller: Controller) -> Option[BrokerEpoch]:
+    """The offset of the last registration record."""
+    return max(
+        (r.broker_epoch for r in controller.registrations.values() if r is not None),
+        default=None,
+    )
 
 
 def is_alive(process: BrokerProcess) -> bool:
@@ -167,6 +177,22 @@ def is_silent(s: Cluster, broker: Broker) -> bool:
     )
 
 
+def lifecycle_exchanges(s: Cluster) -> int:
+    """Registrations and heartbeats under way, and the replies to them. Late copies do not count."""
+    requests = sum(1 for m in s.lifecycle if not m.late)
+    return requests + sum(1 for process in Process if s.processes[process].reply is not None)
+
+
+def alter_exchanges(s: Cluster) -> int:
+    """AlterIsr requests under way, and the replies to them. Late copies do not count."""
+    requests = sum(1 for m in s.alterations if not m.late)
+    return requests + sum(1 for process in Process if is_answered(s.processes[process].leadership))
+
+
+def is_answered(leadership: Option[Leadership]) -> bool:
+    return leadership is not None and leadership.reply is not None
+
+
 def proposed_isr(leadership: Leadership) -> Set[Broker]:
     """The ISR that the leader has asked for; the committed one where it has asked for nothing."""
     if leadership.asked is None:
@@ -186,6 +212,8 @@ def stopped(has_record: bool) -> BrokerProcess:
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
         broker_epoch=None,
+        reply=None,
+        wants_fence=False,
         caught_up=False,
         leader_epoch=None,
         leadership=None,

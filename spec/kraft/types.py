@@ -1,8 +1,8 @@
 """Names, epochs and enumerations of the KIP-631 spec.
 
 Epochs and incarnations are ordinals: they are compared and freshly issued, nothing else, so that restarts and
-elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata image
-reaches is therefore measured in broker epochs too. Leaves out: offsets of all other metadata records.
+elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata
+image reaches is therefore measured in broker epochs too. Leaves out: offsets of all other metadata records.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """States that a model must be able to reach; where it cannot, its properties hold of too little.
 
-Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the metadata log).
+Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the
+metadata log).
 """
 
 from __future__ import annotations
 
-from checker.lang import witness
-from spec.kraft.messages import AlterIsrReply, HeartbeatReply, RegisterReply
-from spec.kraft.state import Cluster, another_is_alive, is_active, is_alive, maximal_isr
+from checker.lang import Option, witness
+from spec.kraft.messages import HeartbeatReply, LifecycleReply, RegisterReply
+from spec.kraft.state import Cluster, another_is_alive, is_active, is_alive, maximal_isr, newest_registration
 from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus
 
 
@@ -31,18 +32,21 @@ def broker_in_recovery(s: Cluster) -> bool:
 
 @witness
 def broker_runs_again(s: Cluster) -> bool:
-    """A process RUNNING that registered after all others."""
-    return any(
-        s.processes[process].state == BrokerState.RUNNING
-        and s.processes[process].broker_epoch == s.controller.newest_registration
-        for process in Process
+    """After a crash, process 0 is RUNNING and was the last to register."""
+    return (
+        s.faults.crashes > 0
+        and s.processes[Process(0)].state == BrokerState.RUNNING
+        and s.processes[Process(0)].broker_epoch == newest_registration(s.controller)
     )
 
 
 @witness
-def every_broker_runs(s: Cluster) -> bool:
-    """All ids are unfenced and in the ISR."""
-    return all(is_active(s.controller, broker) and broker in s.controller.partition.isr for broker in Broker)
+def whole_isr_follows_broker_1(s: Cluster) -> bool:
+    """Broker 1 leads, and all brokers are unfenced and in the ISR."""
+    partition = s.controller.partition
+    return partition.leader == Broker(1) and all(
+        is_active(s.controller, broker) and broker in partition.isr for broker in Broker
+    )
 
 
 @witness
@@ -59,25 +63,43 @@ def leaderless_partition(s: Cluster) -> bool:
 
 @witness
 def fenced_last_isr_member(s: Cluster) -> bool:
-    """The last member of the ISR is fenced, and stays."""
+    """The last member of the ISR is registered and fenced, and stays."""
     isr = s.controller.partition.isr
-    return len(isr) == 1 and not any(is_active(s.controller, member) for member in isr)
+    return len(isr) == 1 and any(is_fenced(s, member) for member in isr)
+
+
+def is_fenced(s: Cluster, broker: Broker) -> bool:
+    registration = s.controller.registrations[broker]
+    return registration is not None and registration.fenced
 
 
 @witness
 def stale_heartbeat_refused(s: Cluster) -> bool:
     """A heartbeat with an old broker epoch gets STALE_BROKER_EPOCH."""
-    return any(isinstance(m, HeartbeatReply) and m.error == Error.STALE_BROKER_EPOCH for m in s.lifecycle)
+    return any(is_stale(s.processes[process].reply) for process in Process)
+
+
+def is_stale(reply: Option[LifecycleReply]) -> bool:
+    return isinstance(reply, HeartbeatReply) and reply.error == Error.STALE_BROKER_EPOCH
 
 
 @witness
 def duplicate_registration_refused(s: Cluster) -> bool:
     """A registration over a valid session gets DUPLICATE_BROKER_REGISTRATION."""
-    return any(isinstance(m, RegisterReply) and m.error != Error.NONE for m in s.lifecycle)
+    return any(is_duplicate(s.processes[process].reply) for process in Process)
+
+
+def is_duplicate(reply: Option[LifecycleReply]) -> bool:
+    return isinstance(reply, RegisterReply) and reply.error == Error.DUPLICATE_BROKER_REGISTRATION
 
 
 def alter_isr_answered(s: Cluster, error: Error) -> bool:
-    return any(isinstance(m, AlterIsrReply) and m.error == error for m in s.alterations)
+    return any(answered(s, process, error) for process in Process)
+
+
+def answered(s: Cluster, process: Process, error: Error) -> bool:
+    leadership = s.processes[process].leadership
+    return leadership is not None and leadership.reply is not None and leadership.reply.error == error
 
 
 @witness
@@ -106,7 +128,7 @@ def ineligible_replica_refused(s: Cluster) -> bool:
 
 @witness
 def superseded_leader_refused(s: Cluster) -> bool:
-    """An AlterIsr with an old broker epoch gets STALE_BROKER_EPOCH."""
+    """A leader whose id was registered by another process since gets STALE_BROKER_EPOCH for its AlterIsr."""
     return alter_isr_answered(s, Error.STALE_BROKER_EPOCH)
 
 
