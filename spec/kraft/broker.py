@@ -46,6 +46,7 @@ def start(s: Cluster, process: Process) -> None:
     who="process {process}",
     source="KIP-631, Broker Registration",
     kafka="BrokerLifecycleManager.sendBrokerRegistration",
+    api="BrokerRegistration v0",
 )
 def send_registration(s: Cluster, process: Process) -> None:
     """A process that has no broker epoch asks the controller for one, again if need be."""
@@ -61,6 +62,7 @@ def send_registration(s: Cluster, process: Process) -> None:
     who="process {process}",
     source="KIP-631, Broker Registration",
     kafka="BrokerLifecycleManager.BrokerRegistrationResponseHandler",
+    api="BrokerRegistration v0",
 )
 def receive_registration_reply(s: Cluster, process: Process) -> None:
     """A process learns its broker epoch, or that another incarnation holds its id."""
@@ -78,6 +80,7 @@ def receive_registration_reply(s: Cluster, process: Process) -> None:
     who="process {process}",
     source="KIP-631, Broker Leases",
     kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
+    api="BrokerHeartbeat v0",
 )
 def send_heartbeat(s: Cluster, process: Process) -> None:
     """A registered process renews its lease. It wants the fence until its log is recovered."""
@@ -93,6 +96,7 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     who="process {process}",
     source="KIP-631, The Broker State Machine",
     kafka="BrokerLifecycleManager.BrokerHeartbeatResponseHandler",
+    api="BrokerHeartbeat v0",
 )
 def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
     """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
@@ -168,6 +172,7 @@ def new_leadership(s: Cluster, broker: BrokerProcess) -> Leadership:
     source="KIP-631, The Broker State Machine; KIP-500, metadata fetch",
     kafka="BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta, Partition.makeLeader",
     deviates="fetch and application in one step",
+    api="Fetch v15 (__cluster_metadata)",
 )
 def apply_metadata(s: Cluster, process: Process) -> None:
     """A process catches up with the committed metadata, and leads or follows as it says from then on.

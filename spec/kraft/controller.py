@@ -44,6 +44,7 @@ def has_valid_session(controller: Controller, broker: Broker) -> bool:
     source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
     kafka="ClusterControlManager.registerBroker",
     deviates="a fenced holder does not block the id, as in Kafka; the draft counts any contact, 'even if fenced'",
+    api="BrokerRegistration v0",
 )
 def handle_registration(s: Cluster, request: SentRegister) -> None:
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
@@ -93,6 +94,7 @@ def owed_after_registration(s: Cluster, request: Register) -> RecordStatus:
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
     deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
+    api="BrokerHeartbeat v0",
 )
 def handle_heartbeat(s: Cluster, request: SentHeartbeat) -> None:
     """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
@@ -213,6 +215,7 @@ def is_eligible(s: Cluster, request: AlterIsr, member: Broker) -> bool:
     kafka="ReplicationControlManager.alterPartition",
     deviates="of the broker epochs in the request only the added member's is checked: members of the ISR at the same "
     "partition epoch have not registered anew since, for registering takes them out",
+    api="AlterPartition v3",
 )
 def handle_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""

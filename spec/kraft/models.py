@@ -179,6 +179,8 @@ MEMBERSHIP = Model(
     ),
     constants={"lifecycle_in_flight": 2, "max_crashes": 1, "max_early_expiries": 1},
     settings=SETTINGS,
+    faults="one crash and one lease that runs out early (a long pause, a slow network): a bad day of any "
+    "cluster; any number of lost messages",
     not_modelled=NOT_MODELLED,
 )
 
@@ -207,6 +209,8 @@ LOSSY = Model(
     ),
     constants={"max_crashes": 2, "max_disk_losses": 1, "max_duplicates": 1},
     settings=SETTINGS,
+    faults="two crashes, of which one loses the disk (or an operator replaces it), and one request that a retry "
+    "leaves under way twice: rare, and KIP-903 tells of it from production",
     not_modelled=NOT_MODELLED,
 )
 
@@ -240,6 +244,8 @@ TWINS = Model(
         "max_duplicates": 1,
     },
     settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one disk is lost, one registration lands late: "
+    "a mistake of configuration on top of a failure",
     not_modelled=NOT_MODELLED,
 )
 
@@ -257,6 +263,8 @@ ISR_MODEL = Model(
     ),
     constants={"brokers": 3, "min_insync_replicas": 2, "max_crashes": 1, "max_disk_losses": 1},
     settings=SETTINGS,
+    faults="one crash, clean or with loss of the disk: the failure that replication factor 3 with "
+    "min.insync.replicas 2 is bought for",
     not_modelled=NOT_MODELLED,
 )
 
@@ -284,6 +292,8 @@ ZOMBIE = Model(
     ),
     constants={"max_crashes": 1, "max_disk_losses": 1, "max_early_expiries": 2},
     settings=SETTINGS,
+    faults="two leases that run out early and one crash: pauses long enough that a deposed leader serves on, "
+    "which garbage collection and frozen machines do",
     not_modelled=NOT_MODELLED,
 )
 
@@ -316,6 +326,7 @@ ISR_SPURIOUS = Model(
     ),
     constants={"brokers": 3, "min_insync_replicas": 2, "max_early_expiries": 1},
     settings=SETTINGS,
+    faults="one lease that runs out early, nobody crashes",
     not_modelled=NOT_MODELLED,
 )
 
@@ -327,6 +338,7 @@ LATE = Model(
     properties=(*SAFETY, *SEEN, witnesses.stale_heartbeat_refused, witnesses.duplicate_registration_refused),
     constants={"lifecycle_in_flight": 2, "max_crashes": 2, "max_duplicates": 1},
     settings=SETTINGS,
+    faults="two crashes, and one registration or heartbeat that the network delivers a second time, late",
     not_modelled=NOT_MODELLED,
 )
 
@@ -338,6 +350,7 @@ TWINS_SPURIOUS = Model(
     properties=(*SAFETY, *SEEN, witnesses.two_processes_of_one_id, witnesses.superseded_leader_refused),
     constants={"second_processes": 1, "max_second_starts": 1, "max_crashes": 1, "max_early_expiries": 1},
     settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",
     not_modelled=NOT_MODELLED,
 )
 

@@ -62,6 +62,7 @@ def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker
     source="KIP-320; KIP-903",
     kafka="ReplicaManager.fetchMessages, Partition.updateFollowerFetchState, Partition.maybeExpandIsr",
     deviates="request and reply in one step",
+    api="Fetch v15",
 )
 def fetch(s: Cluster, follower: Process, leader: Process, answered: bool) -> None:
     """A follower fetches from its leader and, unless the reply is lost, takes over its log and high watermark.
@@ -109,6 +110,7 @@ def shrink_isr(s: Cluster, leader: Process, member: Broker) -> None:
     who="process {leader}",
     source="KIP-497; KIP-903",
     kafka="AlterPartitionManager.maybePropagateIsrChanges",
+    api="AlterPartition v3",
 )
 def send_alter_isr(s: Cluster, leader: Process) -> None:
     """A leader sends the change that it asks for, again if need be; one request is under way at a time."""
@@ -129,6 +131,7 @@ def send_alter_isr(s: Cluster, leader: Process) -> None:
     who="process {leader}",
     source="KIP-497; KIP-841",
     kafka="Partition.handleAlterPartitionUpdate, Partition.handleAlterPartitionError",
+    api="AlterPartition v3",
 )
 def receive_alter_isr_reply(s: Cluster, leader: Process) -> None:
     """A leader takes over the ISR that the controller committed, or forgets the change that it refused.

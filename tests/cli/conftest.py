@@ -19,8 +19,9 @@ COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
 
 @pytest.fixture(autouse=True)
 def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models are named by paths from the root of the project."""
+    """Models are named by paths from the root of the project; what is printed is 100 columns wide."""
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
 
 
 @pytest.fixture

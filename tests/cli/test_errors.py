@@ -20,7 +20,7 @@ PHILOSOPHERS = "tests/models/philosophers.py"
     ("arguments", "messages"),
     [
         (["check", "kraf"], ["there is no design kraf", "did you mean kraft?"]),
-        (["check", "kraft/isrr"], ["kraft has no model isrr", "did you mean isr?"]),
+        (["check", "kraft/isrr"], ["kraft has no model isrr", "did you mean isr or isr_spurious?"]),
         (["check", "docs/tutorial/lese.py"], ["there is no file", "did you mean docs/tutorial/lease.py?"]),
         (["check", "spec.nothing"], ["there is no module spec.nothing", "name a module, or the path of a file"]),
         (["check", "checker.report"], ["checker.report holds no model", "a spec needs one @init"]),
@@ -47,7 +47,7 @@ PHILOSOPHERS = "tests/models/philosophers.py"
         (["check", LEASE, "--checkpoint", "pyproject.toml/x"], ["pyproject.toml/x: Not a directory"]),
         (["simulate", LEASE, "--seed", "-1"], ["'--seed'"]),
         (["simulate", LEASE, "--walks", "0"], ["'--walks'"]),
-        (["list", "kraft/isrr"], ["did you mean isr?"]),
+        (["list", "kraft/isrr"], ["did you mean isr or isr_spurious?"]),
         (["check"], ["Missing argument 'MODEL'"]),
         (["chek"], ["No such command 'chek'"]),
         (["check", LEASE, "--al-violations"], ["No such option '--al-violations'", "--all-violations"]),

@@ -210,7 +210,7 @@ def test_broken_files(tmp_path: Path, name: str, content: str | bytes | dict[str
 def test_a_cut_ndjson_file_says_so(story: Trace) -> None:
     text = to_ndjson(story)
     lines = text.splitlines(keepends=True)
-    with pytest.raises(TraceError, match="announces 10 steps, and there are 9. The file was cut"):
+    with pytest.raises(TraceError, match=r"announces 10 steps, and there are 9\. The file was cut"):
         from_ndjson("".join(lines[:-1]))
     with pytest.raises(TraceError, match=r"line 11, column \d+: it ends in the middle"):
         from_ndjson(text[:-20])

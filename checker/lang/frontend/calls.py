@@ -159,9 +159,9 @@ class Calls(Expressions):
 
     def _known_variant(self, union: Val, type_: UnionType, node: ast.AST) -> Val:
         """A union as the record that it is known to be on this path."""
-        for i, variant in enumerate(type_.variants):
-            if self.facts.of(self.graph.eq(union.nodes[0], self.graph.integer(i))):
-                return self.variant(union, variant)
+        possible = self.possible_variants(union, type_)
+        if len(possible) == 1:
+            return self.variant(union, possible[0])
         self.fail(node, f"which of {type_} is it?", "ask with isinstance(...) or match before")
 
     def _map(self, node: ast.Call) -> Symbol:
@@ -282,9 +282,15 @@ class Calls(Expressions):
     def _isinstance(self, node: ast.Call) -> Symbol:
         what, classes = self._argument(node, 2)
         symbol = self.expression(what)
-        kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        kinds = classes.elts if isinstance(classes, ast.Tuple) else self._alternatives(classes)
         tests = [self.is_variant(symbol, self.expression(k), node) for k in kinds]
         return Truth(self.graph.any_(tests))
+
+    def _alternatives(self, node: ast.expr) -> list[ast.expr]:
+        """The classes of `A | B`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return [*self._alternatives(node.left), *self._alternatives(node.right)]
+        return [node]
 
     def is_variant(self, symbol: Symbol, kind: Symbol, node: ast.AST) -> Node:
         """Whether a union (or option of one) is of the variant whose class is `kind`."""

@@ -161,21 +161,24 @@ class Expressions(Collections):
         having = [v for v in union.variants if name in v.fields]
         if not having:
             self.fail(node, f"no variant of {union} has a field {name}")
+        possible = self.possible_variants(holder, union)
         result: Symbol | None = None
         fits = self.graph.false
-        for variant in having:
+        for variant in [v for v in possible if v in having] or having[:1]:
             here = self.graph.eq(holder.nodes[0], self.graph.integer(union.tags[variant.cls]))
-            if self.facts.of(here) is False:
-                continue
             found = self._record_attribute(self.variant(holder, variant), variant, name, node)
-            if self.facts.of(here) is True:
-                return found
             fits = self.graph.or_(fits, here)
             result = found if result is None else self.joined(here, found, result, node)
-        self.error(self.graph.not_(fits), node, f"this variant has no field {name}")
-        if result is None:
-            result = self._record_attribute(self.variant(holder, having[0]), having[0], name, node)
+        if not all(v in having for v in possible):
+            self.error(self.graph.not_(fits), node, f"this variant has no field {name}")
+        assert result is not None
         return result
+
+    def possible_variants(self, holder: Val, union: UnionType) -> list[RecordType]:
+        """The variants that a union may be on this path."""
+        tests = {v.cls: self.graph.eq(holder.nodes[0], self.graph.integer(union.tags[v.cls])) for v in union.variants}
+        known = [v for v in union.variants if self.facts.of(tests[v.cls])]
+        return known or [v for v in union.variants if self.facts.of(tests[v.cls]) is not False]
 
     def _subscript(self, node: ast.Subscript) -> Symbol:
         holder = self.expression(node.value)

@@ -1,0 +1,59 @@
+"""The models of KIP-631 close with the pinned counts and hold; a switch that is off breaks what is pinned."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from checker.explicit.check import Options, Report, check
+from checker.lang.loader import load, load_spec
+
+if TYPE_CHECKING:
+    from tests.conftest import Pin
+
+
+def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
+    model = load(target, pin.changes if pin else {}, pin.setting if pin else None)
+    return check(model, Options(threads=threads), started=time.perf_counter())
+
+
+@pytest.mark.pins("kraft/")
+def test_pinned(pin: Pin) -> None:
+    report = explored(pin.target, 2, pin)
+    found = report.to_json()
+    expected = dict(pin.expected)
+    violated = expected.pop("violated", {})
+    assert {p.name: p.trace_length for p in report.properties if p.verdict == "violated"} == violated
+    assert {name: found[name] for name in expected} == expected
+    for trace in report.traces:
+        assert trace.violation is not None and trace.violation.conjunct
+        assert len(trace.steps) == violated[trace.violation.property]
+
+
+@pytest.mark.parametrize("threads", [1, 7])
+def test_threads_change_nothing(threads: int) -> None:
+    """Counts, coverage and the counterexample are the same for any number of shards."""
+    two, other = explored("kraft/twins_spurious", 2).to_json(), explored("kraft/twins_spurious", threads).to_json()
+    for machine_dependent in ("seconds", "peak_memory_bytes", "threads"):
+        two.pop(machine_dependent)
+        other.pop(machine_dependent)
+    assert two == other
+
+
+@pytest.mark.parametrize("threads", [1, 7])
+def test_threads_find_the_same_counterexample(threads: int) -> None:
+    model = load("kraft/lossy", {"kafka_13173": "false"})
+    found = [check(model, Options(threads=n), started=time.perf_counter()).traces for n in (2, threads)]
+    assert found[0] == found[1]
+
+
+def test_every_switch_is_pinned_off() -> None:
+    """No switch of the design is without a model that finds the bug when it is off."""
+    from tests.conftest import ROOT, read_pins
+
+    broken = {name for p in read_pins(ROOT / "tests" / "pins.toml") if "violated" in p.expected for name in p.changes}
+    switches = {n for n, v in load("kraft").constants.items() if isinstance(v, bool)}
+    assert switches <= broken
+    assert load_spec("kraft").models[0].name == "membership"
