@@ -1,0 +1,29 @@
+"""The pages show what the command prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_the_page_on_counterexamples_shows_a_real_one(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    printed = run("check", "kraft/lossy", "--set", "kafka_13173=false", "--quiet").stdout
+    page = (ROOT / "docs" / "reading-a-counterexample.md").read_text()
+    shown = page.split("```\n")[1]
+    assert shown == printed.split("\nkraft/lossy\n")[0].rstrip("\n") + "\n"
+
+
+def test_the_readme_shows_steps_of_a_real_one(run: Callable[..., Result]) -> None:
+    printed = run("check", "kraft/lossy", "--set", "kip_903=false", "--quiet").stdout
+    readme = (ROOT / "README.md").read_text()
+    block = readme.split("$ fencepost check kraft/lossy --set kip_903=false\n")[1].split("\n$ ")[0]
+    for line in block.splitlines():
+        assert line in printed or line.strip() == "..."
