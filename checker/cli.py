@@ -153,16 +153,15 @@ def _search_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def list_(model: str | None) -> int:
     """Designs and models; with MODEL: its constants, switches, actions and properties."""
     from checker.lang.loader import designs, find, load, load_spec
-    from checker.report import describe, list_models
+    from checker.report import describe, list_models, list_names
 
     found = [(load_spec(design), None) for design in designs()] if model is None else [find(model)]
     if model is not None and (found[0][1] is not None or len(found[0][0].models) == 1):
         click.echo(describe(load(model)))
         return 0
     for spec, _ in found:
-        click.echo("\n".join(list_models(spec.name, spec.models)))
-    click.echo(f"\nfencepost list {found[0][0].name}/{found[0][0].models[0].name} shows its constants, switches, "
-               "settings, actions and properties", err=True)  # fmt: skip
+        click.echo("\n".join([*list_models(spec.name, spec.models), *list_names(load(spec.name))]))
+    click.echo(f"\nfencepost list {found[0][0].name}/{found[0][0].models[0].name} says what each is for", err=True)
     return 0
 
 

@@ -131,6 +131,25 @@ def list_models(name: str, models: Sequence[Any]) -> list[str]:
     return [line[2:] for line in table([(f"{name}/{m.name}", m.doc) for m in models], (False, False))]
 
 
+def list_names(model: BoundModel) -> list[str]:
+    """What the models of a spec have in common, by name: constants, switches, settings, and all their properties."""
+    models = model.spec.models
+    groups = {
+        "constants": [n for n, v in model.constants.items() if not isinstance(v, bool)],
+        "switches": [n for n, v in model.constants.items() if isinstance(v, bool)],
+        "settings": list(dict.fromkeys(s for m in models for s in m.settings)),
+        "properties": list(dict.fromkeys(p.name for m in models for p in m.properties)),
+    }
+    lines = []
+    for title, names in groups.items():
+        if names:
+            lines += textwrap.wrap(
+                ", ".join(names), 100, initial_indent=f"  {title:<12}", subsequent_indent=" " * 14,
+                break_on_hyphens=False,
+            )  # fmt: skip
+    return lines
+
+
 def describe(model: BoundModel) -> str:
     """Constants, switches, settings, actions and properties of a model."""
     lines = [f"{model.name}: {model.model.doc}"]

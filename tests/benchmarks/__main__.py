@@ -118,19 +118,32 @@ def kraft() -> None:
 
 
 def plain_python() -> None:
-    """The reference semantics beside the kernel, on the small AsyncIsr (3, 2)."""
+    """The reference semantics beside the kernel on the same models: plain Python for 5 seconds of the search."""
+    for name, changes in ((ASYNC_ISR, {n: str(v) for n, v in LARGE.items()}), ("kraft/membership", {})):
+        plain = plain_rate(name, changes)
+        arguments = [f for n, v in changes.items() for f in ("--set", f"{n}={v}")]
+        _, found = check(name, *arguments, "--threads", "1")
+        kernel = found["generated"] / found["seconds"]["search"]
+        line(f"{found['model']}: plain Python, generated/s", f"{plain:,.0f}")
+        line(f"{found['model']}: kernel to plain Python", f"{kernel / plain:,.0f}")
+
+
+def plain_rate(name: str, changes: dict[str, str]) -> float:
+    """Transitions a second of a breadth-first search in plain Python."""
     from checker.explicit.reference import Reference
     from checker.lang.loader import load
 
-    model = load(ASYNC_ISR, {"max_version": "3", "max_offset": "2"})
+    model = load(name, changes)
     reference = Reference(model)
     generated = 0
     seen = {reference.canonical(s) for s in model.initial_states()}
     frontier = model.initial_states()
     started = time.perf_counter()
-    while frontier and time.perf_counter() - started < 10:
+    while frontier and time.perf_counter() - started < 5:
         after = []
         for state in frontier:
+            if time.perf_counter() - started > 5:
+                break
             for _, successor in reference.successors(state):
                 generated += 1
                 key = reference.canonical(successor)
@@ -138,11 +151,7 @@ def plain_python() -> None:
                     seen.add(key)
                     after.append(successor)
         frontier = after
-    plain = generated / (time.perf_counter() - started)
-    _, found = check(ASYNC_ISR, *large("--threads", "1"))
-    kernel = found["generated"] / found["seconds"]["search"]
-    line("plain Python, generated/s", f"{plain:,.0f}")
-    line("kernel to plain Python", f"{kernel / plain:,.0f}")
+    return generated / (time.perf_counter() - started)
 
 
 def list_() -> None:
