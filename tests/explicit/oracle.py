@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from checker.explicit.coverage import ActionCoverage, SiteCoverage
 from checker.explicit.layout import Layout
-from checker.lang.ir import EventKind, Op, Program, evaluate
+from checker.lang.interpret import evaluate
+from checker.lang.ir import EventKind, Op, Program
 from tests.explicit.random_models import Reference, interpret
 
 Words = tuple[int, ...]

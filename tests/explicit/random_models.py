@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.explicit.layout import Layout
+from checker.lang.interpret import evaluate
 from checker.lang.ir import (
     Bag,
     Event,
@@ -19,7 +20,6 @@ from checker.lang.ir import (
     Program,
     Property,
     Site,
-    evaluate,
 )
 
 SORTS = ("Epoch", "Offset")

@@ -19,6 +19,7 @@ from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Location, Static, Store, Symbol, Truth, Val
+from checker.lang.interpret import check_nodes
 from checker.lang.ir import Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
@@ -111,6 +112,7 @@ class _Compiler:
         for index, errors in breakdowns.items():
             if errors is not none:
                 evaluates.append(Property(f"{self.properties[index].name} can be evaluated", "invariant", errors))
+        check_nodes(self.graph.nodes())
         return Program(
             self.leaves, self.bags, [a.name for a in self.model.model.actions], self.sites.sites, instances,
             [*properties, *evaluates],
