@@ -22,6 +22,9 @@ from traces import Column, Step, Trace, Violation
 EVALUATES = " can be evaluated"  # after the name of a witness: the property that evaluating it never breaks down
 
 
+OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
+
+
 class Tracer:
     """Builds traces of one model by running it as plain Python, where ordinals are not renumbered."""
 
@@ -124,7 +127,7 @@ class Tracer:
         return tuple(lines)
 
     def columns(self) -> tuple[Column, ...]:
-        """One column for each key of a map over an identity, one for each record, one for what is left."""
+        """One column for each key of a map over an identity, one for each large record, one for what is left."""
         found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
         rest: list[tuple[str, tuple[Any, ...]]] = []
         for name, type_ in self.type.fields.items():
@@ -133,7 +136,7 @@ class Tracer:
                 for key in type_.keys:
                     title = f"{type_.key_type.cls.__name__.lower()} {key.index}"
                     found.setdefault(title, []).append(("" if single else name, (name, repr(key))))
-            elif self._is_record(type_):
+            elif self._is_record(type_) and type_.width >= OWN_COLUMN:
                 found.setdefault(name, []).append(("", (name,)))
             else:
                 rest.append((name, (name,)))
