@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -226,8 +227,6 @@ def _load(
 
 
 def _cores() -> int:
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -259,12 +258,14 @@ def _use_color() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def _show(trace: Trace) -> None:
-    import shutil
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
 
+
+def _show(trace: Trace) -> None:
     from traces.render import render
 
-    click.echo(render(trace, shutil.get_terminal_size((100, 24)).columns, _use_color()))
+    click.echo(render(trace, _columns(), _use_color()))
     click.echo()
 
 
@@ -341,13 +342,10 @@ def trace() -> None:
 @click.option("--color/--no-color", default=None, help="Colours (default: on a terminal).")
 def trace_show(file: Path, width: int | None, color: bool | None) -> int:
     """Draw the trace in FILE (ITF or NDJSON) as a table."""
-    import shutil
-
     from traces import load
     from traces.render import render
 
-    columns = width or shutil.get_terminal_size((100, 24)).columns
-    click.echo(render(load(file), columns, _use_color() if color is None else color), color=color)
+    click.echo(render(load(file), width or _columns(), _use_color() if color is None else color), color=color)
     return 0
 
 

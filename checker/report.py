@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 import sys
 import textwrap
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from traces.values import plural
 
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
@@ -95,10 +96,6 @@ def _columns_of_stderr() -> int:
 def count(number: int) -> str:
     """A number for people: 12,345 or 17.7 M."""
     return f"{number / 1e6:,.1f} M" if number >= 1_000_000 else f"{number:,}"
-
-
-def plural(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -260,6 +257,8 @@ def write_junit(report: Report, path: Path) -> None:
         suite.set(name, str(len(suite.findall(cases))))
     suite.set("time", seconds)
     suite.set("timestamp", time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()))
+    from traces.files import write_whole
+
     write_whole(path, ET.tostring(suite, encoding="utf-8", xml_declaration=True))
 
 
@@ -268,15 +267,3 @@ def _plain(trace: Any) -> str:
 
     return render(trace, 120, False) if trace is not None else ""
 
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name beside it, then rename: it is there whole or not at all. Raises OSError."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        with suppress(OSError):  # after the rename, or where it could not be made, there is no draft
-            draft.unlink()

@@ -120,10 +120,9 @@ class _Walk:
         """The invariants that the last state, or the step to it, breaks."""
         found = []
         for declared in self.model.model.properties:
-            needed = {"invariant": 1, "transition invariant": 2}.get(declared.kind)
-            if needed is not None and len(self.states) >= needed:
+            if declared.span and len(self.states) >= declared.span:
                 try:
-                    if not self.reference.evaluate(declared, *self.states[-needed:]):
+                    if not self.reference.evaluate(declared, *self.states[-declared.span :]):
                         found.append(f"{declared.name} is violated")
                 except RuntimeViolation as error:
                     found.append(str(error))

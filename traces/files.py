@@ -45,20 +45,28 @@ def save(trace: Trace, path: str | Path) -> None:
     Raises `TraceError` for an unknown ending and when the file cannot be written.
     """
     text = to_ndjson(trace) if _ending(path) == ".ndjson" else json.dumps(to_itf(trace), indent=1) + "\n"
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with draft.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
+        write_whole(Path(path), text.encode())
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot write it: {getattr(error, 'strerror', error)}", where=str(path)) from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name beside it, then rename: it is there whole or not at all.
+
+    Raises OSError that names `path`, ValueError for a path that none can have.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        with suppress(
-            OSError, ValueError
-        ):  # after a rename, or where it could not be made, there is no draft
+        with suppress(OSError, ValueError):  # after a rename, or where it could not be made, there is no draft
             draft.unlink()
 
 

@@ -145,3 +145,8 @@ def _order(text: str) -> list[tuple[int, str]]:
     """A sort key that puts broker2 before broker10."""
     parts = re.split("([0-9]+)", text)
     return [(len(part), part) if position % 2 else (0, part) for position, part in enumerate(parts)]
+
+
+def plural(count: int, word: str) -> str:
+    """A number of things, for people: "1 state", "12,345 states"."""
+    return f"{count:,} {word}{'s' * (count != 1)}"

@@ -16,10 +16,10 @@ from checker.explicit.path import Target, shortest
 from checker.explicit.replay import with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
-from checker.explicit.tracing import EVALUATES, Tracer
+from checker.explicit.tracing import Tracer
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model
-from checker.lang.ir import EventKind, Kind
+from checker.lang.ir import EVALUATES, EventKind, Kind
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from traces import Trace
@@ -142,15 +142,10 @@ class Report:
         return found
 
 
-def kernel_of(model: BoundModel, extra: tuple[Declared, ...] = (), *, outcomes: bool = False) -> Kernel:
+def kernel_of(model: BoundModel) -> Kernel:
     """The compiled kernel of a bound model, from the cache where it is there."""
-    import hashlib
-
     key = model.key()
-    if extra:
-        key = hashlib.sha256("\0".join([key, *[d.name for d in extra]]).encode()).hexdigest()
-    kernel = load_kernel(key, record_outcomes=outcomes)
-    return kernel or compile_kernel(compile_model(model, extra), key, record_outcomes=outcomes)
+    return load_kernel(key) or compile_kernel(compile_model(model), key)
 
 
 def first_state(model: BoundModel, kernel: Kernel, path: Way) -> Any:
@@ -264,7 +259,7 @@ class _Judge:
 def declared_by(model: BoundModel, kernel: Kernel, target: Target) -> Declared | None:
     """The property that a target stands for; None for a runtime error in an action.
 
-    A kernel has the model's properties first, then "W can be evaluated" for each witness W that may break down.
+    A kernel has the model's properties first, then "W can be evaluated" for what is declared and may break down.
     """
     properties = model.model.properties
     if target.deadlock:
@@ -273,8 +268,7 @@ def declared_by(model: BoundModel, kernel: Kernel, target: Target) -> Declared |
         return None
     if target.property < len(properties):
         return properties[target.property]
-    name = kernel.properties[target.property].name.removesuffix(EVALUATES)
-    return next(p for p in properties if p.name == name)
+    return model.declared(kernel.properties[target.property].name.removesuffix(EVALUATES))
 
 
 def bounds(model: BoundModel, kernel: Kernel, result: SearchResult) -> list[str]:

@@ -6,21 +6,18 @@ import ast
 import inspect
 import linecache
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
 
-from checker.explicit.reference import read_only
+from checker.explicit.reference import raised_at, read_only
 from checker.lang.declare import MARK, Declared, RecordInfo
 from checker.lang.frontend.source import Function, function_of
 from checker.lang.itf import to_itf
 from checker.lang.values import Identity
 
-_CHECKER = Path(__file__).parent.parent
 # what `not` needs no brackets for
 _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)
 
@@ -56,13 +53,9 @@ def explain(declared: Declared, *states: Any, holds: bool = False) -> Explanatio
 
 def _breakdown(error: Exception, function: Function, states: tuple[Any, ...]) -> Explanation:
     """The line of the spec that an error comes from, with the values in the property's own part of it."""
-    frames = [
-        f for f in traceback.extract_tb(error.__traceback__)
-        if f.filename != "<string>" and _CHECKER not in Path(f.filename).parents
-    ]  # fmt: skip
-    if not frames:
+    file, line = raised_at(error)
+    if not file:
         return Explanation("", function.file, function.tree.lineno, (), str(error))
-    file, line = frames[-1].filename, frames[-1].lineno or 0
     statement, names = _at_end(function, states)
     values = _leaf(_Scope(function, names), statement).values if statement is not None else {}
     text = linecache.getline(file, line).strip().removeprefix("return ")

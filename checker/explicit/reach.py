@@ -18,6 +18,7 @@ from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
 from traces import Trace
+from traces.values import plural
 
 REACHED, USAGE, INCOMPLETE, UNREACHABLE = 0, 2, 3, 4
 _WITNESS, _EVALUATES = 0, 1  # indices of the kernel's properties: the expression, and that it can be evaluated
@@ -45,23 +46,20 @@ def reach(
                     all_violations=True)  # fmt: skip
     level = result.witnesses.get(_WITNESS)
     if level is not None:
-        return Found(_trace(only, kernel, result, _WITNESS), f"reached in {_states(level)}: {text}", REACHED)
+        return Found(_trace(only, kernel, result, _WITNESS), f"reached in {plural(level, 'state')}: {text}", REACHED)
     seen = f"{result.distinct:,} distinct, depth {result.depth}"
     if result.stopped is not None:
         return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", INCOMPLETE)
     level = result.broken.get(_EVALUATES)
     if level is not None:
-        words = f"error: no state has it, and it cannot be evaluated in a state that is reached in {_states(level)}"
+        way = plural(level, "state")
+        words = f"error: no state has it, and it cannot be evaluated in a state that is reached in {way}"
         return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", USAGE)
     limiting = bounds(model, kernel, result)
     limiting += [f"{len(result.errors)} of its steps break down (see fencepost check)"] * bool(result.errors)
     if limiting:
         return Found(None, f"no state within the bounds has it: {text} ({seen}; {'; '.join(limiting)})", UNREACHABLE)
     return Found(None, f"no reachable state has it: {text} ({seen})", UNREACHABLE)
-
-
-def _states(count: int) -> str:
-    return f"{count:,} state{'s' * (count != 1)}"
 
 
 def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int) -> Trace:

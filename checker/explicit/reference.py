@@ -79,13 +79,14 @@ def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResul
         return _ended(EventKind.ERROR, end)
 
 
+def raised_at(error: Exception) -> tuple[str, int]:
+    """The file and line of the spec that an error comes from, not of what its lines called; ("", 0) for none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((OWN, "<string>"))]
+    return (frames[-1].filename, frames[-1].lineno or 0) if frames else ("", 0)
+
+
 def _ended(kind: EventKind, error: Exception) -> StepResult:
-    frames = [
-        f for f in traceback.extract_tb(error.__traceback__)
-        if not f.filename.startswith((OWN, "<string>"))  # what a spec's own lines called
-    ]  # fmt: skip
-    last = frames[-1] if frames else None
-    return StepResult(None, kind, last.filename if last else "", (last.lineno or 0) if last else 0, str(error))
+    return StepResult(None, kind, *raised_at(error), str(error))
 
 
 class Reference:

@@ -11,9 +11,9 @@ from typing import Any
 
 from checker.explicit.lasso import goes_round
 from checker.explicit.reference import Reference, step
-from checker.explicit.tracing import EVALUATES, line_of, location, usual
+from checker.explicit.tracing import line_of, location, usual
 from checker.lang.declare import Declared
-from checker.lang.ir import EventKind
+from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
@@ -66,7 +66,7 @@ def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
     name, kind = trace.violation.property.removesuffix(EVALUATES), trace.violation.kind
     if kind == "runtime error":
         return f"its last step breaks down in {name}"
-    declared = next((p for p in model.model.properties if p.name == name), None)
+    declared = model.declared(name)
     if declared is None:
         return f"{model.name} has no property {name}, which it was recorded for"
     reference = Reference(model)
@@ -76,8 +76,7 @@ def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
         stuck = next(reference.successors(replayed.states[-1]), None) is None
         return "its end is a deadlock" if stuck else "its end is no deadlock"
     try:
-        shown = replayed.states[-2:] if declared.kind == "transition invariant" else replayed.states[-1:]
-        holds = reference.evaluate(declared, *shown)
+        holds = reference.evaluate(declared, *replayed.states[-(declared.span or 1) :])
     except RuntimeViolation as error:
         return str(error)
     if declared.kind == "witness":
@@ -291,14 +290,13 @@ def _same_steps(model: BoundModel, trace: Trace) -> str:
 def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     """What becomes of the property that a trace violates, along other states."""
     name = trace.violation.property if trace.violation is not None else ""
-    declared = next((p for p in model.model.properties if p.name == name), None)
-    needed = {"invariant": 1, "transition invariant": 2}.get(declared.kind) if declared is not None else None
-    if declared is None or needed is None:
+    declared = model.declared(name)
+    if declared is None or not declared.span:
         return "the steps after it can be taken"
     reference = Reference(model)
-    for last in range(needed, len(states) + 1):
+    for last in range(declared.span, len(states) + 1):
         try:
-            if reference.evaluate(declared, *states[last - needed : last]):
+            if reference.evaluate(declared, *states[last - declared.span : last]):
                 continue
         except RuntimeViolation:
             pass

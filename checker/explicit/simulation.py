@@ -15,6 +15,7 @@ from checker.explicit.tracing import Tracer
 from checker.explicit.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel
 from traces import Trace
+from traces.values import plural
 
 NOTHING_FOUND, VIOLATED, INCOMPLETE = 0, 1, 3
 ROUND = 16  # walks between looks at the clock
@@ -48,10 +49,6 @@ class Simulation:
             return f"violated: {name}; {made}; {shrunk}{plural(length, 'state')} (there may be a shorter way)"
         stopped = f"stopped by {self.stopped}; " if self.stopped else ""
         return f"{stopped}no violation found in {made}; this proves nothing about the walks not taken"
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def simulate(

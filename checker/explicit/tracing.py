@@ -11,16 +11,13 @@ from typing import Any
 from checker.explicit.explain import explain
 from checker.explicit.reference import Reference, StepResult, step
 from checker.lang.declare import Declared
-from checker.lang.ir import EventKind
+from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.itf import to_itf
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
 from checker.lang.values import Identity
 from traces import Column, Step, Trace, Violation
-
-EVALUATES = " can be evaluated"  # after the name of a witness: the property that evaluating it never breaks down
-
 
 OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
 
@@ -42,14 +39,15 @@ class Tracer:
         the trace is no counterexample); head: further lines for its head.
         """
         states = [first]
-        steps = [self._step(1, None, (), states[0])]
+        steps = [Step(1, "init", "", {}, self.type.itf(first), source=self.model.model.init.source)]
         result = StepResult(states[0])
         for instance in instances:
-            action = self.reference.actions[self.reference.instances[instance][0]]
+            number, _ = self.reference.instances[instance]
+            action = self.reference.actions[number]
             arguments = self.reference.arguments(states[-1], instance)
             assert arguments is not None, "the kernel took a member that is not there"
             result = step(states[-1], action, arguments)
-            steps.append(self._step(len(steps) + 1, action, arguments, result.state))
+            steps.append(self._step(len(steps) + 1, number, arguments, result.state))
             if result.ended is not None:
                 break
             states.append(result.state)
@@ -63,11 +61,10 @@ class Tracer:
             columns=self.columns(),
         )
 
-    def _step(self, index: int, action: Declared | None, arguments: tuple[Any, ...], state: Any) -> Step:
+    def _step(self, index: int, number: int, arguments: tuple[Any, ...], state: Any) -> Step:
+        """A step by the action with that number (declared order)."""
         shown = None if state is None else self.type.itf(state)
-        if action is None:
-            return Step(index, "init", "", {}, shown, source=self.model.model.init.source)
-        parameters = self.model.parameters(action)
+        action, parameters = self.reference.actions[number], self.reference.parameters[number]
         named = dict(zip((p.name for p in parameters), arguments, strict=True))
         picks = {p.name: p.type.itf(named[p.name]) for p in parameters}
         notes = tuple(n for n in (action.api, action.doc.split(". ")[0].rstrip(".")) if n)
@@ -87,8 +84,7 @@ class Tracer:
             from checker.explicit.lasso import breakdown  # which draws with this module
 
             return breakdown(self.model, broken, states[-1])
-        shown = states[-2:] if broken.kind == "transition invariant" else states[-1:]
-        return violation(broken, *shown)
+        return violation(broken, *states[-(broken.span or 1) :])
 
     @staticmethod
     def _refinement(broken: Declared, states: list[Any]) -> Violation:
@@ -160,7 +156,7 @@ def violation(broken: Declared, *states: Any) -> Violation:
     name, kind, statement = broken.name, broken.kind, broken.doc
     if found.breakdown:
         statement = f"{statement} It cannot be evaluated here: {found.breakdown}".strip()
-        if kind == "witness":
+        if kind not in ("invariant", "transition invariant"):
             name, kind = name + EVALUATES, "invariant"
     where = location(found.file, found.line)
     return Violation(name, kind, statement, broken.source, found.conjunct, where, found.values)

@@ -211,6 +211,11 @@ class Declared:
         """The line of its def."""
         return function_place(self.function)
 
+    @property
+    def span(self) -> int:
+        """How many states in a row an invariant or transition invariant speaks of; 0 for all else."""
+        return {"invariant": 1, "transition invariant": 2}.get(self.kind, 0)
+
 
 def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared:
     doc = " ".join((function.__doc__ or "").split())

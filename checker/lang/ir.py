@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from checker.lang.liveness import Liveness
 
 
+EVALUATES = " can be evaluated"  # after the name of what is declared: the property that evaluating it never breaks down
+
+
 class Kind(Enum):
     """What a node's value is."""
 

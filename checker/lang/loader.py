@@ -17,7 +17,7 @@ import pkgutil
 import sys
 import traceback
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -93,6 +93,11 @@ class BoundModel:
         """The initial states in order of the parameters of `init`. Raises SpecError where one cannot be made."""
         return initial_states(self.model, self.state_type)
 
+    def declared(self, name: str) -> Declared | None:
+        """The property, constraint or terminal condition of that name."""
+        found = (*self.model.properties, *self.model.constraints, *self.model.terminal)
+        return next((d for d in found if d.name == name), None)
+
     def with_constants(self, changes: Mapping[str, Any]) -> BoundModel:
         """The same model with some constants changed (not in force until `bind`)."""
         return BoundModel(
@@ -132,27 +137,31 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
     return states
 
 
+def _spec_modules(*starts: ModuleType) -> Iterator[ModuleType]:
+    """The modules that a spec is made from: what `starts` see, leaving out the standard library and the checker."""
+    queue, seen = list(starts), {m.__name__ for m in starts}
+    while queue:
+        module = queue.pop()
+        yield module
+        for value in vars(module).values():
+            name = value.__name__ if isinstance(value, ModuleType) else _home(value)
+            if name in seen or name not in sys.modules or name.startswith("checker.") or name.split(".")[0] in STDLIB:
+                continue
+            seen.add(name)
+            queue.append(sys.modules[name])
+
+
 def _sources(start: ModuleType) -> dict[str, str]:
     """The text of every module a spec is made from, and its modules' plain values, which may come from elsewhere."""
     texts: dict[str, str] = {}
-    queue, seen = [start], {start.__name__}
-    while queue:
-        module = queue.pop()
+    for module in _spec_modules(start):
         file = getattr(module, "__file__", None)
-        if file is None:
-            continue
-        plain = {
-            n: v for n, v in vars(module).items()
-            if isinstance(v, int | str | tuple | frozenset | enum.Enum) and not n.startswith("__")
-        }  # fmt: skip
-        texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(map(repr, plain.items())))
-        for value in vars(module).values():
-            name = value.__name__ if isinstance(value, ModuleType) else _home(value)
-            if name in seen or name is None or name.split(".")[0] in STDLIB or name.startswith("checker."):
-                continue
-            seen.add(name)
-            if name in sys.modules:
-                queue.append(sys.modules[name])
+        if file is not None:
+            plain = [
+                (n, v) for n, v in vars(module).items()
+                if isinstance(v, int | str | tuple | frozenset | enum.Enum) and not n.startswith("__")
+            ]  # fmt: skip
+            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(map(repr, plain)))
     return texts
 
 
@@ -365,20 +374,12 @@ def state_class(model: Model) -> type[Any]:
 def _constants_of(model: Model) -> ConstantsInfo | None:
     """The one `@constants` class that the model's functions can see."""
     found: dict[int, ConstantsInfo] = {}
-    queue = [sys.modules[d.function.__module__] for d in [model.init, *model.actions, *model.properties]]
-    seen: set[str] = set()
-    while queue:
-        module = queue.pop()
-        if module.__name__ in seen:
-            continue
-        seen.add(module.__name__)
+    homes = dict.fromkeys(d.function.__module__ for d in [model.init, *model.actions, *model.properties])
+    for module in _spec_modules(*[sys.modules[home] for home in homes]):
         for value in vars(module).values():
             info = value.__dict__.get(MARK) if isinstance(value, type) else None
             if isinstance(info, ConstantsInfo):
                 found[id(info.cls)] = info
-            home = _home(value)
-            if home in sys.modules and home.split(".")[0] not in STDLIB and not home.startswith("checker."):
-                queue.append(sys.modules[home])
     if len(found) > 1:
         names = ", ".join(i.cls.__name__ for i in found.values())
         place = field_place(list(found.values())[-1].cls)

@@ -20,7 +20,7 @@ from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Location, Static, Store, Symbol, Truth, Val
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
+from checker.lang.ir import EVALUATES, Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
@@ -29,9 +29,9 @@ from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType
 __all__ = ["compile_expression", "compile_model"]
 
 
-def compile_model(model: BoundModel, extra: tuple[Declared, ...] = ()) -> Program:
-    """The program of `model`, which must be in force. extra: further state properties (`fencepost reach`)."""
-    return _Compiler(model, extra).program()
+def compile_model(model: BoundModel) -> Program:
+    """The program of `model`, which must be in force."""
+    return _Compiler(model).program()
 
 
 def compile_expression(text: str, names: dict[str, Any]) -> Declared:
@@ -51,7 +51,7 @@ def compile_expression(text: str, names: dict[str, Any]) -> Declared:
 
 
 class _Compiler:
-    def __init__(self, model: BoundModel, extra: tuple[Declared, ...]) -> None:
+    def __init__(self, model: BoundModel) -> None:
         self.model = model
         self.type = model.state_type
         self.graph = Graph()
@@ -64,7 +64,7 @@ class _Compiler:
         self.bags: list[Bag] = []
         self._find_bags(self.type, 0, "")
         self.before = [self.graph.leaf(i, leaf) for i, leaf in enumerate(self.leaves)]
-        self.properties = [*model.model.properties, *extra]
+        self.properties = list(model.model.properties)
         self.fresh: dict[str, int] = {}
 
     def _is_hidden(self, path: str) -> bool:
@@ -96,22 +96,19 @@ class _Compiler:
             if declared.kind != "deadlock":
                 function_of(declared.function)  # the whitelist, before anything is evaluated
         instances = [i for n, a in enumerate(self.model.model.actions) for i in self._action(n, a)]
-        none = self.graph.false
         properties = []
-        evaluates = []
+        breaking: list[tuple[str, Node]] = []  # (what is declared, where evaluating it breaks down)
         for declared in self.properties:
             condition, errors = self._property(declared)
             properties.append(Property(declared.name, declared.kind, condition))
-            if declared.kind == "witness" and errors is not none:
-                evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
+            if declared.kind == "witness":
+                breaking.append((declared.name, errors))
         for declared in (*self.model.model.constraints, *self.model.model.terminal):
-            _, errors = self._evaluate(declared, [list(self.before)], Facts())
-            if errors is not none:
-                evaluates.append(Property(f"{declared.name} can be evaluated", "invariant", errors))
+            breaking.append((declared.name, self._evaluate(declared, [list(self.before)], Facts())[1]))
         liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
-        for index, errors in breakdowns.items():
-            if errors is not none:
-                evaluates.append(Property(f"{self.properties[index].name} can be evaluated", "invariant", errors))
+        breaking += [(self.properties[index].name, errors) for index, errors in breakdowns.items()]
+        possible = [(name, errors) for name, errors in breaking if errors is not self.graph.false]
+        evaluates = [Property(name + EVALUATES, "invariant", errors) for name, errors in possible]
         check_nodes(self.graph.nodes())
         return Program(
             self.leaves, self.bags, [a.name for a in self.model.model.actions], self.sites.sites, instances,
