@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
 from checker.explicit.lasso import lasso_trace
-from checker.explicit.path import Path as Way
 from checker.explicit.path import Target, shortest
 from checker.explicit.replay import with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
-from checker.explicit.tracing import Tracer
+from checker.explicit.tracing import Tracer, first_state
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EVALUATES, EventKind, Kind
@@ -148,12 +147,6 @@ def kernel_of(model: BoundModel) -> Kernel:
     return load_kernel(key) or compile_kernel(compile_model(model), key)
 
 
-def first_state(model: BoundModel, kernel: Kernel, path: Way) -> Any:
-    """The initial state that a path starts from."""
-    pack, encode = kernel.layout.pack, model.state_type.encode
-    return next(s for s in model.initial_states() if tuple(pack(encode(s))) == path.words[0])
-
-
 def check(
     model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
 ) -> Report:
@@ -229,7 +222,8 @@ class _Judge:
             return lasso_trace(self.model, self.kernel, self.lassos[target.property])
         path = shortest(self.kernel, self.result, target)
         broken = declared_by(self.model, self.kernel, target)
-        trace = Tracer(self.model).trace(first_state(self.model, self.kernel, path), path.instances, broken, SHORTEST)
+        first = first_state(self.model, self.kernel, path.words[0])
+        trace = Tracer(self.model).trace(first, path.instances, broken, SHORTEST)
         return replace(trace, tail=with_switches_on(self.model, trace))
 
     def _unfinished(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from checker.explicit.reference import Reference, read_only
-from checker.explicit.tracing import Tracer, location
+from checker.explicit.tracing import Tracer, first_state, location
 from checker.lang.declare import Declared
 from checker.lang.frontend.source import function_of
 from checker.lang.ir import EventKind
@@ -27,9 +27,7 @@ def lasso_trace(model: BoundModel, kernel: Kernel, lasso: Lasso) -> Trace:
     obligation = kernel.obligations[lasso.obligation]
     declared = model.model.properties[obligation.property]
     binding = list(bindings(model.parameters(declared)))[obligation.number]
-    pack, encode = kernel.layout.pack, model.state_type.encode
-    first = next(s for s in model.initial_states() if tuple(pack(encode(s))) == lasso.start)
-    trace = Tracer(model).trace(first, lasso.instances, None)
+    trace = Tracer(model).trace(first_state(model, kernel, lasso.start), lasso.instances, None)
     tail = tuple(_tail(declared, lasso, trace))
     return replace(trace, violation=_violation(model, declared, binding), loop=lasso.loop, tail=tail)
 

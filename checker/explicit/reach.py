@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import SHORTEST, bounds, first_state, kernel_of
+from checker.explicit.check import SHORTEST, bounds, kernel_of
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Target, shortest
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
-from checker.explicit.tracing import Tracer
+from checker.explicit.tracing import Tracer, first_state
 from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
@@ -65,7 +65,7 @@ def reach(
 def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int) -> Trace:
     path = shortest(kernel, result, Target(property=target))
     witness = model.model.properties[_WITNESS]
-    trace = Tracer(model).trace(first_state(model, kernel, path), path.instances, witness, SHORTEST)
+    trace = Tracer(model).trace(first_state(model, kernel, path.words[0]), path.instances, witness, SHORTEST)
     assert trace.violation is not None
     return replace(trace, violation=replace(trace.violation, location=""))  # it stands in no file
 

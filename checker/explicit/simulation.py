@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import declared_by, first_state, kernel_of
+from checker.explicit.check import declared_by, kernel_of
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Path as Way
 from checker.explicit.path import Target
 from checker.explicit.replay import with_switches_on
-from checker.explicit.tracing import Tracer
+from checker.explicit.tracing import Tracer, first_state
 from checker.explicit.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel
 from traces import Trace
@@ -83,6 +83,6 @@ def simulate(
 def _trace(model: BoundModel, kernel: Kernel, path: Way, target: Target, found_steps: int) -> Trace:
     shrunk = f"not the shortest: a random walk of {plural(found_steps + 1, 'state')}"
     shrunk += ", shrunk" * (len(path.instances) < found_steps)
-    first = first_state(model, kernel, path)
+    first = first_state(model, kernel, path.words[0])
     trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, target), shrunk)
     return replace(trace, tail=with_switches_on(model, trace))

@@ -6,7 +6,7 @@ import linecache
 import string
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.explicit.explain import explain
 from checker.explicit.reference import Reference, StepResult, step
@@ -18,6 +18,10 @@ from checker.lang.loader import BoundModel
 from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
 from checker.lang.values import Identity
 from traces import Column, Step, Trace, Violation
+
+if TYPE_CHECKING:
+    from checker.explicit.kernel import Kernel
+    from checker.explicit.path import Packed
 
 OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
 
@@ -148,6 +152,12 @@ class Tracer:
     def _is_record(type_: Type) -> bool:
         inner = type_.inner if isinstance(type_, OptionType) else type_
         return isinstance(inner, RecordType)
+
+
+def first_state(model: BoundModel, kernel: Kernel, words: Packed) -> Any:
+    """The initial state with these packed words."""
+    pack, encode = kernel.layout.pack, model.state_type.encode
+    return next(s for s in model.initial_states() if tuple(pack(encode(s))) == words)
 
 
 def violation(broken: Declared, *states: Any) -> Violation:

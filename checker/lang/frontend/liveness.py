@@ -42,8 +42,9 @@ def compile_liveness(
     breakdowns: dict[int, Node] = {}
     for index, declared in asked:
         breakdowns[index] = graph.false
-        for binding in bindings(_parameters(model, declared)):
-            obligation, errors = _Obligation(model, graph, before, declared).compile(index, binding)
+        parameters = _parameters(model, declared)
+        for binding in bindings(parameters):
+            obligation, errors = _Obligation(model, graph, before, declared).compile(index, parameters, binding)
             obligations.append(obligation)
             breakdowns[index] = graph.or_(breakdowns[index], errors)
     actions = model.model.actions
@@ -75,11 +76,12 @@ class _Obligation:
         self.machine = Machine(graph, Sites(), -1, Store(list(before)))
         self.function = function_of(declared.function)
 
-    def compile(self, index: int, binding: tuple[Any, ...]) -> tuple[Obligation, Node]:
-        """(the obligation, where evaluating it breaks down)."""
+    def compile(
+        self, index: int, parameters: list[Parameter], binding: tuple[Any, ...]
+    ) -> tuple[Obligation, Node]:
+        """(the obligation under a binding, where evaluating it breaks down)."""
         machine = self.machine
         place = machine.state_place(machine.store, self.model.state_type, writable=False)
-        parameters = _parameters(self.model, self.declared)
         values = [machine.literal(p.type, value) for p, value in zip(parameters, binding, strict=True)]
         result = machine.run(self.declared.function, [place, *values], pure=True)
         machine.frames.append(Frame(self.function, {}, True))  # what messages point at
