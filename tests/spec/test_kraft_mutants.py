@@ -53,6 +53,8 @@ MUTANTS = [
            "require(node_id(leader) in maximal_isr(leadership))"),
     Mutant("isr_has_acknowledged_record", "isr", "replica.py",
            "return has_record or not (leader.high_watermark or leadership.starts_with_record)", "return True"),
+    Mutant("committed_record_is_with_the_isr", "abstract_isr", "abstract_isr.py",
+           "require(has_record or not r.committed)", "require(has_record or r.committed)"),
 ]  # fmt: skip
 
 
