@@ -183,7 +183,13 @@ def designs() -> list[str]:
 
 def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:
     """The model that `target` names, bound with `changes` (NAME -> text of a value). Raises SpecError."""
-    spec, name = find(target)
+    return bind_model(*find(target), changes, setting)
+
+
+def bind_model(
+    spec: Spec, name: str | None, changes: Mapping[str, str] | None = None, setting: str | None = None
+) -> BoundModel:
+    """The model called `name` (None: the first one) of a loaded spec, bound as by `load`. Raises SpecError."""
     model = spec.model(name)
     label = f"{spec.name}/{model.name}" if len(spec.models) > 1 or name else spec.name
     return bound(spec, model, label, changes or {}, setting)
