@@ -22,6 +22,7 @@ COMMANDS = {
     "simulate": "explore:simulate",
     "reach": "explore:reach",
     "diff": "compare:diff",
+    "gallery": "gallery:gallery",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

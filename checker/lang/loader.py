@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from checker.lang.declare import MARK, ConstantsInfo, Declared, Model, RecordInfo, bind
+from checker.lang.declare import MARK, Bug, ConstantsInfo, Declared, Model, RecordInfo, bind
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.parameters import Parameter, parameters_of
@@ -179,6 +179,17 @@ def designs() -> list[str]:
     found = importlib.util.find_spec("spec")
     folders = found.submodule_search_locations if found else None
     return sorted(m.name for m in pkgutil.iter_modules(folders) if m.ispkg) if folders else []
+
+
+def bugs_of(design: str) -> list[Bug]:
+    """The bugs that a design lists as BUGS in its `gallery.py`, none where there is no such file. Raises SpecError."""
+    if importlib.util.find_spec(f"spec.{design}.gallery") is None:
+        return []
+    bugs: list[Bug] = _import(f"spec.{design}.gallery").BUGS
+    for bug in bugs:
+        if [b.name for b in bugs].count(bug.name) > 1:
+            raise SpecError(f"two bugs are called {bug.name}", place=bug.place, mend="rename one")
+    return bugs
 
 
 def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:
