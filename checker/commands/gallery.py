@@ -20,7 +20,7 @@ FOLDER = Path("docs/gallery")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True,
               metavar="DIR", help="The folder of the pages.")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; say whether the pages are what the runs give.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; say whether the pages are up to date.")
 @click.option("--threads", type=click.IntRange(1, MAX_THREADS), help="Threads to search with (default: all cores).")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int | None, quiet: bool) -> int:
