@@ -69,9 +69,13 @@ class Side:
     states: int = 0
     transitions: int = 0
     own_states: int = 0
-    from_shared: list[int] = field(default_factory=list)
-    from_own: list[int] = field(default_factory=list)
+    from_shared: list[int] = field(init=False)
+    from_own: list[int] = field(init=False)
     trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        self.from_shared = [0] * len(self.model.model.actions)
+        self.from_own = [0] * len(self.model.model.actions)
 
     def to_json(self) -> dict[str, Any]:
         actions = [a.name for a in self.model.model.actions]
@@ -154,12 +158,10 @@ def diff(
     comparison = _Comparison(kernels, explored, limits.time_limit_s, started)
     stopped = comparison.run(comparing) or next((r.stopped for r in explored if r.stopped is not None), None)
     for number, side in enumerate(sides):
-        side.own_states = sum(found.own_states[number] for found in comparison.found)
-        side.from_shared, side.from_own = (
-            np.sum([counts[number] for counts in lists], axis=0).tolist()
-            for lists in ([f.from_shared for f in comparison.found], [f.from_own for f in comparison.found])
-        )
-        side.trace = _trace(sides, kernels, explored, comparison, number, stopped is None)
+        side.own_states = sum(int(found.own_states[number]) for found in comparison.found)
+        side.from_shared = sum(found.from_shared[number] for found in comparison.found).tolist()
+        side.from_own = sum(found.from_own[number] for found in comparison.found).tolist()
+        side.trace = _trace(sides, comparison, number, whole=stopped is None)
     return Difference(one[1].name, sides, stopped, time.monotonic() - started)
 
 
@@ -209,9 +211,9 @@ class _Found:
     """
 
     def __init__(self, actions: int) -> None:
-        self.own_states = [0, 0]
-        self.from_shared = [np.zeros(actions, dtype=np.int64) for _ in range(2)]
-        self.from_own = [np.zeros(actions, dtype=np.int64) for _ in range(2)]
+        self.own_states = np.zeros(2, dtype=np.int64)
+        self.from_shared = np.zeros((2, actions), dtype=np.int64)
+        self.from_own = np.zeros((2, actions), dtype=np.int64)
         self.level: list[int | None] = [None, None]
         self.sources: list[list[Longs]] = [[], []]
 
@@ -371,35 +373,32 @@ def unlike(one: tuple[Longs, Longs], other: tuple[Longs, Longs]) -> tuple[Bits, 
 # The traces.
 
 
-def _trace(
-    sides: Sequence[Side], kernels: Sequence[Kernel], explored: Sequence[SearchResult], comparison: _Comparison,
-    number: int, whole: bool,
-) -> Trace | None:
+def _trace(sides: Sequence[Side], comparison: _Comparison, number: int, *, whole: bool) -> Trace | None:
     """A trace of one side whose last step, or initial state, the other has not. whole: everything was compared."""
-    path = _path(kernels, explored, comparison, number)
+    path = _path(comparison, number)
     if path is None:
         return None
     side, other = sides[number], sides[1 - number]
     side.model.bind()
     head = [f"compared: {side.label}, against {other.label}", *[SHORTEST] * whole]
-    first = first_state(side.model, kernels[number], path.words[0])
+    first = first_state(side.model, comparison.kernels[number], path.words[0])
     trace = Tracer(side.model).trace(first, path.instances, None, *head)
     return replace(trace, tail=tuple(_tail(side, other, trace)))
 
 
-def _path(
-    kernels: Sequence[Kernel], explored: Sequence[SearchResult], comparison: _Comparison, number: int
-) -> Path | None:
+def _path(comparison: _Comparison, number: int) -> Path | None:
+    """The least of the shortest paths to what only one side has; None where it has nothing of its own."""
+    kernels, explored = comparison.kernels, comparison.explored
     starts = [[packed(row) for row in result.exploration.initial] for result in explored]
-    for words in starts[number]:
-        if words not in starts[1 - number]:
-            return Path([], [words])
+    own = [words for words in starts[number] if words not in starts[1 - number]]
+    if own:
+        return Path([], own[:1])
     first = comparison.first(number)
     if first is None:
         return None
     level, states = first
     path = way_to(kernels[number], explored[number], states, level)
-    last = np.array([path.words[-1]], dtype=np.uint64)
+    last = np.array(path.words[-1:], dtype=np.uint64)
     taken = [steps(kernel, Context(kernel, 1, 1, edges=1), last) for kernel in kernels]
     instance = int(taken[number][0][unlike(*taken)[number]][0]) & abi.NO_INSTANCE
     return Path([*path.instances, instance], path.words)

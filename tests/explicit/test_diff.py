@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from checker.explicit.diff import Compared, Difference, diff
 from checker.explicit.reference import Reference
 from checker.explicit.replay import replay
-from checker.explicit.results import Limits
+from checker.explicit.results import Limits, SearchResult
+from checker.explicit.search import search
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel, bind_model, find
@@ -187,3 +189,14 @@ class TestStopped:
     def test_at_once(self) -> None:
         found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"skips": "true"}, limits=Limits(time_limit_s=0))
         assert found.verdict == "incomplete"
+
+    def test_by_hand_while_searching(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nothing more is explored or compared."""
+
+        def interrupted(*arguments: Any, **options: Any) -> SearchResult:
+            return replace(search(*arguments, **options), stopped="interrupted")
+
+        monkeypatch.setattr("checker.explicit.diff.search", interrupted)
+        found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"skips": "true"})
+        assert (found.verdict, found.stopped, found.exit_code) == ("incomplete", "interrupted", 3)
+        assert found.to_json()["sides"][1]["states"] == 0

@@ -1,8 +1,9 @@
 """The page of findings claims what the commands show.
 
 A claim is a line `- `fencepost COMMAND` → OUTCOME`. Of `check` the outcome is a verdict, or violated `PROPERTY` in N
-states; of any other command it is the last line of its output, up to a colon. A check that is pinned in tests/pins.toml is
-compared with its pin, which test_kraft_models runs; everything else is run here, once for each command.
+states; of any other command it is the last line of its output, up to a colon. A check that is pinned in
+tests/pins.toml is compared with its pin, which test_kraft_models runs; everything else is run here, once for each
+command.
 """
 
 from __future__ import annotations
