@@ -13,7 +13,7 @@ from traces.values import show_fields
 
 _LONG = 30  # a value that was there before is told up to this length
 
-_ESCAPED = str.maketrans({**{char: "\\" + char for char in "\\`*|[]"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_ESCAPED = str.maketrans({**{char: "\\" + char for char in "\\*|[]"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def steps_table(trace: Trace) -> str:
@@ -37,7 +37,10 @@ def first_state(trace: Trace) -> str:
 
 
 def sequence_diagram(trace: Trace) -> str:
-    """Mermaid's text of who acts when: an arrow to each other process whose state the step changes, else a note."""
+    """Mermaid's text of who acts when: a lane for each actor of the trace.
+
+    A step is an arrow to each other actor whose state it changes, else a note in the lane of who takes it.
+    """
     drawn = rows(trace)
     columns = [title for title, _ in drawn[0].cells]
     lanes = {step.actor: _column_of(step.actor, columns) or step.actor for step in trace.steps if step.actor}
@@ -56,7 +59,7 @@ def sequence_diagram(trace: Trace) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it is, in a line of Markdown or a cell of a table."""
+    """Text for a line of Markdown or a cell of a table. Backticks quote code, as they do in docstrings."""
     return printable(" ".join(text.split())).translate(_ESCAPED)
 
 
