@@ -83,10 +83,12 @@ def _establishes(model: BoundModel, pinned: dict[str, Any]) -> str:
 
 
 def _told_of_seconds() -> str:
-    machine = _measured().get("machine", "a machine that was not noted")
+    noted = _measured()
+    if not noted:
+        return "Seconds were not measured: `python -m tests.models_table --measure` does it."
     return textwrap.fill(
         f"Seconds are those of one run of the search, with {THREADS} threads, without loading and compiling, on "
-        f"{machine}; they are noted when the page is measured, and nothing checks them.",
+        f"{noted['machine']}; they are noted when the page is measured, and nothing checks them.",
         120,
     )
 
