@@ -23,7 +23,7 @@ from checker.explicit.check import SHORTEST, kernel_of
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Path, packed, way_to
 from checker.explicit.repair import guards
-from checker.explicit.replay import replay
+from checker.explicit.replay import Departure, replay
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
 from checker.explicit.store import Context, Shard, Words
@@ -383,7 +383,11 @@ def _trace(sides: Sequence[Side], comparison: _Comparison, number: int, *, whole
     head = [f"compared: {side.label}, against {other.label}", *[SHORTEST] * whole]
     first = first_state(side.model, comparison.kernels[number], path.words[0])
     trace = Tracer(side.model).trace(first, path.instances, None, *head)
-    return replace(trace, tail=tuple(_tail(side, other, trace)))
+    other.model.bind()
+    departure = replay(other.model, trace).departure
+    assert departure is not None, "the other side takes the same steps"
+    # of a search that was stopped, a step before the last may already be one that the other does not take
+    return replace(trace, steps=trace.steps[: departure.index], tail=tuple(_tail(side, other, departure)))
 
 
 def _path(comparison: _Comparison, number: int) -> Path | None:
@@ -404,11 +408,8 @@ def _path(comparison: _Comparison, number: int) -> Path | None:
     return Path([*path.instances, instance], path.words)
 
 
-def _tail(side: Side, other: Side, trace: Trace) -> Iterator[str]:
+def _tail(side: Side, other: Side, departure: Departure) -> Iterator[str]:
     """What the other side does instead, and where the spec asks for what differs."""
-    other.model.bind()
-    departure = replay(other.model, trace).departure
-    assert departure is not None and departure.index == len(trace.steps), "both sides take the same step"
     yield f"step {departure.index}, {other.label}: {departure.reason}"
     for name, value in side.model.constants.items():
         if isinstance(value, bool) and other.model.constants[name] is not value:

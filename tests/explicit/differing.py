@@ -7,7 +7,8 @@ With every switch off, `go_on` counts 0, 1, ..., 5: 6 states, 5 transitions, whi
 - `skips`: `go_on` takes 1 to 3; 2 and what it does are gone: 5 states, 4 transitions.
 - `lower_limit`: in `constrained` the constraint is count <= 3 (else <= 4). A step to a state outside it is a
   transition of both; what is done there is not: 4 states against 5, 4 transitions against 5.
-- `bags`, `size`: they change what a state is.
+- `jumps`: `jump` takes 0 to 4, and `go_on` is refused at 2 and at 4: 0, 1, 2 and 4 are reached.
+- `size` changes what a state is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Design:
     slips: bool = False
     skips: bool = False
     lower_limit: bool = False
+    jumps: bool = False
     size: int = 5
 
 
@@ -45,6 +47,7 @@ def begin() -> Counter:
 def go_on(s: Counter) -> None:
     """One more."""
     require(s.count < 5)
+    require(not Design.jumps or s.count in (0, 1))
     if Design.skips and s.count == 1:
         s.count += 1
     s.count += 1
@@ -58,6 +61,14 @@ def slip(s: Counter) -> None:
     s.count -= 4
 
 
+@action(who="-", source="-")
+def jump(s: Counter) -> None:
+    """Most of the way at once."""
+    require(Design.jumps)
+    require(s.count == 0)
+    s.count = 4
+
+
 @constraint
 def not_far(s: Counter) -> bool:
     """Not further than this."""
@@ -65,7 +76,7 @@ def not_far(s: Counter) -> bool:
 
 
 MODELS = [
-    Model("free", "Up to 5.", begin, [go_on, slip], []),
-    Model("constrained", "Up to the limit.", begin, [go_on, slip], [], constraints=[not_far]),
-    Model("hidden", "A view.", begin, [go_on, slip], [], hide=["past_two"]),
+    Model("free", "Up to 5.", begin, [go_on, slip, jump], []),
+    Model("constrained", "Up to the limit.", begin, [go_on, slip, jump], [], constraints=[not_far]),
+    Model("hidden", "A view.", begin, [go_on, slip, jump], [], hide=["past_two"]),
 ]

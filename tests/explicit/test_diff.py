@@ -190,7 +190,18 @@ class TestStopped:
         found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"skips": "true"}, limits=Limits(time_limit_s=0))
         assert found.verdict == "incomplete"
 
-    def test_by_hand_while_searching(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_where_a_later_difference_is_known_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second side is known to depth 2 only: 0, 1 and, by a jump, 4. That 2 is left another way is found too."""
+
+        def less_for_the_second(limits: Limits, started: float, explored: list[SearchResult]) -> Limits:
+            return Limits(max_depth=2) if explored else limits
+
+        monkeypatch.setattr("checker.explicit.diff._what_is_left", less_for_the_second)
+        found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"jumps": "true"})
+        assert (found.verdict, found.stopped, lengths(found)) == ("differs", "depth limit of 2", [4, 2])
+        assert found.traces[0].tail[0].startswith("step 4, {'jumps': 'true'}: go_on is refused by")
+
+    def test_interrupted_while_searching(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing more is explored or compared."""
 
         def interrupted(*arguments: Any, **options: Any) -> SearchResult:
