@@ -25,6 +25,7 @@ from checker.lang.loader import BoundModel, bind_model, designs, load_spec
 from tests.conftest import ROOT, Pin, read_pins
 from traces.files import write_whole
 from traces.markdown import escaped
+from traces.values import plural
 
 PAGE = ROOT / "docs" / "models.md"
 SECONDS = ROOT / "tests" / "seconds.toml"
@@ -55,7 +56,7 @@ def _pins(target: str) -> list[Pin]:
 
 
 def _sizes(models: Iterator[BoundModel]) -> Iterator[str]:
-    """A row for each model: its constants, what is pinned of it as it stands, and what it is for."""
+    """A row for each model: its constants, what is pinned of it as it stands, and what it establishes."""
     yield "| model | constants | words a state | distinct | generated | depth | seconds | what it establishes |"
     yield "|---|---|--:|--:|--:|--:|--:|---|"
     seconds = _measured().get("seconds", {})
@@ -78,8 +79,10 @@ def _words(model: BoundModel) -> int:
 def _establishes(model: BoundModel, pinned: dict[str, Any]) -> str:
     kinds = [p.kind for p in model.model.properties]
     witnesses = kinds.count("witness")
-    properties = f"{len(kinds) - witnesses} properties and {witnesses} witnesses"
-    return f"{escaped(model.model.doc)} {properties}: {pinned['verdict']}."
+    claimed = len(kinds) - witnesses
+    told = "1 property" if claimed == 1 else f"{claimed} properties"
+    told += f" and {plural(witnesses, 'witness state')}" if witnesses else ""
+    return f"{escaped(model.model.doc)} {told}: {pinned['verdict']}."
 
 
 def _told_of_seconds() -> str:
