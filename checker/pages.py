@@ -57,7 +57,7 @@ def page(found: Exhibit) -> str:
         f"<details><summary>The state that it starts from</summary>\n\n{first_state(trace)}\n\n</details>",
         steps_table(trace),
         "## What is violated",
-        _violated(trace.violation),
+        *_violated(trace, trace.violation),
         "## With the guard on",
         _wrapped(bug.guard),
         *[part for repair in found.repairs for part in _repaired(repair)],
@@ -90,31 +90,38 @@ def _facts(found: Exhibit, trace: Trace) -> str:
     """What a reader must know first: switches, faults, length, and what the model leaves out."""
     bug, model = found.bug, found.model
     docs = model.info.docs if model.info else {}
-    rows = [
-        ("the model", f"`{model.name}`: {escaped(bug.model.doc)}"),
-        *[("set for this" if usual(model, name) is not True else "switched off",
-           f"`{name}={_value(value)}`: {escaped(docs.get(name, ''))}") for name, value in bug.constants.items()],
+    rows = [("the model", f"`{model.name}`: {escaped(bug.model.doc)}")]
+    for name, value in bug.constants.items():
+        is_guard = value is False and usual(model, name) is True
+        rows.append(("switched off" if is_guard else "set", f"`{name}={_value(value)}`: {escaped(docs.get(name, ''))}"))
+    rows += [
         ("faults allowed", escaped(bug.model.faults)),
         ("length", escaped(_length(trace))),
         ("not modelled", escaped(bug.model.not_modelled)),
-    ]  # fmt: skip
+    ]
     return "\n".join(["| | |", "|---|---|", *[f"| {name} | {text} |" for name, text in rows if text]])
 
 
 def _length(trace: Trace) -> str:
     if trace.loop is None:
         return f"{plural(len(trace.steps), 'state')}, and no shorter trace does it"
-    return f"{plural(len(trace.steps), 'state')}, the last of which closes a loop"
+    stays = trace.loop == len(trace.steps) - 1
+    return f"{plural(len(trace.steps), 'state')}, " + (
+        "in the last of which it stays" if stays else "the last of which closes a loop"
+    )
 
 
-def _violated(broken: Violation) -> str:
-    parts = [f"`{broken.property}` ({broken.kind}, {escaped(broken.source)}): {escaped(broken.statement)}"]
+def _violated(trace: Trace, broken: Violation) -> Iterator[str]:
+    """The property in words, what of it does not hold, and the values that make it so."""
+    yield f"`{broken.property}` ({broken.kind}, {escaped(broken.source)}): {escaped(broken.statement)}"
     if broken.conjunct:
-        parts.append(f"```python\n{broken.conjunct}\n```")
+        yield "This is false:" if trace.loop is None else "This never holds:"
+        yield f"```python\n{broken.conjunct}\n```"
     if broken.values:
         rows = [f"| `{text}` | {escaped(show(value))} |" for text, value in broken.values]
-        parts.append("\n".join(["| where | is |", "|---|---|", *rows]))
-    return "\n\n".join(parts)
+        yield "\n".join(["| where | is |", "|---|---|", *rows])
+    if trace.loop is not None:  # the end of another trace is what the guards come to, which has a section of its own
+        yield "\n".join(f"- {escaped(line)}" for line in trace.tail)
 
 
 def _repaired(repair: Repair) -> Iterator[str]:

@@ -100,5 +100,6 @@ def test_what_never_happens_has_a_page_too(monkeypatch: pytest.MonkeyPatch) -> N
     found = exhibit(spec, bug, threads=1)
     assert found.as_declared
     page = pages.page(found)
-    assert "4 states, the last of which closes a loop" in page
-    assert "for ever" in page
+    assert "4 states, in the last of which it stays" in page
+    assert "From here on it stays as it is, for ever." in page
+    assert "in step 4 no fair action is enabled" in page
