@@ -38,7 +38,7 @@ class Exhibit:
 
 def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress], None] | None = None) -> Exhibit:
     """Look for the bug's counterexample. Raises SpecError, and KeyboardInterrupt where Ctrl-C stopped the search."""
-    changes = {name: str(value) for name, value in bug.constants.items()}
+    changes = {name: str(getattr(value, "name", value)) for name, value in bug.constants.items()}  # enums by name
     model = bind_model(spec, bug.model.name, changes).with_properties([bug.violates])
     report = check(model, Options(threads=threads), started=time.perf_counter(), progress=progress)
     if report.result.stopped == "interrupted":
