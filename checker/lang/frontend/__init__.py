@@ -26,12 +26,18 @@ from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
 
-__all__ = ["compile_expression", "compile_model"]
+__all__ = ["compile_expression", "compile_model", "state_leaves"]
 
 
 def compile_model(model: BoundModel) -> Program:
     """The program of `model`, which must be in force."""
     return _Compiler(model).program()
+
+
+def state_leaves(model: BoundModel) -> tuple[list[Leaf], list[Bag]]:
+    """The leaves and bags of a model's state, as its program has them. The model must be in force."""
+    compiler = _Compiler(model)
+    return compiler.leaves, compiler.bags
 
 
 def compile_expression(text: str, names: dict[str, Any]) -> Declared:
