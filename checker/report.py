@@ -21,6 +21,7 @@ from traces.values import plural
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
     from checker.explicit.diff import Compared, Difference
+    from checker.explicit.patience import Stage
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
@@ -72,6 +73,14 @@ class ProgressLine:
         """Show how far the comparison of two searches is."""
         self._show(made.seconds, made.done, lambda rate: [
             f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def stage(self, made: Stage) -> None:
+        """Show how far the search for lassos is."""
+        of = "" if made.total is None else f" of {count(made.total)}"
+        self._show(made.seconds, made.done, lambda rate: [
+            f"liveness, {made.name}: {count(made.done)}{of} {made.what}", f"{made.seconds:.0f} s",
+            f"{made.memory_bytes / 2**30:.2f} GiB",
         ])  # fmt: skip
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
@@ -199,7 +208,8 @@ def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> st
         f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}; "
         f"{result.bytes_per_state} bytes a state, {result.peak_memory_bytes / 2**20:,.0f} MiB at most",
         f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.threads, 'thread')}; "
-        f"{report.seconds['total']:.2f} s in all",
+        + (f"{report.seconds['liveness']:.2f} s liveness; " if report.kernel.obligations else "")
+        + f"{report.seconds['total']:.2f} s in all",
         *_hints(report, checkpoint),
     ]
     verdict = click.style(report.verdict, fg=COLORS.get(report.verdict, "yellow"), bold=True)

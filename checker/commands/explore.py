@@ -72,7 +72,7 @@ def check(model: str, changes: dict[str, str], setting: str | None, properties: 
                 threads=options["threads"] or cores(), limits=limits(options),
                 all_violations=options["all_violations"], checkpoint=options["checkpoint"], resume=options["resume"],
             ),
-            started=started, progress=line.search,
+            started=started, progress=line.search, stages=line.stage,
         )  # fmt: skip
     if options["as_json"]:
         print_json(report.to_json())

@@ -24,7 +24,8 @@ from checker.lang.loader import BoundModel
 from traces import Trace
 
 if TYPE_CHECKING:
-    from checker.explicit.liveness import Lasso
+    from checker.explicit.liveness import Lassos
+    from checker.explicit.patience import Stage
 
 HOLDS, WITHIN, VIOLATED, INCOMPLETE, VACUOUS = (
     "holds", "holds within bounds", "violated", "incomplete", "vacuous",
@@ -60,7 +61,7 @@ class PropertyReport:
 
 @dataclass
 class Report:
-    """What a check found. `seconds`: load, compile, search, total."""
+    """What a check found. `seconds`: load, compile, search, liveness, total."""
 
     model: BoundModel
     verdict: str
@@ -148,9 +149,17 @@ def kernel_of(model: BoundModel) -> Kernel:
 
 
 def check(
-    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
+    model: BoundModel,
+    options: Options,
+    *,
+    started: float,
+    progress: Callable[[Progress], None] | None = None,
+    stages: Callable[[Stage], None] | None = None,
 ) -> Report:
-    """Explore a model and judge it. started: `time.perf_counter()` when loading began."""
+    """Explore a model and judge it. started: `time.perf_counter()` when loading began.
+
+    progress: told how far the search is; stages: how far what follows it is, where liveness is asked for.
+    """
     loaded = time.perf_counter()
     kernel = kernel_of(model)
     compiled = time.perf_counter()
@@ -161,10 +170,12 @@ def check(
     )  # fmt: skip
     searched = time.perf_counter()
     judge = _Judge(model, kernel, result, options)
+    judge.look_for_lassos(stages)
+    looked = time.perf_counter()
     properties = judge.properties()
     verdict, reasons = judge.verdict(properties)
     seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
-               "total": time.perf_counter() - started}  # fmt: skip
+               "liveness": looked - searched, "total": time.perf_counter() - started}  # fmt: skip
     return Report(model, verdict, reasons, result, kernel, properties, seconds)
 
 
@@ -173,19 +184,14 @@ class _Judge:
 
     def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, options: Options) -> None:
         self.model, self.kernel, self.result, self.options = model, kernel, result, options
-        self.lassos = self._lassos()
+        self._lassos: Lassos | None = None
 
-    def _lassos(self) -> dict[int, Lasso]:
-        """Property -> the behaviour without end that violates it, after a search that saw every state."""
-        if not self.kernel.obligations or self._unfinished():
-            return {}
-        from checker.explicit.liveness import find_lassos  # SciPy takes a while to load
+    def look_for_lassos(self, stages: Callable[[Stage], None] | None) -> None:
+        """Look for behaviours without end that violate a property, after a search that saw every state."""
+        if self.kernel.obligations and not self._unfinished():
+            from checker.explicit.liveness import find_lassos
 
-        try:
-            return find_lassos(self.kernel, self.result)
-        except KeyboardInterrupt:
-            self.result.stopped = "interrupted"
-            return {}
+            self._lassos = find_lassos(self.kernel, self.result, stages)
 
     def properties(self) -> list[PropertyReport]:
         """A report per property that was asked for, and per runtime error; traces for the violated ones."""
@@ -206,20 +212,21 @@ class _Judge:
 
     def _property(self, index: int, name: str, kind: str) -> PropertyReport:
         level = self.result.deadlock if kind == "deadlock" else self.result.broken.get(index)
-        if index in self.lassos:
-            level = self.lassos[index].length
+        lasso = self._lassos.by_property.get(index) if self._lassos else None
+        if lasso is not None:
+            level = lasso.length
         if kind == "witness":
             reached = self.result.witnesses.get(index)
             unknown = INCOMPLETE if self._unfinished() else "not reached"
             return PropertyReport(name, kind, "reached" if reached else unknown, reached)
         if level is None:
-            bounded = WITHIN if self.bounds() else HOLDS
-            return PropertyReport(name, kind, INCOMPLETE if self._unfinished() else bounded)
+            undecided = self._unfinished() or (self._lassos is not None and index in self._lassos.undecided)
+            return PropertyReport(name, kind, INCOMPLETE if undecided else WITHIN if self.bounds() else HOLDS)
         return PropertyReport(name, kind, VIOLATED, level)
 
     def _trace(self, target: Target) -> Trace:
-        if target.property in self.lassos:
-            return lasso_trace(self.model, self.kernel, self.lassos[target.property])
+        if self._lassos is not None and target.property in self._lassos.by_property:
+            return lasso_trace(self.model, self.kernel, self._lassos.by_property[target.property])
         path = shortest(self.kernel, self.result, target)
         broken = declared_by(self.model, self.kernel, target)
         first = first_state(self.model, self.kernel, path.words[0])
@@ -236,7 +243,7 @@ class _Judge:
     def verdict(self, properties: list[PropertyReport]) -> tuple[str, list[str]]:
         """(verdict, what it rests on). Precedence: violated, incomplete, vacuous, holds within bounds, holds."""
         violated = [p.name for p in properties if p.verdict == VIOLATED]
-        stopped = self.result.stopped
+        stopped = self.result.stopped or (self._lassos.stopped if self._lassos else None)
         if violated:
             return VIOLATED, [", ".join(violated), *[f"the search was not finished: {stopped}"] * bool(stopped)]
         if stopped is not None:

@@ -131,8 +131,8 @@ class Exploration:
         self._ends = [0] * threads
         self._going = False
         self._whole = True  # nothing that was found in the level at hand is lost
-        self._started = time.monotonic()
-        self._last_progress = self._started
+        self.started = time.monotonic()
+        self._last_progress = self.started
 
     # Threads.
 
@@ -320,7 +320,7 @@ class Exploration:
         limits = self.limits
         if limits.max_states is not None and self.distinct >= limits.max_states:
             return f"limit of {limits.max_states} states"
-        if limits.time_limit_s is not None and time.monotonic() - self._started >= limits.time_limit_s:
+        if limits.time_limit_s is not None and time.monotonic() - self.started >= limits.time_limit_s:
             return f"time limit of {limits.time_limit_s:g} s"
         return None
 
@@ -328,7 +328,7 @@ class Exploration:
         frontier = sum(self._ends) - sum(self.bounds[-2])
         queue = sum(self._ends) - sum(self._positions)
         return Progress(
-            self.generated, self.distinct, len(self.bounds) - 1, frontier, queue, now - self._started, self.budget.held
+            self.generated, self.distinct, len(self.bounds) - 1, frontier, queue, now - self.started, self.budget.held
         )
 
     # The end of a level.
@@ -415,7 +415,7 @@ class Exploration:
 
     def result(self) -> SearchResult:
         """What the search has to tell."""
-        seconds = time.monotonic() - self._started
+        seconds = time.monotonic() - self.started
         kernel = self.kernel
         actions, sites = summarize(kernel.signatures, kernel.sites, len(kernel.actions), self.counters().tolist())
         for action, new in zip(actions, self._new.sum(axis=0), strict=True):

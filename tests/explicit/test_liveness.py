@@ -17,6 +17,7 @@ from checker.explicit.check import Options, Report, check
 from checker.explicit.graph import build
 from checker.explicit.kernel import Kernel, compile_kernel
 from checker.explicit.liveness import Lasso, find_lassos
+from checker.explicit.patience import Patience, Stage
 from checker.explicit.replay import confirmed, replay
 from checker.explicit.results import Limits, SearchResult
 from checker.explicit.search import search
@@ -139,7 +140,7 @@ def program(drawing: Drawing) -> Program:
 
 def found_by(kernel: Kernel, initial: list[list[int]], threads: int) -> tuple[SearchResult, Lasso | None]:
     result = search(kernel, initial, threads=threads)
-    return result, find_lassos(kernel, result).get(0)
+    return result, find_lassos(kernel, result).by_property.get(0)
 
 
 def assert_lasso(drawing: Drawing, lasso: Lasso, state: int) -> None:
@@ -214,7 +215,7 @@ def test_the_same_lasso_for_any_number_of_threads(target: str) -> None:
 @pytest.mark.parametrize("target", ["liveness_philosophers.py/weak", "liveness_mutex.py/strong_lock"])
 def test_the_same_graph_for_any_number_of_threads(target: str) -> None:
     reports = [report_of(target, threads) for threads in (1, 2, 7)]
-    one, *others = [vars(build(r.kernel, r.result.exploration)) for r in reports]
+    one, *others = [vars(build(r.kernel, r.result, Patience(0.0, Limits()))) for r in reports]
     for other in others:
         for name, value in one.items():
             np.testing.assert_array_equal(value, other[name])
