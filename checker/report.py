@@ -227,7 +227,7 @@ def _hints(report: Report, checkpoint: Path | None) -> list[str]:
         lines.append(f"note: a state of level {level} has no enabled action (deadlock_free is not checked)")
     if len([p for p in report.properties if p.verdict == "violated"]) > len(report.traces):
         lines.append("note: --all-violations goes on, and shows a trace for each violated property")
-    if report.result.stopped is not None and checkpoint is not None:
+    if report.stopped is not None and checkpoint is not None:
         lines.append(f"to go on from the last whole level: --resume {checkpoint}")
     return lines
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
 from checker.explicit.lasso import lasso_trace
 from checker.explicit.path import Target, shortest
-from checker.explicit.repair import with_switches_on
+from checker.explicit.repair import repairs, with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
 from checker.explicit.tracing import Tracer, first_state
@@ -61,7 +61,10 @@ class PropertyReport:
 
 @dataclass
 class Report:
-    """What a check found. `seconds`: load, compile, search, liveness, total."""
+    """What a check found. `seconds`: load, compile, search, liveness, total.
+
+    stopped: why it was not finished (the search, or what follows it), None where it was.
+    """
 
     model: BoundModel
     verdict: str
@@ -70,6 +73,7 @@ class Report:
     kernel: Kernel
     properties: list[PropertyReport]
     seconds: dict[str, float]
+    stopped: str | None
 
     @property
     def traces(self) -> list[Trace]:
@@ -176,7 +180,7 @@ def check(
     verdict, reasons = judge.verdict(properties)
     seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
                "liveness": looked - searched, "total": time.perf_counter() - started}  # fmt: skip
-    return Report(model, verdict, reasons, result, kernel, properties, seconds)
+    return Report(model, verdict, reasons, result, kernel, properties, seconds, judge.stopped)
 
 
 class _Judge:
@@ -226,12 +230,18 @@ class _Judge:
 
     def _trace(self, target: Target) -> Trace:
         if self._lassos is not None and target.property in self._lassos.by_property:
-            return lasso_trace(self.model, self.kernel, self._lassos.by_property[target.property])
+            lasso = lasso_trace(self.model, self.kernel, self._lassos.by_property[target.property])
+            return replace(lasso, tail=(*lasso.tail, *with_switches_on(repairs(self.model, lasso))))
         path = shortest(self.kernel, self.result, target)
         broken = declared_by(self.model, self.kernel, target)
         first = first_state(self.model, self.kernel, path.words[0])
         trace = Tracer(self.model).trace(first, path.instances, broken, SHORTEST)
-        return replace(trace, tail=with_switches_on(self.model, trace))
+        return replace(trace, tail=with_switches_on(repairs(self.model, trace)))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the search, or the search for lassos, was not finished."""
+        return self.result.stopped or (self._lassos.stopped if self._lassos else None)
 
     def _unfinished(self) -> bool:
         """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
@@ -243,7 +253,7 @@ class _Judge:
     def verdict(self, properties: list[PropertyReport]) -> tuple[str, list[str]]:
         """(verdict, what it rests on). Precedence: violated, incomplete, vacuous, holds within bounds, holds."""
         violated = [p.name for p in properties if p.verdict == VIOLATED]
-        stopped = self.result.stopped or (self._lassos.stopped if self._lassos else None)
+        stopped = self.stopped
         if violated:
             return VIOLATED, [", ".join(violated), *[f"the search was not finished: {stopped}"] * bool(stopped)]
         if stopped is not None:

@@ -23,7 +23,7 @@ from checker.explicit.tours import NOWHERE
 from checker.lang.liveness import STRONG
 
 _BUDGET = 1 << 22  # edges followed without asking whether to go on
-_CHUNK = 1 << 20  # states looked at together
+_CHUNK = 1 << 16  # states looked at together
 
 
 @dataclass(frozen=True)

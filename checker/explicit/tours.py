@@ -273,8 +273,9 @@ def _judge() -> str:
         with f.when(f.op(f"icmp ne i64 {f.load(last, k)}, {seen}")):
             f.store(seen, last, k)
             f.increment(enabled, k)
-        with f.when(f.op(f"icmp eq i64 {f.load32(marks, f.load32(targets, edge))}, {label}")):
-            f.store("1", taken, k)
+        with f.when(f.op(f"icmp eq i64 {f.load(taken, k)}, 0")):
+            inside = f.op(f"icmp eq i64 {f.load32(marks, f.load32(targets, edge))}, {label}")
+            f.store(f.op(f"zext i1 {inside} to i64"), taken, k)
 
     _each_fair_edge(f, stack, tally)
     size = f.op("sub i64 %to, %from")

@@ -1,0 +1,72 @@
+"""What looking for lassos costs: the graph, its fair parts with strongly fair bindings to prune by, a lasso to show.
+
+usage: python -m tests.benchmarks.liveness MODEL CLOCKS HOURS   (one model of liveness_clocks.py, as JSON)
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+SIZES = {"1 M": (6, 10), "10 M": (7, 10), "36 M": (7, 12)}
+"""States: clocks and hours of `tests/models/liveness_clocks.py`."""
+
+
+def liveness() -> None:
+    """Liveness of 1, 10 and 36 million states, one process each: 8 to 9 edges a state, one thread."""
+    from tests.benchmarks.__main__ import line
+
+    for size, (clocks, hours) in SIZES.items():
+        strong, weak = (run(model, clocks, hours) for model in ("strong", "weak"))
+        line(f"{size}: states, edges", f"{strong['states']:,} {strong['edges']:,}")
+        line(f"{size}: search, seconds", f"{strong['search']:.1f}")
+        line(f"{size}: graph, seconds", f"{strong['graph']:.1f}")
+        line(f"{size}: parts, pruned in {clocks} rounds, seconds", f"{strong['look']:.1f}")
+        line(f"{size}: parts and a lasso, seconds", f"{weak['look']:.1f}")
+        line(f"{size}: peak of the process, MiB (search alone)",
+             f"{strong['peak_mib']:,.0f} ({strong['search_mib']:,.0f})")  # fmt: skip
+
+
+def run(*arguments: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.benchmarks.liveness", *map(str, arguments)]
+    found: dict[str, Any] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return found
+
+
+def measure(name: str, clocks: str, hours: str) -> dict[str, Any]:
+    """Seconds and MiB of one model."""
+    from checker.explicit.check import kernel_of
+    from checker.explicit.liveness import find_lassos
+    from checker.explicit.patience import Stage
+    from checker.explicit.search import search
+    from checker.lang.loader import load
+
+    model = load(f"tests/models/liveness_clocks.py/{name}", {"clocks": clocks, "hours": hours})
+    kernel = kernel_of(model)
+    begun = time.perf_counter()
+    result = search(kernel, [model.state_type.encode(s) for s in model.initial_states()])
+    searched, search_mib = time.perf_counter(), mib()
+    stages: dict[str, float] = {}
+
+    def note(stage: Stage) -> None:
+        stages.setdefault(stage.name, time.perf_counter())
+
+    found = find_lassos(kernel, result, note)
+    done = time.perf_counter()
+    assert found.stopped is None and bool(found.by_property) == (name == "weak")
+    built = stages.get("obligation 1 of 1", done)
+    edges = sum(action.fired for action in result.actions)
+    return {"states": result.distinct, "edges": edges, "search": searched - begun, "graph": built - searched,
+            "look": done - built, "search_mib": search_mib, "peak_mib": mib()}  # fmt: skip
+
+
+def mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*sys.argv[1:])))
