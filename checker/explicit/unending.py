@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from checker.explicit.reference import Reference, read_only
+from checker.explicit.reference import Reference, StepResult, read_only
 from checker.lang.declare import Declared
 from checker.lang.ir import EventKind, Member
 from checker.lang.liveness import LEADS_TO, STRONG
@@ -72,15 +72,20 @@ def unfair(model: BoundModel, loop: Sequence[Any], before: int = 0) -> tuple[str
                 continue
             key = number, fair_binding(parameters, bound)
             binding = found.setdefault(key, _Binding(action, _named(action, parameters, bound)))
-            if result.ended is not None or not all(reference.evaluate(c, result.state) for c in model.model.constraints):
-                how = "leads outside a state constraint" if result.ended is None else f"is {_WITHHELD[result.ended]}"
-                return f"{binding.name} {how} at step {before + at + 1}: what would follow is not known", False
+            withheld = _withheld(reference, result)
+            if withheld:
+                return f"{binding.name} {withheld} at step {before + at + 1}: what would follow is not known", False
             binding.enabled.add(at)
             binding.taken |= reference.canonical(result.state) == following
     return next(_refusals(list(found.values()), len(loop), before), ""), len(loop) == 1 and not found
 
 
-_WITHHELD = {EventKind.CUT: "cut by a bound", EventKind.ERROR: "enabled and breaks down"}
+def _withheld(reference: Reference, result: StepResult) -> str:
+    """Why it is not known what an enabled step leads to; "" where it is."""
+    if result.ended is not None:
+        return "is cut by a bound" if result.ended is EventKind.CUT else "breaks down"
+    inside = all(reference.evaluate(c, result.state) for c in reference.model.model.constraints)
+    return "" if inside else "leads outside a state constraint"
 
 
 def _refusals(found: Sequence[_Binding], length: int, before: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python list)
+usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff liveness plain_python list)
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.diff import diff
+from tests.benchmarks.liveness import liveness
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -171,6 +172,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "whole_process": whole_process,
     "kraft": kraft,
     "diff": diff,
+    "liveness": liveness,
     "plain_python": plain_python,
     "list": list_,
 }
