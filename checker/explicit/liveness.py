@@ -70,9 +70,10 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
         patience = Patience(exploration.started, exploration.limits, progress, needed)
         patience.stage = "graph"
         graph = build(kernel, result, patience)
-        seeker = _Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
+        seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
         for number, obligation in enumerate(kernel.obligations):
-            patience.stage = f"obligation {number + 1} of {len(kernel.obligations)}"
+            name = kernel.properties[obligation.property].name
+            patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
             if obligation.property not in found.by_property:
                 lasso = seeker.lasso(number, obligation.has_condition)
                 if lasso is not None:
@@ -102,7 +103,7 @@ def _hold(kernel: Kernel, result: SearchResult) -> int:
     return needed
 
 
-class _Seeker:
+class Seeker:
     """Looks for lassos in one graph."""
 
     def __init__(self, graph: StateGraph, fairness: Fairness) -> None:
