@@ -74,6 +74,13 @@ class ProgressLine:
             f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
 
+    def mutants(self, model: str, judged: int, total: int, counts: dict[str, int], seconds: float) -> None:
+        """Show how far a model's mutants are. counts: by verdict."""
+        self._show(seconds, judged, lambda _: [
+            f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
+            f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
+        ])  # fmt: skip
+
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)
         if self._quiet or seconds < self._next:

@@ -28,7 +28,7 @@ from checker.lang.ir import Instance, Program
 from checker.mutate.compare import ERROR, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
 from traces import Trace
-from traces.values import plural
+from traces.values import plural, show
 
 KILLED, SURVIVED, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
     "killed", "survived", "equivalent", "not exercised", "invalid", "undecided",
@@ -96,16 +96,16 @@ class Original:
         return self._steppers[actions]
 
 
-def judge(original: Original, mutant: Mutant, *, time_limit_s: float | None = None, traced: bool = False) -> Verdict:
+def judge(original: Original, mutant: Mutant, *, traced: bool = False) -> Verdict:
     """The verdict on `mutant`. traced: with a trace to what kills it, or to where a survivor differs."""
     started = time.perf_counter()
-    found = _Judge(original, mutant, time_limit_s, traced).verdict()
+    found = _Judge(original, mutant, traced).verdict()
     return dataclasses.replace(found, seconds=time.perf_counter() - started)
 
 
 class _Judge:
-    def __init__(self, original: Original, mutant: Mutant, time_limit_s: float | None, traced: bool) -> None:
-        self.original, self.mutant, self.time_limit_s, self.traced = original, mutant, time_limit_s, traced
+    def __init__(self, original: Original, mutant: Mutant, traced: bool) -> None:
+        self.original, self.mutant, self.traced = original, mutant, traced
         self.changed = mutant.of(original.model)
         self.model = mutated(original.model, self.changed)
 
@@ -151,8 +151,7 @@ class _Judge:
         initial = [original.model.state_type.encode(s) for s in original.model.initial_states()]
         for quick, most in ((True, min(QUICK_STATES, original.max_states)), (False, original.max_states)):
             kernel = passing_kernel(program, quick=quick)
-            limits = Limits(max_states=most, time_limit_s=self.time_limit_s, memory_bytes=original.memory_bytes)
-            result = search(kernel, initial, limits=limits)
+            result = search(kernel, initial, limits=Limits(max_states=most, memory_bytes=original.memory_bytes))
             if result.stopped is None or result.violated or most == original.max_states:
                 break
         return kernel, result
@@ -232,7 +231,7 @@ class _Judge:
         head = (f"mutant: {self.mutant.edit.text}", f"shortest way to the first step that differs: the last one {what}")
         trace = Tracer(model).trace(first, instances, None, *head)
         last = trace.steps[-1]
-        arguments = ", ".join(f"{name}={value}" for name, value in last.parameters.items())
+        arguments = ", ".join(f"{name}={show(value)}" for name, value in last.parameters.items())
         return f"{last.action}({arguments}) {what} after {plural(difference.level, 'state')}", trace
 
 
