@@ -25,7 +25,7 @@ class Journal:
         """
         self.found: dict[tuple[str, str], Verdict] = {}
         self._path = path
-        self._head = {"format": _FORMAT, "models": dict(models)}
+        self._models = dict(models)
         if path is None:
             return
         lines = self._read(path) if resume else []
@@ -35,7 +35,7 @@ class Journal:
             if verdict.verdict != UNDECIDED:  # those are tried again: another limit may decide them
                 self.found[entry["model"], verdict.key] = verdict
         if not lines:
-            path.write_text(json.dumps(self._head) + "\n", encoding="utf-8")
+            path.write_text(json.dumps({"format": _FORMAT, "models": self._models}) + "\n", encoding="utf-8")
 
     def _read(self, path: Path) -> list[str]:
         """The lines after the head. What a killed run left of its last line is cut off."""
@@ -49,10 +49,11 @@ class Journal:
             raise SpecError(f"{path} holds no verdicts on mutants", mend=mend) from None
         if not isinstance(known, dict) or known.get("format") != _FORMAT:
             raise SpecError(f"{path} holds no verdicts on mutants", mend=mend)
-        changed = [name for name in self._head["models"] if known["models"].get(name) != self._head["models"][name]]
-        if changed or len(known["models"]) != len(self._head["models"]):
-            other = f"{', '.join(changed)} as it was before" if changed else ", ".join(known["models"])
-            raise SpecError(f"{path} holds verdicts on other models: {other}", mend=mend)
+        if known["models"].keys() != self._models.keys():
+            raise SpecError(f"{path} holds verdicts on other models: {', '.join(known['models'])}", mend=mend)
+        changed = [name for name, key in self._models.items() if known["models"][name] != key]
+        if changed:
+            raise SpecError(f"{', '.join(changed)} changed since {path} was written", mend=mend)
         if len(whole) < len(text):
             with path.open("r+b") as file:
                 file.truncate(len(whole))

@@ -24,7 +24,7 @@ from checker.explicit.search import search
 from checker.explicit.tracing import Tracer, first_state
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_variants
-from checker.lang.ir import Instance, Program
+from checker.lang.ir import Instance, Program, Site
 from checker.mutate.compare import ERROR, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
 from traces import Trace
@@ -33,7 +33,7 @@ from traces.values import plural, show
 KILLED, SURVIVED, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
     "killed", "survived", "equivalent", "not exercised", "invalid", "undecided",
 )  # fmt: skip
-QUICK_STATES = 1 << 19  # a kernel that is made in a quarter of the time is given this many states to find a violation
+QUICK_STATES = 1 << 17  # what a kernel made in a quarter of the time is given to find a violation
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class _Judge:
         original, actions = self.original, self.mutant.actions
         try:
             program = original.compile(self.changed)
-            if _same(original.program.instances, program.instances):
+            if _same(original.program, program):
                 return self._unchanged()
             self.theirs = Stepper(program, actions)
         except (SpecError, LayoutError) as error:
@@ -139,7 +139,7 @@ class _Judge:
             program = self.original.compile(self.mutant.trap(self.original.model))
         except SpecError:  # the assertion cannot stand there
             return self._said(EQUIVALENT, "the same states and steps")
-        if _same(self.original.program.instances, program.instances):
+        if _same(self.original.program, program):
             return self._said(NOT_EXERCISED, "switched off by the model's constants, or never true")
         if not breaks_down(self.original.result, Stepper(program, self.mutant.actions)):
             return self._said(NOT_EXERCISED, "no reachable state gets there")
@@ -213,8 +213,8 @@ class _Judge:
         how = extent(self.original.result, result, self.ours, self.theirs)
         words, trace = self._first_step(difference)
         reached = f"states +{how.states[1]:,} -{how.states[0]:,}; steps +{how.steps[1]:,} -{how.steps[0]:,}"
-        trace = trace if self.traced else None
-        return self._said(SURVIVED, f"{words}; {reached}", length=difference.level, trace=trace)
+        shown = trace if self.traced else None
+        return self._said(SURVIVED, f"{words}; {reached}", length=difference.level, trace=shown)
 
     def _first_step(self, difference: Difference) -> tuple[str, Trace]:
         """The first step that differs, in words, and the shortest way to it."""
@@ -235,13 +235,14 @@ class _Judge:
         return f"{last.action}({arguments}) {what} after {plural(difference.level, 'state')}", trace
 
 
-def _same(ours: Sequence[Instance], theirs: Sequence[Instance]) -> bool:
+def _same(ours: Program, theirs: Program) -> bool:
     """Whether two variants compile to the same steps."""
-    return all(a is b or _meaning(a) == _meaning(b) for a, b in zip(ours, theirs, strict=True))
+    pairs = zip(ours.instances, theirs.instances, strict=True)
+    return all(a is b or _meaning(a, ours.sites) == _meaning(b, theirs.sites) for a, b in pairs)
 
 
-def _meaning(instance: Instance) -> tuple[Any, ...]:
+def _meaning(instance: Instance, sites: Sequence[Site]) -> tuple[Any, ...]:
     """What a step does, by the numbers of nodes, which variants share."""
-    events = [(e.condition.serial, e.reached.serial) for e in instance.events]
+    events = [(sites[e.site].kind, e.condition.serial, e.reached.serial) for e in instance.events]
     updates = {leaf: node.serial for leaf, node in instance.updates.items()}
     return events, updates, [(p, n.serial) for p, n in instance.breaks], instance.outside.serial

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checker.lang.declare import MARK, ConstantsInfo, replace
-from checker.lang.values import require, require_some
+from checker.lang.values import Identity, require, require_some
 
 Path = tuple[tuple[str, int | None], ...]  # from a function's tree to a node: fields, with an index where it is a list
 UNKNOWN = object()  # what a name stands for that only a run can tell
@@ -217,7 +217,7 @@ class _Finder:
         self._children(node, path)
 
     def _visit_Compare(self, node: ast.Compare, path: Path) -> None:
-        for index, op in enumerate(node.ops):
+        for index in range(len(node.ops)):
             shifted = [_SHIFTED[type(o)]() if i == index else o for i, o in enumerate(node.ops)]
             self.offer("compare", path, node, ast.Compare(node.left, shifted, node.comparators))
         self._children(node, path)
@@ -244,6 +244,10 @@ class _Finder:
             for index, keyword in enumerate(node.keywords):
                 fewer = [*node.keywords[:index], *node.keywords[index + 1 :]]
                 self.offer("field", path, keyword, ast.Call(node.func, node.args, fewer))
+        called = looked_up(node.func, self.scope)
+        if isinstance(called, type) and issubclass(called, Identity):
+            self._identity(called, node, path)
+            return
         if isinstance(node.func, ast.Name) and node.func.id in _SWAPPED:
             other = ast.Name(_SWAPPED[node.func.id], ast.Load())
             self.offer("quantifier", path, node, ast.Call(other, node.args, node.keywords))
@@ -253,6 +257,12 @@ class _Finder:
             self._expression(argument, (*path, ("args", index)))
         for index, keyword in enumerate(node.keywords):
             self._expression(keyword.value, (*path, ("keywords", index), ("value", None)))
+
+    def _identity(self, cls: type[Identity], node: ast.Call, path: Path) -> None:
+        """Another one of its kind, as for a value of an enum."""
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
+            following = ast.Constant((node.args[0].value + 1) % cls.count())
+            self.offer("identity", path, node, ast.Call(node.func, [following], []))
 
     def _visit_GeneratorExp(self, node: ast.GeneratorExp, path: Path) -> None:
         self._expression(node.elt, (*path, ("elt", None)))
