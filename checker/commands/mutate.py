@@ -159,6 +159,7 @@ def summary_text(summary: Summary, explained: Path) -> str:
     """Survivors in full, then how many mutants each property kills, counts, and the verdict as the last line."""
     from checker.mutate.judge import INVALID, NOT_EXERCISED, SURVIVED, UNDECIDED
     from checker.report import table
+    from traces.values import plural
 
     lines = [", ".join(summary.models)]
     groups = {
@@ -178,7 +179,7 @@ def summary_text(summary: Summary, explained: Path) -> str:
         lines += ["", *table([("what objects", "mutants"), *[(name, f"{n:,}") for name, n in kills]], (False, True))]
     lines += [f"note: {key} is explained in {explained}, and needs not be" for key in summary.stale]
     counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.counts.items() if n)
-    lines += ["", f"{len(summary.expected):,} mutants: {counts or 'none judged'}",
+    lines += ["", f"{plural(len(summary.expected), 'mutant')}: {counts or 'none judged'}",
               f"{summary.judged:,} judged in {summary.seconds:.1f} s, {summary.rate:.1f} mutants/s"]  # fmt: skip
     return "\n".join([*lines, "", _last(summary)])
 
@@ -193,12 +194,14 @@ def _told(outcome: Outcome, several: bool) -> list[str]:
 
 
 def _last(summary: Summary) -> str:
+    from traces.values import plural
+
     missing = len(summary.expected) - len(summary.outcomes)
     if summary.unexplained:
-        verdict, color = f"survived: {len(summary.unexplained)} of the mutants", "red"
+        verdict, color = f"survived: {plural(len(summary.unexplained), 'mutant')} that nothing objects to", "red"
     elif summary.exit_code:
         verdict, color = f"incomplete: {summary.stopped or 'some mutants are undecided'}", "yellow"
     else:
         verdict, color = "no mutant survives unexplained", "green"
-    rest = f" ({summary.stopped}: {missing:,} mutants were not judged)" if summary.stopped and missing else ""
+    rest = f" ({summary.stopped}: {plural(missing, 'mutant')} not judged)" if summary.stopped else ""
     return click.style(verdict, fg=color, bold=True) + rest

@@ -6,11 +6,13 @@ used, or whatever became of it, away with it.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -38,25 +40,37 @@ def run(
     """
     waiting = iter(mutants)
     running: dict[Connection, _Work] = {}
+    with _interrupts() as interrupted:
+        try:
+            while True:
+                for mutant in itertools.islice(waiting, jobs - len(running)):
+                    running.update([_start(original, mutant, traced)])
+                if not running:
+                    return None
+                for connection in wait(list(running), timeout=_LOOK_S):
+                    assert isinstance(connection, Connection)
+                    found(_result(connection, running.pop(connection)))
+                progress()
+                if interrupted:
+                    return "interrupted"
+                if deadline is not None and time.monotonic() >= deadline:
+                    return "time limit"
+        finally:
+            for connection, work in running.items():
+                work.process.kill()
+                work.process.join()
+                connection.close()
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Signals of Ctrl-C, as they come. An exception would get lost where Python forks."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
     try:
-        while True:
-            for mutant in itertools.islice(waiting, jobs - len(running)):
-                running.update([_start(original, mutant, traced)])
-            if not running:
-                return None
-            for connection in wait(list(running), timeout=_LOOK_S):
-                assert isinstance(connection, Connection)
-                found(_result(connection, running.pop(connection)))
-            progress()
-            if deadline is not None and time.monotonic() >= deadline:
-                return "time limit"
-    except KeyboardInterrupt:
-        return "interrupted"
+        yield seen
     finally:
-        for connection, work in running.items():
-            work.process.kill()
-            work.process.join()
-            connection.close()
+        signal.signal(signal.SIGINT, before)
 
 
 def _start(original: Original, mutant: Mutant, traced: bool) -> tuple[Connection, _Work]:
@@ -71,6 +85,7 @@ def _start(original: Original, mutant: Mutant, traced: bool) -> tuple[Connection
 def _judge(connection: Connection, original: Original, mutant: Mutant, traced: bool) -> None:
     """What a process does. On Ctrl-C it is killed, and says nothing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # a collection would touch, and so copy, whatever it shares
     connection.send(judge(original, mutant, traced=traced))
 
 
