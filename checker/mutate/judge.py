@@ -25,7 +25,7 @@ from checker.explicit.tracing import Tracer, first_state
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_variants
 from checker.lang.ir import Instance, Program, Site
-from checker.mutate.compare import ERROR, Difference, Stepper, breaks_down, differing, extent, first_difference
+from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
 from traces import Trace
 from traces.values import plural, show
@@ -221,18 +221,28 @@ class _Judge:
         path = way_to(self.original.kernel, self.original.result, difference.states, difference.level)
         state = np.array(path.words[-1], dtype=np.uint64)
         ours, theirs = differing(*[s.steps(state.ctypes.data, 0, 1) for s in (self.ours, self.theirs)])
-        least = min(int(row[-2]) & abi.NO_INSTANCE for row in (*ours, *theirs))
         ends = [{int(row[-2]) & abi.NO_INSTANCE: int(row[-1]) for row in rows} for rows in (ours, theirs)]
-        before, after = (found.get(least, ERROR) for found in ends)
-        model = self.model if after < ERROR else self.original.model
-        what = "leads elsewhere" if max(before, after) < ERROR else "is new" if after < ERROR else "is gone"
+        least = min(min(found) for found in ends if found)
+        before, after = (found.get(least) for found in ends)
+        what = _how(before, after)
+        model = self.original.model if after is None else self.model
         first = first_state(self.original.model, self.original.kernel, path.words[0])
         instances = [*path.instances, self.ours.numbers[least]]
         head = (f"mutant: {self.mutant.edit.text}", f"shortest way to the first step that differs: the last one {what}")
         trace = Tracer(model).trace(first, instances, None, *head)
         last = trace.steps[-1]
         arguments = ", ".join(f"{name}={show(value)}" for name, value in last.parameters.items())
-        return f"{last.action}({arguments}) {what} after {plural(difference.level, 'state')}", trace
+        call = f"{last.action}({arguments})" if arguments else last.action
+        return f"{call} {what} after {plural(difference.level, 'state')}", trace
+
+
+def _how(before: int | None, after: int | None) -> str:
+    """How a step of the mutant differs from the original's, by their ends (see `compare`), None where there is none."""
+    if after is None:
+        return "is gone"
+    if after == CUT:
+        return "is cut by a bound"
+    return "is new" if before is None else "is no longer cut" if before == CUT else "leads elsewhere"
 
 
 def _same(ours: Program, theirs: Program) -> bool:
