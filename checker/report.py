@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +74,7 @@ class ProgressLine:
             f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
 
-    def mutants(self, model: str, judged: int, total: int, counts: dict[str, int], seconds: float) -> None:
+    def mutants(self, model: str, judged: int, total: int, counts: Mapping[str, int], seconds: float) -> None:
         """Show how far a model's mutants are. counts: by verdict."""
         self._show(seconds, judged, lambda _: [
             f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],

@@ -260,8 +260,9 @@ class _Finder:
 
     def _identity(self, cls: type[Identity], node: ast.Call, path: Path) -> None:
         """Another one of its kind, as for a value of an enum."""
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
-            following = ast.Constant((node.args[0].value + 1) % cls.count())
+        index = getattr(node.args[0], "value", None) if len(node.args) == 1 else None
+        if isinstance(index, int):
+            following = ast.Constant((index + 1) % cls.count())
             self.offer("identity", path, node, ast.Call(node.func, [following], []))
 
     def _visit_GeneratorExp(self, node: ast.GeneratorExp, path: Path) -> None:

@@ -47,7 +47,7 @@ class Outcome:
 
 
 class Summary:
-    """Outcomes in the order of the mutants; `expected`: keys of all that there are, judged or not.
+    """Outcomes in the order of the mutants; `expected`: keys of those asked for, judged or not.
 
     models: in the order in which they were tried. stopped: why the run is not whole. stale: what is explained and
     needs not be. judged: verdicts of this run, which took `seconds`; those of earlier ones count as known.
@@ -55,8 +55,9 @@ class Summary:
 
     def __init__(
         self, models: Sequence[str], expected: Sequence[str], found: Mapping[tuple[str, str], Verdict],
-        explained: Mapping[str, str], stopped: str | None, judged: int, seconds: float,
+        stopped: str | None, explained: Mapping[str, str], known: Sequence[str], judged: int, seconds: float,
     ) -> None:
+        """known: keys of all mutants, asked for or not."""
         self.models, self.expected, self.stopped = list(models), list(expected), stopped
         self.judged, self.seconds = judged, seconds
         self.outcomes: list[Outcome] = []
@@ -66,13 +67,13 @@ class Summary:
                 model, verdict = min(verdicts, key=lambda one: _PRECEDENCE.index(one[1].verdict))
                 why = explained.get(key, "") if verdict.verdict in (SURVIVED, UNDECIDED) else ""
                 self.outcomes.append(Outcome(model, verdict, why))
-        self.stale = self._stale(explained)
+        self.stale = self._stale(explained, known)
 
-    def _stale(self, explained: Mapping[str, str]) -> list[str]:
+    def _stale(self, explained: Mapping[str, str], known: Sequence[str]) -> list[str]:
         """Explained mutants that are killed, or that are none of a function that has mutants."""
         killed = {o.found.key for o in self.outcomes if o.verdict == KILLED}
-        functions = {key.split(": ")[0] for key in self.expected}
-        gone = {key for key in explained if key.split(": ")[0] in functions} - set(self.expected)
+        functions = {key.split(": ")[0] for key in known}
+        gone = {key for key in explained if key.split(": ")[0] in functions} - set(known)
         return [key for key in explained if key in killed | gone]
 
     def of(self, verdict: str) -> list[Outcome]:

@@ -139,3 +139,10 @@ def test_ctrl_c_gives_what_was_found(start: Start, tmp_path: Path) -> None:
     assert "Traceback" not in complaints
     assert "interrupted" in shown.splitlines()[-1]
     assert "mutants: " in shown
+
+
+def test_the_page_shows_a_real_run(run: Run) -> None:
+    page = Path("docs/mutation.md").read_text()
+    block = page.split("$ fencepost mutate tests/models/two_phase_commit.py\n")[1].split("```")[0]
+    printed = run("mutate", "tests/models/two_phase_commit.py", "--quiet").stdout.splitlines()
+    assert [line for line in block.splitlines() if line not in printed] == ["  ..."]

@@ -33,7 +33,7 @@ def count(s: Counter) -> None:
 @action(who="someone", source=SOURCE)
 def name(s: Counter) -> None:
     """Says who, at first."""
-    if s.value == 0:
+    if s.value == 0:  # noqa: SIM108
         who = Who(0)
     else:
         who = None
