@@ -13,6 +13,7 @@ from typing import Any
 from checker.lang.errors import Place
 
 TREE = "__fencepost_tree__"  # on a function that was made from a tree, and not read from its file: the tree
+VARIANT = "__fencepost_variant__"  # on a copy of an action that calls such a function: a text that tells it apart
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ import ast
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -18,7 +18,7 @@ from typing import Any
 
 from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel
-from checker.lang.where import TREE, definition
+from checker.lang.where import TREE, VARIANT, definition
 from checker.mutate.operators import Edit, edits, trapped
 
 
@@ -41,20 +41,27 @@ class Mutant:
 
     def of(self, model: BoundModel) -> dict[int, Declared]:
         """The changed actions by number."""
-        return self._with(model, self.edit.tree)
+        return changed(model, self.actions, self.function, self.edit.tree)
 
     def trap(self, model: BoundModel) -> dict[int, Declared]:
         """The same actions, unchanged but for an assertion that fails where the mutant is about to differ."""
         tree = definition(self.function)
         assert tree is not None
-        return self._with(model, trapped(tree, self.edit.statement))
+        return changed(model, self.actions, self.function, trapped(tree, self.edit.statement))
 
-    def _with(self, model: BoundModel, tree: ast.FunctionDef) -> dict[int, Declared]:
-        changes: dict[FunctionType, FunctionType] = {self.function: _from_tree(self.function, tree)}
-        return {
-            n: dataclasses.replace(model.model.actions[n], function=_rebuilt(_plain(model.model.actions[n]), changes))
-            for n in self.actions
-        }
+
+def changed(
+    model: BoundModel, actions: Iterable[int], function: FunctionType, tree: ast.FunctionDef
+) -> dict[int, Declared]:
+    """These actions with another body for `function`, which they are or call."""
+    changes: dict[FunctionType, FunctionType] = {function: _from_tree(function, tree)}
+    found = {}
+    for number in actions:
+        action = model.model.actions[number]
+        copy = _rebuilt(_plain(action), changes)
+        copy.__dict__[VARIANT] = f"{function.__module__}.{function.__qualname__}: {ast.unparse(tree)}"
+        found[number] = dataclasses.replace(action, function=copy)
+    return found
 
 
 def mutated(model: BoundModel, actions: dict[int, Declared]) -> BoundModel:
@@ -65,12 +72,8 @@ def mutated(model: BoundModel, actions: dict[int, Declared]) -> BoundModel:
 
 def mutants_of(model: BoundModel) -> list[Mutant]:
     """All mutants of a model in order: of its actions and helpers as they stand in the files, then by source."""
-    users: dict[FunctionType, list[int]] = {}
-    for number, action in enumerate(model.model.actions):
-        for function in _closure(_plain(action)):
-            users.setdefault(function, []).append(number)
     found = []
-    for function in sorted(users, key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno)):
+    for function, actions in functions_of(model).items():
         tree = definition(function)
         assert tree is not None, "a model that was compiled"
         counts: dict[str, int] = {}
@@ -78,8 +81,18 @@ def mutants_of(model: BoundModel) -> list[Mutant]:
             name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}: {edit.text}"
             counts[name] = counts.get(name, 0) + 1
             key = name if counts[name] == 1 else f"{name} #{counts[name]}"
-            found.append(Mutant(key, function, edit, tuple(users[function])))
+            found.append(Mutant(key, function, edit, actions))
     return found
+
+
+def functions_of(model: BoundModel) -> dict[FunctionType, tuple[int, ...]]:
+    """The actions and helpers of a model as they stand in the files, each with the numbers of the actions it serves."""
+    users: dict[FunctionType, list[int]] = {}
+    for number, action in enumerate(model.model.actions):
+        for function in _closure(_plain(action)):
+            users.setdefault(function, []).append(number)
+    in_order = sorted(users, key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno))
+    return {function: tuple(users[function]) for function in in_order}
 
 
 def _plain(action: Declared) -> FunctionType:
@@ -158,6 +171,3 @@ def _copy(function: FunctionType, code: CodeType, scope: dict[str, Any]) -> Func
     functools.update_wrapper(made, function)
     del made.__wrapped__  # type: ignore[attr-defined]
     return made
-
-
-Change = Callable[[BoundModel], dict[int, Declared]]

@@ -132,3 +132,12 @@ def test_a_cut_step_is_told_from_one_that_is_not_enabled() -> None:
 def test_what_is_no_measure_is_refused(target: str, changes: dict[str, str], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         original(target, **changes)
+
+
+def test_a_mutant_is_another_model_to_the_cache() -> None:
+    """Also where only a helper was changed: its action is a copy that is told apart."""
+    model = load(LIBRARY)
+    helper = next(m for m in mutants_of(model) if m.key.startswith("library.is_late: "))
+    keys = {m.key: mutated(model, m.of(model)).key() for m in mutants_of(model)}
+    assert helper.key in keys
+    assert len({model.key(), *keys.values()}) == len(keys) + 1
