@@ -41,8 +41,8 @@ def mutate(models: tuple[str, ...], changes: dict[str, str], setting: str | None
     Of several models of one spec, what one of them kills is not tried on the next. Where a single mutant is
     asked for, its trace is shown.
 
-    Exit codes: 0 all killed, equivalent or explained, 1 a survivor is not explained, 3 stopped before the end, or
-    a mutant is undecided.
+    Exit codes: 0 all killed, explained, or proved to be the same, 1 a survivor is not explained, 3 stopped before the
+    end, or a mutant is undecided.
     """
     if options["checkpoint"] and options["resume"]:
         raise click.UsageError("--resume FILE appends to FILE: it needs no --checkpoint")
@@ -74,7 +74,7 @@ def mutate(models: tuple[str, ...], changes: dict[str, str], setting: str | None
 
 def summary_text(summary: Summary, explained: Path) -> str:
     """Survivors in full, then how many mutants each property kills, counts, and the verdict as the last line."""
-    from checker.mutate.judge import INVALID, NOT_EXERCISED, SURVIVED, UNDECIDED
+    from checker.mutate.judge import INVALID, NOT_EXERCISED, STUTTERING, SURVIVED, UNDECIDED
     from checker.report import table
     from traces.values import plural
 
@@ -83,10 +83,11 @@ def summary_text(summary: Summary, explained: Path) -> str:
         "survived": summary.unexplained,
         "undecided": [o for o in summary.of(UNDECIDED) if not o.explained],
         "explained": [o for v in (SURVIVED, UNDECIDED) for o in summary.of(v) if o.explained],
+        "stuttering (only steps that change nothing)": summary.of(STUTTERING),
         "not exercised": summary.of(NOT_EXERCISED),
         "invalid (cannot be compiled)": summary.of(INVALID),
     }
-    if len(summary.outcomes) == 1:
+    if len(summary.outcomes) == 1 and not any(groups.values()):
         groups[summary.outcomes[0].verdict] = summary.outcomes
     for title, outcomes in groups.items():
         if outcomes:

@@ -118,11 +118,13 @@ def _sources(shard: Shard, rows: Rows) -> Words:
 class Extent:
     """How far two finished searches differ.
 
-    states: how many only ours, only theirs has; steps: out of states that both have, how many only the one takes.
+    states: how many only ours, only theirs has; steps: out of states that both have, how many only the one takes;
+    stutters: whether all of these leave the state as it is.
     """
 
     states: tuple[int, int]
     steps: tuple[int, int]
+    stutters: bool
 
 
 def extent(
@@ -130,7 +132,7 @@ def extent(
 ) -> Extent:
     """Compare two explorations state by state. `theirs` must be of one thread."""
     [known] = theirs.exploration.shards
-    common, only_ours, only_theirs = 0, 0, 0
+    common, only_ours, only_theirs, stutters = 0, 0, 0, True
     for shard in ours.exploration.shards:
         for first, limit in _parts(0, shard.count, min(our_steps.batch, their_steps.batch)):
             both = _held(known, their_steps.kernel, shard.states(first, limit))
@@ -138,7 +140,14 @@ def extent(
             steps = [s.steps(shard.store_address, first, limit) for s in (our_steps, their_steps)]
             a, b = differing(*[rows[both[(rows[:, -2] >> abi.META_SHIFT) - first]] for rows in steps])
             only_ours, only_theirs = only_ours + len(a), only_theirs + len(b)
-    return Extent((ours.distinct - common, theirs.distinct - common), (only_ours, only_theirs))
+            stutters = stutters and _all_stutter(shard, np.concatenate([a, b]))
+    return Extent((ours.distinct - common, theirs.distinct - common), (only_ours, only_theirs), stutters)
+
+
+def _all_stutter(shard: Shard, rows: Rows) -> bool:
+    """Whether these steps lead to the states that they start from."""
+    before = shard.states(0, shard.count)[rows[:, -2] >> abi.META_SHIFT]
+    return bool(np.all(rows[:, -1] == FIRED) and np.array_equal(rows[:, :-2].view(np.uint64), before))
 
 
 def _held(shard: Shard, kernel: Kernel, states: Words) -> npt.NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 Exact in each case. A mutant is equivalent where its steps out of every state of the original are the original's:
 by induction from the initial states, which no mutant changes, both then reach the same states by the same steps.
+It stutters where the only other steps are such that leave the state as it is.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from checker.mutate.mutants import Mutant, mutated
 from traces import Trace
 from traces.values import plural, show
 
-KILLED, SURVIVED, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
-    "killed", "survived", "equivalent", "not exercised", "invalid", "undecided",
+KILLED, SURVIVED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
+    "killed", "survived", "stuttering", "equivalent", "not exercised", "invalid", "undecided",
 )  # fmt: skip
 QUICK_STATES = 1 << 17  # what a kernel made in a quarter of the time is given to find a violation
 
@@ -214,7 +215,8 @@ class _Judge:
         words, trace = self._first_step(difference)
         reached = f"states +{how.states[1]:,} -{how.states[0]:,}; steps +{how.steps[1]:,} -{how.steps[0]:,}"
         shown = trace if self.traced else None
-        return self._said(SURVIVED, f"{words}; {reached}", length=difference.level, trace=shown)
+        verdict = STUTTERING if how.stutters and how.states == (0, 0) else SURVIVED
+        return self._said(verdict, f"{words}; {reached}", length=difference.level, trace=shown)
 
     def _first_step(self, difference: Difference) -> tuple[str, Trace]:
         """The first step that differs, in words, and the shortest way to it."""

@@ -12,9 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from checker.lang.errors import SpecError
-from checker.mutate.judge import EQUIVALENT, INVALID, KILLED, NOT_EXERCISED, SURVIVED, UNDECIDED, Verdict
+from checker.mutate.judge import (
+    EQUIVALENT,
+    INVALID,
+    KILLED,
+    NOT_EXERCISED,
+    STUTTERING,
+    SURVIVED,
+    UNDECIDED,
+    Verdict,
+)
 
-_PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, EQUIVALENT, NOT_EXERCISED, INVALID)
+_PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID)
 HOLDS, VIOLATED, INCOMPLETE = 0, 1, 3  # exit codes
 
 

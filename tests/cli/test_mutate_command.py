@@ -33,13 +33,19 @@ def unexplained(run: Run) -> dict[str, str]:
 
 
 def test_a_survivor_is_told_and_exits_with_1(run: Run) -> None:
-    found = run("mutate", LIBRARY, "--only", "drop s.desk", "--only", "drop s.lent += 1")
+    found = run("mutate", LIBRARY, "--only", "drop s.desk == ", "--only", "drop s.lent += 1")
     assert found.exit_code == 1
     assert "library.py:87  library.borrow: drop s.desk == Desk.OPEN\n" in found.stdout
     assert "borrow(reader=reader0, book=book0) is new after 2 states; states +0 -0; steps +20 -0" in found.stdout
     assert "lent_is_counted        1" in found.stdout
-    assert "3 mutants: 1 killed, 2 survived" in found.stdout
-    assert found.stdout.splitlines()[-1] == "survived: 2 mutants that nothing objects to"
+    assert "2 mutants: 1 killed, 1 survived" in found.stdout
+    assert found.stdout.splitlines()[-1] == "survived: 1 mutant that nothing objects to"
+
+
+def test_what_only_stutters_is_listed_and_no_failure(run: Run) -> None:
+    found = run("mutate", LIBRARY, "--only", "library.close: drop require")
+    assert found.exit_code == 0
+    assert "stuttering (only steps that change nothing):\n  library.py:123  library.close: drop" in found.stdout
 
 
 def test_killed_is_0_and_a_single_mutant_has_its_trace(run: Run) -> None:

@@ -117,6 +117,13 @@ def turn_sign(s: Library) -> None:
     s.desk = Desk.CLOSED if s.desk == Desk.OPEN else Desk.OPEN
 
 
+@action(who="clerk", source=SOURCE)
+def close(s: Library) -> None:
+    """The desk closes."""
+    require(s.desk == Desk.OPEN)
+    s.desk = Desk.CLOSED
+
+
 @invariant(source=SOURCE)
 def lent_is_counted(s: Library) -> bool:
     """The clerk knows how many books are out."""
@@ -144,6 +151,6 @@ model = Model(
     name="library",
     doc="Readers and two books.",
     init=opening,
-    actions=[borrow, becomes_late, bring_back, turn_sign],
+    actions=[borrow, becomes_late, bring_back, turn_sign, close],
     properties=[lent_is_counted, no_second_book_when_late, both_are_out],
 )

@@ -15,6 +15,7 @@ from checker.mutate.judge import (
     INVALID,
     KILLED,
     NOT_EXERCISED,
+    STUTTERING,
     SURVIVED,
     UNDECIDED,
     Original,
@@ -41,7 +42,10 @@ def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[s
         return {KILLED}, after.level
     if before.seen - after.seen:
         return {KILLED}, None
-    return ({EQUIVALENT, NOT_EXERCISED} if before.edges == after.edges else {SURVIVED}), None
+    if before.edges == after.edges:
+        return {EQUIVALENT, NOT_EXERCISED}, None
+    moving = [{edge for edge in found.edges if edge[0] != edge[2]} for found in (before, after)]
+    return {STUTTERING} if moving[0] == moving[1] else {SURVIVED}, None
 
 
 @pytest.mark.parametrize("target", [LIBRARY, COMMIT])
@@ -75,6 +79,7 @@ TOLD = {
     "bring_back: drop require(s.lent > 0)": (EQUIVALENT, (), None),
     "bring_back: drop s.banned |= {loan.reader}": (NOT_EXERCISED, (), None),
     "may_borrow: drop return False": (NOT_EXERCISED, (), None),
+    "close: drop require(s.desk == Desk.OPEN)": (STUTTERING, (), 2),
     "borrow: drop s.desk == Desk.OPEN": (SURVIVED, (), 2),
 }  # fmt: skip
 
