@@ -114,12 +114,13 @@ def _told(outcome: Outcome, several: bool) -> list[str]:
 def _last(summary: Summary) -> str:
     from traces.values import plural
 
-    missing = len(summary.expected) - len(summary.outcomes)
-    if summary.unexplained:
-        verdict, color = f"survived: {plural(len(summary.unexplained), 'mutant')} that nothing objects to", "red"
+    color, verdict, rest = "green", "no mutant survives unexplained", ""
+    if summary.stopped is not None:
+        missing = plural(len(summary.expected) - len(summary.outcomes), "mutant")
+        color, verdict, rest = "yellow", "incomplete", f": {summary.stopped}; {missing} not judged"
+    elif summary.unexplained:
+        survivors = plural(len(summary.unexplained), "mutant")
+        color, verdict, rest = "red", "survived", f": {survivors} that nothing objects to"
     elif summary.exit_code:
-        verdict, color = f"incomplete: {summary.stopped or 'some mutants are undecided'}", "yellow"
-    else:
-        verdict, color = "no mutant survives unexplained", "green"
-    rest = f" ({summary.stopped}: {plural(missing, 'mutant')} not judged)" if summary.stopped else ""
+        color, verdict, rest = "yellow", "incomplete", ": some mutants are undecided"
     return click.style(verdict, fg=color, bold=True) + rest

@@ -110,10 +110,12 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
+        """A run that was stopped is incomplete: what survived so far may be killed by a model that was not tried."""
+        if self.stopped is not None:
+            return INCOMPLETE
         if self.unexplained:
             return VIOLATED
-        undecided = any(not o.explained for o in self.of(UNDECIDED))
-        return INCOMPLETE if self.stopped is not None or undecided else HOLDS
+        return INCOMPLETE if any(not o.explained for o in self.of(UNDECIDED)) else HOLDS
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
