@@ -25,7 +25,7 @@ EXPLAINED = "survivors.toml"  # beside the file that lists the models
               help="Only mutants whose key holds TEXT, or that change the action TEXT (repeatable).")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1), help="Mutants judged at a time (default: all cores).")
 @click.option("--max-states", type=click.IntRange(1),
-              help="A mutant with more is undecided (default: 4 times those of the model).")
+              help="A mutant with more is undecided (default: 4 times those of the model, or a million).")
 @click.option("--time-limit-s", type=click.FloatRange(0), callback=finite, help="Stop after this many seconds in all.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
               help="Append each verdict to FILE, which is started anew.")
@@ -66,6 +66,9 @@ def mutate(models: tuple[str, ...], changes: dict[str, str], setting: str | None
     if session.trace is not None:
         show(session.trace)
     click.echo(summary_text(summary, path))
+    silent = summary.silent([p.name for model in bound for p in model.model.properties])
+    if silent and summary.stopped is None and not options["only"]:
+        click.echo(f"note: no mutant was first noticed by {', '.join(silent)}", err=True)
     return summary.exit_code
 
 

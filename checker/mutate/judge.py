@@ -34,6 +34,8 @@ from traces.values import plural, show
 KILLED, SURVIVED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
     "killed", "survived", "stuttering", "equivalent", "not exercised", "invalid", "undecided",
 )  # fmt: skip
+UNREACHED = " is not reached"  # after the name of a witness, where that objects
+LEAST_MAX_STATES = 1_000_000
 QUICK_STATES = 1 << 17  # what a kernel made in a quarter of the time is given to find a violation
 
 
@@ -68,7 +70,8 @@ class Verdict:
 class Original:
     """A model that was explored whole, and what its mutants are held to. Raises SpecError for one that is no measure.
 
-    max_states: of a mutant; one with more is undecided. memory_bytes: that one mutant may take.
+    max_states: of a mutant; one with more is undecided (None: 4 times the model's, and a million at least).
+    memory_bytes: that one mutant may take.
     """
 
     def __init__(self, report: Report, max_states: int | None, memory_bytes: int) -> None:
@@ -86,7 +89,7 @@ class Original:
             )  # fmt: skip
         self.compile = compile_variants(self.model)
         self.program = self.compile({})
-        self.max_states = max_states or max(100_000, 4 * self.result.distinct)
+        self.max_states = max_states or max(LEAST_MAX_STATES, 4 * self.result.distinct)
         self.memory_bytes = memory_bytes
         self._steppers: dict[tuple[int, ...], Stepper] = {}
 
@@ -180,7 +183,7 @@ class _Judge:
     def _missing(self, kernel: Kernel, result: SearchResult) -> list[str]:
         """What the original reaches, or does, and the mutant does not."""
         before = self.original.result
-        witnesses = [f"{kernel.properties[i].name} is not reached" for i in sorted(before.witnesses)
+        witnesses = [kernel.properties[i].name + UNREACHED for i in sorted(before.witnesses)
                      if i not in result.witnesses]  # fmt: skip
         pairs = zip(kernel.actions, before.actions, result.actions, strict=True)
         return witnesses + [f"{name} never fires (vacuous)" for name, a, b in pairs if a.fired and not b.fired]

@@ -29,7 +29,7 @@ class Options:
     """How to go about it.
 
     only: texts of which a mutant's key must hold one, or names of actions. jobs: mutants at a time; threads: to
-    explore the models with. max_states: of a mutant (None: 4 times the model's). file: where verdicts are kept, with
+    explore the models with. max_states: of a mutant (None: see `Original`). file: where verdicts are kept, with
     resume those that are there already. explained: key -> why a mutant may survive.
     """
 

@@ -20,6 +20,7 @@ from checker.mutate.judge import (
     STUTTERING,
     SURVIVED,
     UNDECIDED,
+    UNREACHED,
     Verdict,
 )
 
@@ -107,6 +108,11 @@ class Summary:
         """What objects -> to how many mutants."""
         names = [name for o in self.of(KILLED) for name in o.found.by]
         return {name: names.count(name) for name in dict.fromkeys(names)}
+
+    def silent(self, properties: Sequence[str]) -> list[str]:
+        """Those of a model's properties that objected to no mutant: others did so first, or they cannot fail."""
+        heard = {name.removesuffix(UNREACHED) for name in self.kills()}
+        return [name for name in dict.fromkeys(properties) if name not in heard]
 
     @property
     def exit_code(self) -> int:

@@ -66,6 +66,7 @@ def test_explained_survivors(run: Run, tmp_path: Path) -> None:
     path = explain(tmp_path / "survivors.toml", explained)
     found = run("mutate", CUTTING, "--explained", path)
     assert found.exit_code == 0
+    assert "no mutant was first noticed by value_in_range" in found.stderr
     assert "explained:\n" in found.stdout and "the bound takes over" in found.stdout
     killed = "cutting.count: replace s.value < 3 by not s.value < 3"
     explain(path, {**explained, killed: "no longer so", "cutting.count: drop it": "gone", "other.f: drop x": "?"})
