@@ -32,9 +32,10 @@ class Stepper:
 
     def __init__(self, program: Program, actions: Sequence[int]) -> None:
         self.numbers = [n for n, i in enumerate(program.instances) if i.action in actions]
-        chosen = [program.instances[n] for n in self.numbers]
+        chosen = [replace(program.instances[n], breaks=()) for n in self.numbers]
         fair = Liveness((), dict.fromkeys(range(len(chosen)), WEAK))  # so that a step that is cut leaves an edge, too
-        self.kernel: Kernel = passing_kernel(replace(program, instances=chosen, liveness=fair), quick=True)
+        bare = replace(program, instances=chosen, properties=[], liveness=fair)
+        self.kernel: Kernel = passing_kernel(bare, quick=True)
         self.batch = max(1, _RECORDS // max(1, len(chosen)))  # states
         self._context = Context(self.kernel, 1, self.batch * len(chosen), edges=self.batch * (len(chosen) + 1))
 
@@ -44,9 +45,7 @@ class Stepper:
         assert done == limit, "a box was too small"
         self._context.close()
         fired, edges = self._context.records(0), self._context.edges()
-        codes = edges[:, -1]
-        ended = (codes < 0) & (codes != abi.DEADLOCK)
-        other = edges[ended | (codes & abi.OUTSIDE != 0) & ~ended & (codes != abi.DEADLOCK)].copy()
+        other = edges[edges[:, -1] != abi.DEADLOCK].copy()
         other[:, -1] = [self._kind(code) for code in other[:, -1].tolist()]
         rows = np.concatenate([np.column_stack([fired, np.full(len(fired), FIRED)]), other])
         return rows[np.argsort(rows[:, -2], kind="stable")]
@@ -59,31 +58,23 @@ class Stepper:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two variants differ first. level: of the states out of which they do; states: those, packed.
-
-    ours, theirs: the steps that only the one, or only the other variant takes.
-    """
+    """Where two variants differ first. level: of the states out of which their steps differ; states: those, packed."""
 
     level: int
     states: Words
-    ours: Rows
-    theirs: Rows
 
 
 def first_difference(result: SearchResult, ours: Stepper, theirs: Stepper) -> Difference | None:
     """The first level of a finished search in which the variants' steps differ; None: they are the same everywhere."""
     bounds = result.exploration.bounds
     for level in range(1, len(bounds)):
-        found = [
-            (shard, *differing(ours.steps(shard.store_address, *part), theirs.steps(shard.store_address, *part)))
+        states = [
+            _sources(shard, np.concatenate(differing(*[s.steps(shard.store_address, *part) for s in (ours, theirs)])))
             for shard, first, limit in zip(result.exploration.shards, bounds[level - 1], bounds[level], strict=True)
             for part in _parts(first, limit, min(ours.batch, theirs.batch))
         ]
-        found = [(shard, a, b) for shard, a, b in found if len(a) or len(b)]
-        if found:
-            states = [_sources(shard, np.concatenate([a, b])) for shard, a, b in found]
-            a, b = (np.concatenate([one[k] for one in found]) for k in (1, 2))
-            return Difference(level, np.concatenate(states), a, b)
+        if any(len(part) for part in states):
+            return Difference(level, np.concatenate(states))
     return None
 
 

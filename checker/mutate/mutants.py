@@ -156,10 +156,9 @@ def _scope(function: FunctionType, renewed: list[tuple[tuple[str, ...], Function
 
 def _from_tree(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
     """A copy of the function with another body."""
-    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None)
+    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None)  # without decorators: it is not declared again
     module = ast.Module([ast.copy_location(bare, tree)], [])
-    future = __import__("__future__").annotations.compiler_flag
-    code = compile(module, function.__code__.co_filename, "exec", flags=future, dont_inherit=True)
+    code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     body = next(c for c in code.co_consts if isinstance(c, CodeType))
     made = _copy(function, body, function.__globals__)
     made.__dict__[TREE] = tree
