@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checker.explicit import abi
+from checker.explicit.diff import look_up
 from checker.explicit.kernel import Kernel, passing_kernel
 from checker.explicit.results import SearchResult
 from checker.explicit.store import Context, Shard, Words
@@ -126,7 +127,7 @@ def extent(
     common, only_ours, only_theirs, stutters = 0, 0, 0, True
     for shard in ours.exploration.shards:
         for first, limit in _parts(0, shard.count, min(our_steps.batch, their_steps.batch)):
-            both = _held(known, their_steps.kernel, shard.states(first, limit))
+            both = np.not_equal(look_up(their_steps.kernel, known, shard.states(first, limit)), 0)
             common += int(np.count_nonzero(both))
             steps = [s.steps(shard.store_address, first, limit) for s in (our_steps, their_steps)]
             a, b = differing(*[rows[both[(rows[:, -2] >> abi.META_SHIFT) - first]] for rows in steps])
@@ -139,12 +140,3 @@ def _all_stutter(shard: Shard, rows: Rows) -> bool:
     """Whether these steps lead to the states that they start from."""
     before = shard.states(0, shard.count)[rows[:, -2] >> abi.META_SHIFT]
     return bool(np.all(rows[:, -1] == FIRED) and np.array_equal(rows[:, :-2].view(np.uint64), before))
-
-
-def _held(shard: Shard, kernel: Kernel, states: Words) -> npt.NDArray[np.bool_]:
-    """Which states are stored."""
-    candidates = np.zeros((len(states), states.shape[1] + 1), dtype=np.int64)
-    candidates[:, :-1] = states.view(np.int64)
-    found = np.zeros(len(states), dtype=np.int64)
-    kernel.calls["find"](shard.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
-    return np.not_equal(found, 0)
