@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,13 @@ class ProgressLine:
         """Show how far the comparison of two searches is."""
         self._show(made.seconds, made.done, lambda rate: [
             f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def mutants(self, model: str, judged: int, total: int, counts: Mapping[str, int], seconds: float) -> None:
+        """Show how far a model's mutants are. counts: by verdict."""
+        self._show(seconds, judged, lambda _: [
+            f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
+            f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
         ])  # fmt: skip
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:

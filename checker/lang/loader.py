@@ -30,7 +30,7 @@ from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
 from checker.lang.values import Disabled, StepEnd
-from checker.lang.where import field_place
+from checker.lang.where import VARIANT, field_place
 
 STDLIB = sys.stdlib_module_names
 
@@ -115,7 +115,10 @@ class BoundModel:
         for path, text in sorted(_sources(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
-        names = [(d.kind, d.name, d.fair, d.function.__module__) for d in [*parts, *self.model.terminal]]
+        names = [
+            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""))
+            for d in [*parts, *self.model.terminal]
+        ]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
 
