@@ -29,6 +29,8 @@ class Design:
     "Registrations and heartbeats under way at once in the whole cluster, copies not counted."
     alter_in_flight: int = 1
     "AlterIsr requests under way at once in the whole cluster, copies not counted."
+    pending_batches: int = 0
+    "Batches that a controller's log may have beyond what is committed. 0 with one controller."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."
@@ -40,6 +42,8 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    max_failovers: int = 0
+    "Budget of elections of a controller."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -59,6 +63,14 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    kafka_17333: bool = True
+    "KAFKA-17333: an elected controller becomes active only once it has replayed its log to the end."
+    successes_wait: bool = True
+    "The reply of a success leaves only when all is committed that its controller had written by then."
+    errors_wait: bool = True
+    "The reply of an error, too, leaves only when all is committed that its controller had written by then."
+    atomic_batches: bool = True
+    "The records of one decision are one batch, which survives a failover whole or not at all."
 
 
 REPAIRED: dict[str, bool] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from checker.lang import Bag, Map, Model, Option, Set, init
 from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
-from spec.kraft.design import SETTINGS
+from spec.kraft.design import SETTINGS, Design
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -23,22 +23,25 @@ from spec.kraft.state import (
     Registration,
     Replica,
     Service,
+    at_once,
     stopped,
 )
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
     BrokerState,
+    ControllerEpoch,
     Incarnation,
     LeaderEpoch,
     PartitionEpoch,
     Process,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
 )
 
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
+NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "failovers"), 0)
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
@@ -48,16 +51,22 @@ def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Optio
 
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
-    """Controllers that have replayed the same log, and know of no lease that ran out."""
-    return Map({voter: Controller(image, frozenset()) for voter in Voter})
+    """Controllers that have the same log, all of it committed, and know of no lease that ran out; 0 is active."""
+    return Map({voter: in_role(Role.ACTIVE if voter == Voter(0) else Role.STANDBY, image) for voter in Voter})
+
+
+def in_role(role: Role, image: Metadata) -> Controller:
+    return Controller(image, frozenset(), role, ControllerEpoch(0), complete=True, log=())
 
 
 @init
 def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
+    image = Metadata(Map(dict.fromkeys(Broker)), every(last, None))
     return Cluster(
-        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
+        controllers=all_have(image),
+        stable=(image,) if Design.controllers > 1 else (),
         processes=Map({process: stopped(disk=frozenset()) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -93,12 +102,15 @@ def running_cluster() -> Cluster:
             incarnation=None,
             broker_epoch=epoch,
             reply=None,
+            deferral=at_once(),
             wants_fence=False,
             caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
+            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, at_once(), False, False))),
         )
+    image = Metadata(Map(registrations), every(everyone, Broker(0)))
     return Cluster(
-        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
+        controllers=all_have(image),
+        stable=(image,) if Design.controllers > 1 else (),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),

@@ -19,6 +19,7 @@ from spec.kraft.state import (
     Replica,
     alter_exchanges,
     committed,
+    is_deferred,
     maximal_isr,
     proposed_isr,
 )
@@ -160,6 +161,7 @@ def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> N
     """
     leadership = require_some(s.processes[leader].replicas[p].leadership)
     reply = require_some(leadership.reply)
+    require(not is_deferred(s.processes[leader].replicas[p].deferral))
     if reply.error == Error.NONE:
         leadership.isr = reply.isr
         leadership.partition_epoch = reply.partition_epoch

@@ -17,11 +17,13 @@ from spec.kraft.types import (
     Broker,
     BrokerEpoch,
     BrokerState,
+    ControllerEpoch,
     Incarnation,
     LeaderEpoch,
     PartitionEpoch,
     Process,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
     node_id,
@@ -59,11 +61,38 @@ class Metadata:
 
 
 @record
+class Delta:
+    """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
+
+    registrations: Map[Broker, Option[Registration]]
+    partitions: Map[TopicPartition, Option[Partition]]
+
+
+@record
+class Batch:
+    """A batch of the metadata log, written by the controller of an epoch: it survives or is lost as a whole."""
+
+    epoch: ControllerEpoch
+    delta: Delta
+
+
+Log = Annotated[Seq[Batch], AtMost(lambda: Design.pending_batches)]
+
+
+@record
 class Controller:
-    """A controller's memory."""
+    """A controller's memory and its log.
+
+    An active controller's image is speculative: the replay of its whole log. A standby's is what is committed,
+    and where it lacks some of that, nothing is kept of what it has.
+    """
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    role: Role
+    epoch: ControllerEpoch  # the newest that it voted in or heard of
+    complete: bool  # it has all that is committed
+    log: Log  # what it has beyond that, oldest first
 
 
 @message
@@ -88,12 +117,18 @@ class Leadership:
     candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
 
 
+# How many batches of which controller must commit before a reply leaves it. A reply that waits for none is under way.
+Waits = Annotated[int, Nat(lambda: Design.pending_batches)]
+Deferral = Map[Voter, Waits]
+
+
 @record
 class Replica:
     """A process's replica of a partition, with what is on its disk."""
 
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
+    deferral: Deferral  # of the reply to the leader
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
 
@@ -106,6 +141,7 @@ class BrokerProcess:
     incarnation: Option[Incarnation]  # until it is registered: from then on its broker epoch stands for it
     broker_epoch: Option[BrokerEpoch]
     reply: Option[LifecycleReply]  # under way to the process
+    deferral: Deferral  # of the reply
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
     replicas: Map[TopicPartition, Replica]
@@ -116,6 +152,7 @@ DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
 
 
 @record
@@ -127,6 +164,7 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    failovers: Failovers
 
 
 @message
@@ -142,11 +180,16 @@ LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecy
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
 
 
+# The replay of the log up to the high watermark. Empty with one controller, whose image it is.
+Stable = Annotated[Seq[Metadata], AtMost(lambda: min(1, Design.controllers - 1))]
+
+
 @state
 class Cluster:
     """The whole cluster."""
 
     controllers: Map[Voter, Controller]
+    stable: Stable
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way
@@ -157,7 +200,7 @@ class Cluster:
 
 def committed(s: Cluster) -> Metadata:
     """What the cluster has decided for good: the replay of the log up to the high watermark."""
-    return s.controllers[Voter(0)].image
+    return s.stable[0] if Design.controllers > 1 else s.controllers[Voter(0)].image
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:
@@ -228,7 +271,19 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
 
 def unassigned(has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
-    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+    return Replica(
+        leader_epoch=None, leadership=None, deferral=at_once(), high_watermark=False, has_record=has_record
+    )
+
+
+def at_once() -> Deferral:
+    """A reply that waits for nothing."""
+    return Map({voter: 0 for voter in Voter})
+
+
+def is_deferred(deferral: Deferral) -> bool:
+    """A controller has answered, but the reply waits there for what is not committed yet."""
+    return any(deferral[voter] > 0 for voter in Voter)
 
 
 def disk(process: BrokerProcess) -> Set[TopicPartition]:
@@ -243,6 +298,7 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         incarnation=None,
         broker_epoch=None,
         reply=None,
+        deferral=at_once(),
         wants_fence=False,
         caught_up=False,
         replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),

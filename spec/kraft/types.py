@@ -45,6 +45,18 @@ class PartitionEpoch(Ordinal):
     """Rises with each change of a partition."""
 
 
+class ControllerEpoch(Ordinal):
+    """Rises with each election of a controller."""
+
+
+class Role(Enum):
+    """What a controller is in its epoch. An elected one becomes active once it has replayed its log."""
+
+    STANDBY = "STANDBY"
+    ELECTED = "ELECTED"
+    ACTIVE = "ACTIVE"
+
+
 class BrokerState(Enum):
     """The broker state machine, without the two states of controlled shutdown."""
 
