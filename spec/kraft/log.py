@@ -55,19 +55,19 @@ def appended(controller: Controller, before: Metadata) -> Log:
         return controller.log
     if Design.atomic_batches:
         return controller.log + (Batch(controller.epoch, delta),)
-    return controller.log + split(controller.epoch, delta)
+    return split(controller.log, controller.epoch, delta)
 
 
-def split(epoch: ControllerEpoch, delta: Delta) -> Log:
-    """A decision in two batches, in Kafka's order: a broker is unfenced before, and fenced after its partitions change."""
+def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
+    """The log with a decision in two batches, in Kafka's order: a broker is unfenced before, and fenced after its partitions change."""
     of_brokers = Batch(epoch, Delta(delta.registrations, no_records().partitions))
     of_partitions = Batch(epoch, Delta(no_records().registrations, delta.partitions))
     if of_partitions.delta == no_records():
-        return (of_brokers,)
+        return log + (of_brokers,)
     if of_brokers.delta == no_records():
-        return (of_partitions,)
+        return log + (of_partitions,)
     unfences = any(is_unfenced(delta.registrations[b]) for b in Broker)
-    return (of_brokers, of_partitions) if unfences else (of_partitions, of_brokers)
+    return log + (of_brokers, of_partitions) if unfences else log + (of_partitions, of_brokers)
 
 
 def is_unfenced(registration: Option[Registration]) -> bool:

@@ -23,6 +23,7 @@ from spec.kraft.state import (
     Registration,
     Replica,
     Service,
+    Stable,
     at_once,
     stopped,
 )
@@ -56,7 +57,7 @@ def all_have(image: Metadata) -> Map[Voter, Controller]:
 
 
 def in_role(role: Role, image: Metadata) -> Controller:
-    return Controller(image, frozenset(), role, ControllerEpoch(0), complete=True, log=())
+    return Controller(image, frozenset(), role, ControllerEpoch(0), behind=None, log=())
 
 
 @init
@@ -66,7 +67,7 @@ def nothing_registered() -> Cluster:
     image = Metadata(Map(dict.fromkeys(Broker)), every(last, None))
     return Cluster(
         controllers=all_have(image),
-        stable=(image,) if Design.controllers > 1 else (),
+        stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
         processes=Map({process: stopped(disk=frozenset()) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -110,7 +111,7 @@ def running_cluster() -> Cluster:
     image = Metadata(Map(registrations), every(everyone, Broker(0)))
     return Cluster(
         controllers=all_have(image),
-        stable=(image,) if Design.controllers > 1 else (),
+        stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),

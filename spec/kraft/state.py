@@ -91,8 +91,8 @@ class Controller:
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
     role: Role
     epoch: ControllerEpoch  # the newest that it voted in or heard of
-    complete: bool  # it has all that is committed
-    log: Log  # what it has beyond that, oldest first
+    behind: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
+    log: Log  # what it has beyond the high watermark, oldest first
 
 
 @message
@@ -180,8 +180,16 @@ LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecy
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
 
 
-# The replay of the log up to the high watermark. Empty with one controller, whose image it is.
-Stable = Annotated[Seq[Metadata], AtMost(lambda: min(1, Design.controllers - 1))]
+@record
+class Stable:
+    """The metadata log up to the high watermark: its replay, and the epoch of its last batch."""
+
+    image: Metadata
+    epoch: ControllerEpoch
+
+
+# With one controller there is none beside its image.
+StableLog = Annotated[Seq[Stable], AtMost(lambda: min(1, Design.controllers - 1))]
 
 
 @state
@@ -189,7 +197,7 @@ class Cluster:
     """The whole cluster."""
 
     controllers: Map[Voter, Controller]
-    stable: Stable
+    stable: StableLog
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way
@@ -200,7 +208,7 @@ class Cluster:
 
 def committed(s: Cluster) -> Metadata:
     """What the cluster has decided for good: the replay of the log up to the high watermark."""
-    return s.stable[0] if Design.controllers > 1 else s.controllers[Voter(0)].image
+    return s.stable[0].image if Design.controllers > 1 else s.controllers[Voter(0)].image
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:

@@ -90,7 +90,7 @@ class RecordStatus(Enum):
 
 def node_id(process: Process) -> Broker:
     """The id that a process is configured with: its own number, and broker 0 again for a process beyond these."""
-    if process == Process(1):
+    if Design.brokers > 1 and process == Process(1):
         return Broker(1)
     if Design.brokers > 2 and process == Process(2):
         return Broker(2)
