@@ -66,11 +66,10 @@ def controller_lacks_committed(s: Cluster) -> bool:
 
 
 @witness
-def decided_after_failover(s: Cluster) -> bool:
-    """A controller that was elected is active, and what was committed last is of its epoch."""
-    return any(
-        s.faults.failovers > 0
-        and s.controllers[voter].role == Role.ACTIVE
-        and s.stable[0].epoch == s.controllers[voter].epoch
+def active_after_failover(s: Cluster) -> bool:
+    """The controller of the newest epoch was elected in this behaviour, and is active."""
+    return s.faults.failovers > 0 and any(
+        s.controllers[voter].role == Role.ACTIVE
+        and all(s.controllers[other].epoch <= s.controllers[voter].epoch for other in Voter)
         for voter in Voter
     )
