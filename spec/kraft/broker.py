@@ -59,7 +59,7 @@ def send_registration(s: Cluster, process: Process) -> None:
     require(broker.reply is None)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Register) and m.incarnation == incarnation and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False))
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False, to=broker.controller))
 
 
 @action(
@@ -93,7 +93,8 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     require(broker.reply is None)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False))
+    heartbeat = Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False, to=broker.controller)
+    s.lifecycle = s.lifecycle.add(heartbeat)
 
 
 @action(

@@ -92,7 +92,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
     require(isinstance(request, Register))
     controller = s.controllers[voter]
-    require(can_decide(controller))
+    require(request.to == voter and can_decide(controller))
     before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
@@ -149,7 +149,7 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
-    require(can_decide(controller))
+    require(request.to == voter and can_decide(controller))
     before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
@@ -185,7 +185,7 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     controller = s.controllers[voter]
     require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
-    require(is_silent(s, broker))
+    require(is_silent(s, voter, broker))
     controller.lapsed |= {broker}
 
 
@@ -287,7 +287,7 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
     require(isinstance(request, AlterIsr))
     controller = s.controllers[voter]
-    require(can_decide(controller))
+    require(request.to == voter and can_decide(controller))
     before = replace(controller.image)
     partition = require_some(controller.image.partitions[request.partition])
     error = alter_isr_error(controller.image, partition, request)

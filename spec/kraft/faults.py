@@ -38,7 +38,7 @@ def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     controller = s.controllers[voter]
     require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
-    require(not is_silent(s, broker))
+    require(not is_silent(s, voter, broker))
     require(s.faults.early_expiries < Design.max_early_expiries)
     controller.lapsed |= {broker}
     s.faults.early_expiries += 1

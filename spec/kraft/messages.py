@@ -1,6 +1,6 @@
 """Requests that brokers send to the active controller, and the replies.
 
-A request travels on its own: it may be lost, copied, or land long after its sender is gone (`sender` is for
+A request goes `to` the controller that its sender takes for the active one. It travels on its own: it may be lost, copied, or land long after its sender is gone (`sender` is for
 the reply). Of a request that was sent twice, the `late` copy is the one whose connection its sender has given
 up: nobody waits for its reply. A reply travels on the connection of its request, which goes with the process
 that opened it; so replies under way are kept with the process that waits for them.
@@ -21,6 +21,7 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     TopicPartition,
+    Voter,
 )
 
 
@@ -31,6 +32,7 @@ class Register:
     sender: Process
     incarnation: Incarnation
     late: bool
+    to: Voter
 
 
 @message
@@ -50,6 +52,7 @@ class Heartbeat:
     want_fence: bool
     caught_up: bool
     late: bool
+    to: Voter
 
 
 @message
@@ -72,6 +75,7 @@ class AlterIsr:
     isr: Set[Broker]
     added_epoch: Option[BrokerEpoch]
     late: bool
+    to: Voter
 
 
 @message

@@ -102,6 +102,7 @@ def running_cluster() -> Cluster:
             state=BrokerState.RUNNING,
             incarnation=None,
             broker_epoch=epoch,
+            controller=Voter(0),
             reply=None,
             deferral=at_once(),
             wants_fence=False,

@@ -4,7 +4,7 @@ from spec.kraft.design import SETTINGS
 from spec.kraft.models import running_cluster, NOT_MODELLED, LIFECYCLE, ISR, DATA, RECORD
 from checker.lang import Model
 
-RAFT = (quorum.elect, quorum.hear_of_leader, quorum.fetch_batch, quorum.catch_up, quorum.commit_batch, quorum.claim)
+RAFT = (quorum.elect, quorum.hear_of_leader, quorum.find_controller, quorum.fetch_batch, quorum.catch_up, quorum.commit_batch, quorum.claim)
 LOGS = (properties_quorum.newest_leader_has_what_is_committed, properties_quorum.logs_match, properties_quorum.image_is_replay_of_log)
 SEEN = (witnesses_quorum.two_controllers_active, witnesses_quorum.decision_survives_failover, witnesses_quorum.decision_is_truncated, witnesses_quorum.controller_lacks_committed, witnesses_quorum.active_after_failover)
 PARTITION = (    properties.leader_may_lead,
@@ -30,7 +30,7 @@ FAILOVER = Model(
     name="failover",
     doc="Three controllers and two brokers; one failover.",
     init=running_cluster,
-    actions=(*RAFT, *DATA, *ISR, broker.apply_metadata, broker.send_heartbeat, controller.handle_heartbeat, controller.fence_lapsed,
+    actions=(*RAFT, *DATA, *ISR, broker.apply_metadata, broker.send_heartbeat, controller.handle_heartbeat, controller.expire_lease, controller.fence_lapsed,
      network.lose_lifecycle_request, network.lose_alter_isr, network.lose_alter_isr_reply, faults.expire_lease_early),
     properties=(*LOGS, *SEEN, *PARTITION, properties.maximal_isr_covers_committed, *RECORD, properties.isr_has_acknowledged_record),
     constants={"controllers": 3, "brokers": 2, "pending_batches": 2, "max_failovers": 1, "max_early_expiries": 1},

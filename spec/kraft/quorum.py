@@ -24,6 +24,7 @@ from spec.kraft.state import (
     Stable,
     at_once,
     committed,
+    is_alive,
 )
 from spec.kraft.types import ControllerEpoch, Process, Role, TopicPartition, Voter
 
@@ -156,6 +157,21 @@ def hear_of_leader(s: Cluster, voter: Voter, leader: Voter) -> None:
     for process in Process:
         s.processes[process] = without_replies_of(s.processes[process], frozenset({voter}))
     s.controllers[voter] = stepped_down(controller, source.epoch, committed(s))
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Controller Failover; KIP-595",
+    kafka="NodeToControllerRequestThread.doWork, RaftManager.leaderAndEpoch",
+    deviates="it never turns to a controller that leads an older epoch than the one it knows has heard of",
+)
+def find_controller(s: Cluster, process: Process, voter: Voter) -> None:
+    """A broker process turns to a newer controller. What it sent to the one before may still be handled there."""
+    broker = s.processes[process]
+    known, found = s.controllers[broker.controller], s.controllers[voter]
+    require(is_alive(broker) and voter != broker.controller)
+    require(leads(found) and known.epoch <= found.epoch)
+    broker.controller = voter
 
 
 # The log.

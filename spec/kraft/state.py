@@ -140,6 +140,7 @@ class BrokerProcess:
     state: BrokerState
     incarnation: Option[Incarnation]  # until it is registered: from then on its broker epoch stands for it
     broker_epoch: Option[BrokerEpoch]
+    controller: Voter  # that it takes for the active one
     reply: Option[LifecycleReply]  # under way to the process
     deferral: Deferral  # of the reply
     wants_fence: bool  # from its start until its log is recovered
@@ -237,11 +238,13 @@ def another_is_alive(s: Cluster, process: Process) -> bool:
     )
 
 
-def is_silent(s: Cluster, broker: Broker) -> bool:
-    """No process that is alive sends heartbeats which the controller would take as this broker's."""
-    registration = committed(s).registrations[broker]
+def is_silent(s: Cluster, voter: Voter, broker: Broker) -> bool:
+    """No process that is alive sends the controller heartbeats which it would take as this broker's."""
+    registration = s.controllers[voter].image.registrations[broker]
     return registration is not None and not any(
-        node_id(process) == broker and s.processes[process].broker_epoch == registration.broker_epoch
+        node_id(process) == broker
+        and s.processes[process].broker_epoch == registration.broker_epoch
+        and s.processes[process].controller == voter
         for process in Process
     )
 
@@ -305,6 +308,7 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
         broker_epoch=None,
+        controller=Voter(0),
         reply=None,
         deferral=at_once(),
         wants_fence=False,
