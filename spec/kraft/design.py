@@ -31,6 +31,8 @@ class Design:
     "AlterIsr requests under way at once in the whole cluster, copies not counted."
     pending_batches: int = 0
     "Batches that a controller's log may have beyond what is committed. 0 with one controller."
+    snapshots: int = 0
+    "With 1, controllers write snapshots of the metadata log."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."
@@ -76,8 +78,8 @@ class Design:
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173 and KAFKA-16952 are in, these three are not."""
+SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False, "errors_wait": False}
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these four are not."""
 
 DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and

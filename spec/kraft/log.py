@@ -95,6 +95,12 @@ def replayed(image: Metadata, delta: Delta) -> Metadata:
     )
 
 
+def composed(first: Delta, second: Delta) -> Delta:
+    """What two batches leave together."""
+    both = replayed(Metadata(first.registrations, first.partitions), second)
+    return Delta(both.registrations, both.partitions)
+
+
 def replay(image: Metadata, log: Log) -> Metadata:
     """The image once all batches of a log are replayed on it."""
     for batch in log:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from checker.lang import Map, Set, action, fresh, replace, require
 from spec.kraft.design import Design
-from spec.kraft.log import leader_change, no_records, replayed
+from spec.kraft.log import composed, leader_change, no_records, replayed
 from spec.kraft.state import (
     Batch,
     BrokerProcess,
@@ -32,6 +32,11 @@ from spec.kraft.types import ControllerEpoch, Process, Role, TopicPartition, Vot
 def leads(controller: Controller) -> bool:
     """It was elected in its epoch, and has not heard of a newer one."""
     return controller.role != Role.STANDBY
+
+
+def is_deposed(s: Cluster, voter: Voter) -> bool:
+    """A controller of a newer epoch was elected."""
+    return any(s.controllers[other].epoch > s.controllers[voter].epoch for other in Voter)
 
 
 def nothing_known() -> Metadata:
@@ -266,6 +271,8 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     require(leads(controller) and controller.behind is None and may_commit(s, leader))
     batch, epoch, stable = controller.log[0], controller.epoch, s.stable[0]
     s.stable = (Stable(replayed(stable.image, batch.delta), batch.epoch),)
+    if len(s.snapshots) > 0:
+        s.snapshots = (replace(s.snapshots[0], since=composed(s.snapshots[0].since, batch.delta)),)
     for process in Process:
         s.processes[process] = after_one_more(s.processes[process], leader)
     for voter in Voter:

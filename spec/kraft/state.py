@@ -193,12 +193,24 @@ class Stable:
 StableLog = Annotated[Seq[Stable], AtMost(lambda: min(1, Design.controllers - 1))]
 
 
+@record
+class Snapshot:
+    """The newest snapshot of the metadata log, and what the records leave that were committed after it."""
+
+    image: Metadata
+    since: Delta
+
+
+Snapshots = Annotated[Seq[Snapshot], AtMost(lambda: Design.snapshots)]
+
+
 @state
 class Cluster:
     """The whole cluster."""
 
     controllers: Map[Voter, Controller]
     stable: StableLog
+    snapshots: Snapshots
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant
 from spec.kraft.design import Design
-from spec.kraft.log import replay
+from spec.kraft.log import replay, replayed
 from spec.kraft.messages import LifecycleReply, RegisterReply
-from spec.kraft.quorum import leads
-from spec.kraft.state import BrokerProcess, Cluster, Controller, Log, Metadata, committed, is_deferred
-from spec.kraft.types import Broker, BrokerEpoch, Process, Role, Voter, node_id
+from spec.kraft.properties import is_led_if_possible
+from spec.kraft.quorum import is_deposed, leads
+from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, committed, is_deferred
+from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition, Voter, node_id
 
 
 @invariant(source="KIP-595, Leader Completeness (S14)")
@@ -21,7 +22,7 @@ def newest_leader_has_what_is_committed(s: Cluster) -> bool:
     return all(
         not leads(s.controllers[voter])
         or s.controllers[voter].behind is None
-        or any(s.controllers[other].epoch > s.controllers[voter].epoch for other in Voter)
+        or is_deposed(s, voter)
         for voter in Voter
     )
 
@@ -29,11 +30,13 @@ def newest_leader_has_what_is_committed(s: Cluster) -> bool:
 @invariant(source="KIP-595, Log Matching (S14)")
 def logs_match(s: Cluster) -> bool:
     """Where two logs have a batch of the same epoch at the same place, they are the same up to there."""
-    return all(agree(s.controllers[voter].log, s.controllers[other].log) for voter in Voter for other in Voter
-               if s.controllers[voter].behind is None and s.controllers[other].behind is None)
+    return all(agree(s.controllers[voter], s.controllers[other]) for voter in Voter for other in Voter)
 
 
-def agree(log: Log, other: Log) -> bool:
+def agree(one: Controller, another: Controller) -> bool:
+    if one.behind is not None or another.behind is not None:
+        return True
+    log, other = one.log, another.log
     return all(
         i >= len(log) or i >= len(other) or log[i].epoch != other[i].epoch or log[: i + 1] == other[: i + 1]
         for i in range(Design.pending_batches)
@@ -53,6 +56,12 @@ def has_replayed(controller: Controller, stable: Metadata) -> bool:
     if controller.behind is not None:
         return True
     return controller.image == (replay(stable, controller.log) if controller.role == Role.ACTIVE else stable)
+
+
+@invariant(source="KIP-630 (S11)")
+def snapshot_stands_for_log(s: Cluster) -> bool:
+    """A snapshot and the records after it give what the replay of the whole log gives."""
+    return all(replayed(snapshot.image, snapshot.since) == committed(s) for snapshot in s.snapshots)
 
 
 @invariant(source="KIP-631, Broker Registration; KIP-595 (S7)")
@@ -85,3 +94,16 @@ def is_kept(s: Cluster, process: Process, epoch: Option[BrokerEpoch]) -> bool:
 def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> bool:
     registration = image.registrations[broker]
     return registration is not None and registration.broker_epoch >= epoch
+
+
+@invariant(source="KAFKA-12376; Kafka, ReplicationControlManager.handleBrokerUnfenced")
+def no_decision_stays_half_done(s: Cluster) -> bool:
+    """Once an active controller has nothing to commit, a partition is without a leader only for want of candidates."""
+    return not any(is_settled(s, voter) for voter in Voter) or all(
+        is_led_if_possible(committed(s), committed(s).partitions[p]) for p in TopicPartition
+    )
+
+
+def is_settled(s: Cluster, voter: Voter) -> bool:
+    controller = s.controllers[voter]
+    return controller.role == Role.ACTIVE and len(controller.log) == 0 and not is_deposed(s, voter)

@@ -1,13 +1,15 @@
-"""States of the quorum that its models must be able to reach. Leaves out: nothing that `quorum` can do."""
+"""States of the quorum that its models must be able to reach; where they cannot, its properties hold of too little.
+
+Leaves out: the reply to a leader that waits (that of a registration or heartbeat stands for it).
+"""
 
 from __future__ import annotations
 
 from checker.lang import witness
 from spec.kraft.log import no_records
-from spec.kraft.quorum import leads, same_batches
+from spec.kraft.quorum import is_deposed, leads, same_batches
 from spec.kraft.state import Cluster, Deferral, is_deferred
-from spec.kraft.types import Process, Role, TopicPartition, Voter
-
+from spec.kraft.types import Process, Role, Voter
 
 
 @witness
@@ -69,7 +71,5 @@ def controller_lacks_committed(s: Cluster) -> bool:
 def active_after_failover(s: Cluster) -> bool:
     """The controller of the newest epoch was elected in this behaviour, and is active."""
     return s.faults.failovers > 0 and any(
-        s.controllers[voter].role == Role.ACTIVE
-        and all(s.controllers[other].epoch <= s.controllers[voter].epoch for other in Voter)
-        for voter in Voter
+        s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter) for voter in Voter
     )
