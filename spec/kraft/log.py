@@ -59,7 +59,10 @@ def appended(controller: Controller, before: Metadata) -> Log:
 
 
 def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
-    """The log with a decision in two batches, in Kafka's order: a broker is unfenced before, and fenced after its partitions change."""
+    """The log with a decision in two batches, in Kafka's order.
+
+    A broker is unfenced before its partitions change, and fenced or registered after.
+    """
     of_brokers = Batch(epoch, Delta(delta.registrations, no_records().partitions))
     of_partitions = Batch(epoch, Delta(no_records().registrations, delta.partitions))
     if of_partitions.delta == no_records():

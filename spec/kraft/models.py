@@ -9,7 +9,7 @@ Leaves out: a model with all faults at once, which does not close.
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init
+from checker.lang import Bag, Map, Model, Option, Set, init, replace
 from spec.kraft import (
     abstract_isr,
     broker,
@@ -25,11 +25,13 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS, Design
+from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
     Controller,
     Faults,
+    IsrChange,
     Leadership,
     Metadata,
     Partition,
@@ -38,6 +40,7 @@ from spec.kraft.state import (
     Service,
     Stable,
     at_once,
+    committed,
     stopped,
 )
 from spec.kraft.types import (
@@ -135,6 +138,35 @@ def running_cluster() -> Cluster:
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
         faults=Faults(**NO_FAULTS),
     )
+
+
+@init
+def addition_asked() -> Cluster:
+    """The leader, broker 0, is alone in the ISR and has asked twice to add broker 1, which is unfenced."""
+    s = running_cluster()
+    alone = frozenset({Broker(0)})
+    image = replace(committed(s), partitions=every(alone, Broker(0)))
+    s.controllers = all_have(image)
+    s.stable = (Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else ()
+    for p in TopicPartition:
+        leadership = s.processes[Process(0)].replicas[p].leadership
+        assert leadership is not None
+        leadership.isr, leadership.candidates = alone, frozenset({Broker(1)})
+        leadership.asked = IsrChange(Broker(1), BrokerEpoch(1))
+        request = AlterIsr(
+            sender=Process(0),
+            broker_epoch=BrokerEpoch(0),
+            partition=p,
+            leader_epoch=LeaderEpoch(0),
+            partition_epoch=PartitionEpoch(0),
+            isr=frozenset(Broker),
+            added_epoch=BrokerEpoch(1),
+            late=False,
+            to=Voter(0),
+        )
+        s.alterations = s.alterations.add(request).add(replace(request, late=True))
+    s.faults.duplicates = 1
+    return s
 
 
 ISR = (
@@ -536,4 +568,51 @@ SNAPSHOT = Model(
     not_modelled=NOT_MODELLED_QUORUM,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR, QUORUM, FAILOVER, ELECTION, SNAPSHOT]
+REFUSAL = Model(
+    name="refusal",
+    doc="A leader has asked twice to add a follower that the controller is about to fence; two failovers.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        faults.expire_lease_early,
+        controller.fence_lapsed,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.maximal_isr_covers_committed,
+        witnesses.ineligible_replica_refused,
+        witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 3,
+        "max_failovers": 2,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one lease that runs out early, two failovers, and a request that waits in a controller's queue while "
+    "the controller is deposed and elected again: hardly ever",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+MODELS = [
+    MEMBERSHIP,
+    LOSSY,
+    TWINS,
+    ISR_MODEL,
+    ISR_SPURIOUS,
+    ZOMBIE,
+    LATE,
+    TWINS_SPURIOUS,
+    abstract_isr.ABSTRACT_ISR,
+    QUORUM,
+    FAILOVER,
+    ELECTION,
+    SNAPSHOT,
+    REFUSAL,
+]

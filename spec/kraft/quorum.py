@@ -285,7 +285,7 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     kafka="KafkaRaftClient.maybeFireLeaderChange, QuorumController.claim",
 )
 def claim(s: Cluster, voter: Voter) -> None:
-    """An elected controller becomes active once all is committed and replayed that its log has. Every lease begins anew."""
+    """An elected controller becomes active once all that its log has is committed and replayed. Leases begin anew."""
     controller = s.controllers[voter]
     require(controller.role == Role.ELECTED and controller.behind is None)
     if Design.kafka_17333:
