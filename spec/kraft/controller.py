@@ -244,8 +244,8 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
 def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
-    With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
-    and INVALID_REQUEST hold their places for the failover to come.
+    Leaders send no request that is malformed: INVALID_REQUEST holds its place. Only a controller that was deposed
+    can see one that is ahead of it.
     """
     sender = node_id(request.sender)
     registration = image.registrations[sender]

@@ -443,7 +443,6 @@ LOGS = (
     quorum_properties.logs_match,
     quorum_properties.image_is_replay_of_log,
     quorum_witnesses.two_controllers_active,
-    quorum_witnesses.decision_survives_failover,
     quorum_witnesses.decision_is_truncated,
     quorum_witnesses.controller_lacks_committed,
     quorum_witnesses.active_after_failover,
@@ -478,6 +477,7 @@ QUORUM = Model(
     ),
     properties=(
         *LOGS,
+        quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.lapsed_broker_is_unfenced,
         quorum_properties.registration_is_never_truncated,
@@ -530,7 +530,7 @@ ELECTION = Model(
     doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
     init=running_cluster,
     actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
-    properties=(*LOGS, *COMMITTED),
+    properties=(*LOGS, *COMMITTED, quorum_witnesses.decision_survives_failover),
     constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
@@ -551,6 +551,7 @@ SNAPSHOT = Model(
     ),
     properties=(
         *LOGS,
+        quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         quorum_properties.snapshot_stands_for_log,
         quorum_properties.registration_is_never_truncated,
@@ -582,6 +583,7 @@ REFUSAL = Model(
     ),
     properties=(
         *LOGS,
+        quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.maximal_isr_covers_committed,
         witnesses.ineligible_replica_refused,

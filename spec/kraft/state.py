@@ -1,8 +1,9 @@
 """The state of the cluster: the controllers, the broker processes, the messages under way.
 
-One controller is active throughout and what it decides is committed at once: its image is speculative and
-committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
+With one controller, what it decides is committed at once: its image is speculative and committed state in one,
+and its log is empty. With more, the two are apart, and `committed` is what the cluster has decided for good. What
+is soft state (lost on a failover) is named so.
+Leaves out: what of the metadata log is committed, but for its replay; controlled shutdown; reassignment. The data
 of a partition is one record, produced at most once.
 """
 
