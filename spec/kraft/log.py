@@ -3,8 +3,8 @@
 Only what is not committed yet is kept as batches. What is committed is kept as its replay (`state.committed`),
 so that the log may grow for ever. With one controller what is decided is committed at once, and nothing waits.
 A batch is kept as what its records leave, key by key; a leader change is a batch of no records.
-Leaves out: records that remove something; offsets (no two batches of a state have the same place and epoch
-unless they are the same).
+Leaves out: records that remove something; offsets. Kafka issues offsets and epochs that were truncated once more, the
+spec never does: nobody can tell while replies wait, for nothing has left the controller that wrote them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
 for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
-that were deposed and lead on, `late` of copies that land late. All budgets are guards: nothing is cut.
+that were deposed and lead on, `late` of copies that land late. `quorum`, `failover`, `election`, `snapshot` and
+`refusal` have three controllers; the others one. All budgets are guards: nothing is cut.
 Leaves out: a model with all faults at once, which does not close.
 """
 
@@ -143,7 +144,7 @@ def running_cluster() -> Cluster:
 @init
 def addition_asked() -> Cluster:
     """The leader, broker 0, is alone in the ISR and has asked twice to add broker 1, which is unfenced."""
-    s = running_cluster()
+    s: Cluster = running_cluster()
     alone = frozenset({Broker(0)})
     image = replace(committed(s), partitions=every(alone, Broker(0)))
     s.controllers = all_have(image)

@@ -168,7 +168,7 @@ def hear_of_leader(s: Cluster, voter: Voter, leader: Voter) -> None:
     who="process {process}",
     source="KIP-631, Controller Failover; KIP-595",
     kafka="NodeToControllerRequestThread.doWork, RaftManager.leaderAndEpoch",
-    deviates="it never turns to a controller that leads an older epoch than the one it knows has heard of",
+    deviates="one connection for all requests; it never turns to a leader of an older epoch than its controller knows",
 )
 def find_controller(s: Cluster, process: Process, voter: Voter) -> None:
     """A broker process turns to a newer controller. What it sent to the one before may still be handled there."""
