@@ -103,8 +103,8 @@ def history_fields(cls: type[Any]) -> list[str]:
 def _require_value(type_: Type, where: str, holder: str) -> None:
     """Values inside values must be immutable: a record inside them must be a @message, a map cannot be there."""
     inner = type_
-    while isinstance(inner, OptionType):
-        inner = inner.inner
+    while isinstance(inner, OptionType | SeqType):
+        inner = inner.inner if isinstance(inner, OptionType) else inner.element
     if isinstance(inner, BagType):
         raise SpecError(f"{where}: a bag inside {holder}", mend="keep a bag in a field of the state or of a @record")
     if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
@@ -171,8 +171,11 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
             return _range(size_of(mark.lowest), size_of(mark.highest), False, where)
         if isinstance(mark, AtMost):
             element = resolve(typing.get_args(base)[0], where)
-            _require_value(element, where, "a sequence or bag")
             made = SeqType if typing.get_origin(base) is tuple else BagType
+            if made is BagType:
+                _require_value(element, where, "a bag")
+            elif isinstance(element, BagType):
+                raise SpecError(f"{where}: a sequence of bags", mend="keep a bag in a field of the state or a @record")
             length = size_of(mark.length)
             if length < 0:
                 raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")

@@ -1,5 +1,6 @@
-"""KIP-631, the quorum-based controller: first slice, the membership of brokers and the ISR of one partition.
+"""KIP-631, the quorum-based controller: the membership of brokers, the ISR of one partition, the controllers.
 
 Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` (pure
-decisions), `controller`, `broker`, `replica`, `network`, `faults`, `properties`, `witnesses`, `models`.
+decisions), `log`, `controller`, `broker`, `replica`, `network`, `faults`, `quorum`, `snapshot`, the properties and
+witnesses, `models`.
 """

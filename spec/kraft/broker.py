@@ -21,8 +21,10 @@ from spec.kraft.state import (
     Service,
     active_brokers,
     another_is_alive,
+    at_once,
     committed,
     is_alive,
+    is_deferred,
     lifecycle_exchanges,
     newest_registration,
 )
@@ -57,7 +59,7 @@ def send_registration(s: Cluster, process: Process) -> None:
     require(broker.reply is None)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Register) and m.incarnation == incarnation and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False))
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False, to=broker.controller))
 
 
 @action(
@@ -70,7 +72,7 @@ def receive_registration_reply(s: Cluster, process: Process) -> None:
     """A process learns its broker epoch, or that another incarnation holds its id."""
     broker = s.processes[process]
     reply = require_some(broker.reply)
-    require(isinstance(reply, RegisterReply))
+    require(isinstance(reply, RegisterReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, RegisterReply)
     if reply.error == Error.NONE:
         broker.broker_epoch = reply.broker_epoch
@@ -91,7 +93,8 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     require(broker.reply is None)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False))
+    heartbeat = Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False, to=broker.controller)
+    s.lifecycle = s.lifecycle.add(heartbeat)
 
 
 @action(
@@ -104,7 +107,7 @@ def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
     """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
     broker = s.processes[process]
     reply = require_some(broker.reply)
-    require(isinstance(reply, HeartbeatReply))
+    require(isinstance(reply, HeartbeatReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, HeartbeatReply)
     if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
         broker.state = BrokerState.RUNNING
@@ -198,10 +201,12 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
     if partition is None or partition.leader is None or not acts_on_image(s, process):
-        return replace(replica, leader_epoch=None, leadership=None)
+        return replace(replica, leader_epoch=None, leadership=None, deferral=at_once())
     leads = partition.leader == node_id(process)
     leadership = new_leadership(s, replica, partition) if leads else None
-    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership)
+    asks_still = leadership is not None and leadership.reply is not None
+    deferral = replica.deferral if asks_still else at_once()
+    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership, deferral=deferral)
 
 
 def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:

@@ -1,17 +1,19 @@
 """What the active controller decides: registrations, heartbeats, leases, fencing, and changes of the ISR.
 
-A decision is one step: it takes one request off the network, changes the state and sends the reply. Its
-records commit at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
-Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster
-id and feature levels of a registration (nothing here could refuse them).
+A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
+gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
+stand in the order in which Kafka makes them.
+Leaves out: controlled shutdown; unregistering; the cluster id and feature levels of a registration (nothing here
+could refuse them).
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, MemberOf, Option, Set, action, fresh, require, require_some
+from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
+from spec.kraft.log import appended, can_decide, deferred
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.partition import replayed, with_unfenced, without
 from spec.kraft.state import (
@@ -34,6 +36,7 @@ from spec.kraft.types import (
     Error,
     PartitionEpoch,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
     node_id,
@@ -89,6 +92,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
     require(isinstance(request, Register))
     controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.incarnation == request.incarnation and not request.late
@@ -111,6 +116,9 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         controller.lapsed -= {broker}
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
 
@@ -141,6 +149,8 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.broker_epoch == request.broker_epoch and not request.late
@@ -159,6 +169,9 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
         controller.lapsed -= {broker}
         if waits and sender.state == BrokerState.RECOVERY and not fenced:
             sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
 
@@ -170,8 +183,9 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
 def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out that no longer sends heartbeats."""
     controller = s.controllers[voter]
+    require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
-    require(is_silent(s, broker))
+    require(is_silent(s, voter, broker))
     controller.lapsed |= {broker}
 
 
@@ -185,10 +199,13 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[broker])
     require(broker in controller.lapsed)
+    require(can_decide(controller))
+    before = replace(controller.image)
     others = active_brokers(controller.image) - {broker}
     controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
     controller.lapsed -= {broker}
+    controller.log = appended(controller, before)
 
 
 @action(
@@ -204,17 +221,21 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     first_registration = require_some(controller.image.registrations[first])
     second_registration = require_some(controller.image.registrations[second])
     require(first in controller.lapsed and second in controller.lapsed)
-    active = active_brokers(controller.image)
-    before = controller.image.partitions
-    once = partitions_without(s, before, first, active - {first})
+    require(can_decide(controller))
+    before = replace(controller.image)
+    active = active_brokers(before)
+    once = partitions_without(s, before.partitions, first, active - {first})
     if Design.kafka_13173:
         controller.image.partitions = partitions_without(s, once, second, active - {first, second})
     else:
-        again = partitions_without(s, before, second, active - {second})
-        controller.image.partitions = Map({p: replayed(before[p], once[p], again[p]) for p in TopicPartition})
+        again = partitions_without(s, before.partitions, second, active - {second})
+        controller.image.partitions = Map(
+            {p: replayed(before.partitions[p], once[p], again[p]) for p in TopicPartition}
+        )
     first_registration.fenced = True
     second_registration.fenced = True
     controller.lapsed -= {first, second}
+    controller.log = appended(controller, before)
 
 
 # Changes of the ISR.
@@ -223,8 +244,8 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
 def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
-    With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
-    and INVALID_REQUEST hold their places for the failover to come.
+    Leaders send no request that is malformed: INVALID_REQUEST holds its place. Only a controller that was deposed
+    can see one that is ahead of it.
     """
     sender = node_id(request.sender)
     registration = image.registrations[sender]
@@ -266,6 +287,8 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
     require(isinstance(request, AlterIsr))
     controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
     partition = require_some(controller.image.partitions[request.partition])
     error = alter_isr_error(controller.image, partition, request)
     sender = s.processes[request.sender].replicas[request.partition]
@@ -275,8 +298,10 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
         partition.partition_epoch = fresh(s, PartitionEpoch)
     elif error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
         partition.partition_epoch = fresh(s, PartitionEpoch)
+    controller.log = appended(controller, before)
     if waits and sender.leadership is not None:
         sender.leadership.reply = AlterIsrReply(error, partition.partition_epoch, partition.isr)
+        sender.deferral = deferred(controller, voter, error)
     s.alterations = s.alterations.remove(request)
 
 

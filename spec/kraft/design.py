@@ -3,7 +3,7 @@
 A switch that is True has its guard in force; False removes that guard and nothing else. Budgets bound
 perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches,
 fencing, the loss of messages and the expiry of a silent broker's lease are never bounded.
-Leaves out: budgets of what the slice does not have (failovers, topic changes, reassignments).
+Leaves out: budgets of what the spec does not have yet (topic changes, reassignments).
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ class Design:
     "Registrations and heartbeats under way at once in the whole cluster, copies not counted."
     alter_in_flight: int = 1
     "AlterIsr requests under way at once in the whole cluster, copies not counted."
+    pending_batches: int = 0
+    "Batches that a controller's log may have beyond what is committed. 0 with one controller."
+    snapshots: int = 0
+    "With 1, controllers write snapshots of the metadata log."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."
@@ -40,6 +44,8 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    max_failovers: int = 0
+    "Budget of elections of a controller."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -59,13 +65,21 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    kafka_17333: bool = True
+    "KAFKA-17333: an elected controller becomes active only once it has replayed its log to the end."
+    successes_wait: bool = True
+    "The reply of a success leaves only when all is committed that its controller had written by then."
+    errors_wait: bool = True
+    "The reply of an error, too, leaves only when all is committed that its controller had written by then."
+    atomic_batches: bool = True
+    "The records of one decision are one batch, which survives a failover whole or not at all."
 
 
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173 and KAFKA-16952 are in, these three are not."""
+SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False, "errors_wait": False}
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these four are not."""
 
 DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and

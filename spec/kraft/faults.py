@@ -10,7 +10,7 @@ from checker.lang import action, fresh, require
 from spec.kraft.controller import has_valid_session
 from spec.kraft.design import Design
 from spec.kraft.state import Cluster, another_is_alive, disk, is_alive, is_silent, stopped
-from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Voter
+from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Role, Voter
 
 
 @action(who="process {process}", source="KIP-631, Handling Broker ID Conflicts (a broker crashes)")
@@ -36,8 +36,9 @@ def crash_losing_disk(s: Cluster, process: Process) -> None:
 def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out although it is alive: its heartbeats did not get through in time."""
     controller = s.controllers[voter]
+    require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
-    require(not is_silent(s, broker))
+    require(not is_silent(s, voter, broker))
     require(s.faults.early_expiries < Design.max_early_expiries)
     controller.lapsed |= {broker}
     s.faults.early_expiries += 1

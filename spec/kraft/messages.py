@@ -1,9 +1,10 @@
 """Requests that brokers send to the active controller, and the replies.
 
-A request travels on its own: it may be lost, copied, or land long after its sender is gone (`sender` is for
-the reply). Of a request that was sent twice, the `late` copy is the one whose connection its sender has given
-up: nobody waits for its reply. A reply travels on the connection of its request, which goes with the process
-that opened it; so replies under way are kept with the process that waits for them.
+A request goes `to` the controller that its sender takes for the active one. It travels on its own: it may be
+lost, copied, or land long after its sender is gone (`sender` is for the reply). Of a request that was sent twice,
+the `late` copy is the one whose connection its sender has given up: nobody waits for its reply. A reply travels on
+the connection of its request, which goes with the process that opened it; so replies under way are kept with the
+process that waits for them.
 Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here),
 WantShutDown and ShouldShutDown (controlled shutdown), IsCaughtUp (no broker acts on it here), and fetch
 requests (see `replica`).
@@ -21,6 +22,7 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     TopicPartition,
+    Voter,
 )
 
 
@@ -31,6 +33,7 @@ class Register:
     sender: Process
     incarnation: Incarnation
     late: bool
+    to: Voter
 
 
 @message
@@ -50,6 +53,7 @@ class Heartbeat:
     want_fence: bool
     caught_up: bool
     late: bool
+    to: Voter
 
 
 @message
@@ -72,6 +76,7 @@ class AlterIsr:
     isr: Set[Broker]
     added_epoch: Option[BrokerEpoch]
     late: bool
+    to: Voter
 
 
 @message

@@ -3,42 +3,63 @@
 Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
 for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
-that were deposed and lead on, `late` of copies that land late. All budgets are guards: nothing is cut.
+that were deposed and lead on, `late` of copies that land late. `quorum`, `failover`, `election`, `snapshot` and
+`refusal` have three controllers; the others one. All budgets are guards: nothing is cut.
 Leaves out: a model with all faults at once, which does not close.
 """
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init
-from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
-from spec.kraft.design import SETTINGS
+from checker.lang import Bag, Map, Model, Option, Set, init, replace
+from spec.kraft import (
+    abstract_isr,
+    broker,
+    controller,
+    faults,
+    network,
+    properties,
+    quorum,
+    quorum_properties,
+    quorum_witnesses,
+    replica,
+    snapshot,
+    witnesses,
+)
+from spec.kraft.design import SETTINGS, Design
+from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
     Controller,
     Faults,
+    IsrChange,
     Leadership,
     Metadata,
     Partition,
     Registration,
     Replica,
     Service,
+    Stable,
+    at_once,
+    committed,
     stopped,
 )
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
     BrokerState,
+    ControllerEpoch,
     Incarnation,
     LeaderEpoch,
     PartitionEpoch,
     Process,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
 )
 
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
+NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "failovers"), 0)
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
@@ -48,16 +69,23 @@ def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Optio
 
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
-    """Controllers that have replayed the same log, and know of no lease that ran out."""
-    return Map({voter: Controller(image, frozenset()) for voter in Voter})
+    """Controllers that have the same log, all of it committed, and know of no lease that ran out; 0 is active."""
+    return Map({voter: in_role(Role.ACTIVE if voter == Voter(0) else Role.STANDBY, image) for voter in Voter})
+
+
+def in_role(role: Role, image: Metadata) -> Controller:
+    return Controller(image, frozenset(), role, ControllerEpoch(0), behind=None, log=())
 
 
 @init
 def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
+    image = Metadata(Map(dict.fromkeys(Broker)), every(last, None))
     return Cluster(
-        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
+        controllers=all_have(image),
+        stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
+        snapshots=(),
         processes=Map({process: stopped(disk=frozenset()) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -92,13 +120,18 @@ def running_cluster() -> Cluster:
             state=BrokerState.RUNNING,
             incarnation=None,
             broker_epoch=epoch,
+            controller=Voter(0),
             reply=None,
+            deferral=at_once(),
             wants_fence=False,
             caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
+            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, at_once(), False, False))),
         )
+    image = Metadata(Map(registrations), every(everyone, Broker(0)))
     return Cluster(
-        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
+        controllers=all_have(image),
+        stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
+        snapshots=(),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -106,6 +139,35 @@ def running_cluster() -> Cluster:
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
         faults=Faults(**NO_FAULTS),
     )
+
+
+@init
+def addition_asked() -> Cluster:
+    """The leader, broker 0, is alone in the ISR and has asked twice to add broker 1, which is unfenced."""
+    s: Cluster = running_cluster()
+    alone = frozenset({Broker(0)})
+    image = replace(committed(s), partitions=every(alone, Broker(0)))
+    s.controllers = all_have(image)
+    s.stable = (Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else ()
+    for p in TopicPartition:
+        leadership = s.processes[Process(0)].replicas[p].leadership
+        assert leadership is not None
+        leadership.isr, leadership.candidates = alone, frozenset({Broker(1)})
+        leadership.asked = IsrChange(Broker(1), BrokerEpoch(1))
+        request = AlterIsr(
+            sender=Process(0),
+            broker_epoch=BrokerEpoch(0),
+            partition=p,
+            leader_epoch=LeaderEpoch(0),
+            partition_epoch=PartitionEpoch(0),
+            isr=frozenset(Broker),
+            added_epoch=BrokerEpoch(1),
+            late=False,
+            to=Voter(0),
+        )
+        s.alterations = s.alterations.add(request).add(replace(request, late=True))
+    s.faults.duplicates = 1
+    return s
 
 
 ISR = (
@@ -369,4 +431,191 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR]
+RAFT = (
+    quorum.elect,
+    quorum.hear_of_leader,
+    quorum.fetch_batch,
+    quorum.commit_batch,
+    quorum.claim,
+)
+LEASES = (controller.handle_heartbeat, controller.expire_lease, controller.fence_lapsed)
+LOGS = (
+    quorum_properties.newest_leader_has_what_is_committed,
+    quorum_properties.logs_match,
+    quorum_properties.image_is_replay_of_log,
+    quorum_witnesses.two_controllers_active,
+    quorum_witnesses.decision_is_truncated,
+    quorum_witnesses.controller_lacks_committed,
+    quorum_witnesses.active_after_failover,
+)
+COMMITTED = (
+    properties.broker_epochs_rise,
+    properties.unfenced_broker_is_ready,
+    properties.leader_may_lead,
+    properties.leader_changes_in_replica_order,
+    properties.isr_is_never_empty,
+    properties.fenced_broker_is_out_of_isr,
+    properties.epochs_never_go_back,
+)
+NOT_MODELLED_QUORUM = (
+    "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
+    "the quorum, epochs and offsets that are issued anew after a truncation; controlled shutdown, unregistering, "
+    "reassignment, topics; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+
+QUORUM = Model(
+    name="quorum",
+    doc="Three controllers and a broker through its life; two failovers and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *LIFECYCLE,
+        network.lose_lifecycle_request,
+        network.lose_lifecycle_reply,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.lapsed_broker_is_unfenced,
+        quorum_properties.registration_is_never_truncated,
+        quorum_properties.no_decision_stays_half_done,
+        quorum_witnesses.reply_waits_for_commit,
+        quorum_witnesses.reply_waits_in_deposed_controller,
+        witnesses.fenced_last_isr_member,
+        witnesses.duplicate_registration_refused,
+    ),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="two failovers and one crash of a broker: a rolling restart of the controllers that goes wrong once",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+FAILOVER = Model(
+    name="failover",
+    doc="Three controllers, two brokers that run on, and the ISR of their partition; one failover.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *ISR,
+        broker.apply_metadata,
+        broker.send_heartbeat,
+        *LEASES,
+        network.lose_lifecycle_request,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.lapsed_broker_is_unfenced,
+        properties.leaderless_for_want_of_candidates,
+        properties.maximal_isr_covers_committed,
+        witnesses.elected_after_fencing,
+        witnesses.isr_changed_by_leader,
+        witnesses.maximal_isr_beyond_committed,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+ELECTION = Model(
+    name="election",
+    doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
+    init=running_cluster,
+    actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
+    properties=(*LOGS, *COMMITTED, quorum_witnesses.decision_survives_failover),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+SNAPSHOT = Model(
+    name="snapshot",
+    doc="Three controllers that write and load snapshots, and a broker; one failover and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        snapshot.write_snapshot,
+        snapshot.load_snapshot,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        quorum_properties.snapshot_stands_for_log,
+        quorum_properties.registration_is_never_truncated,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "snapshots": 1,
+        "max_failovers": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover and one crash of a broker",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+REFUSAL = Model(
+    name="refusal",
+    doc="A leader has asked twice to add a follower that the controller is about to fence; two failovers.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        faults.expire_lease_early,
+        controller.fence_lapsed,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.maximal_isr_covers_committed,
+        witnesses.ineligible_replica_refused,
+        witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 3,
+        "max_failovers": 2,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one lease that runs out early, two failovers, and a request that waits in a controller's queue while "
+    "the controller is deposed and elected again: hardly ever",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+MODELS = [
+    MEMBERSHIP,
+    LOSSY,
+    TWINS,
+    ISR_MODEL,
+    ISR_SPURIOUS,
+    ZOMBIE,
+    LATE,
+    TWINS_SPURIOUS,
+    abstract_isr.ABSTRACT_ISR,
+    QUORUM,
+    FAILOVER,
+    ELECTION,
+    SNAPSHOT,
+    REFUSAL,
+]

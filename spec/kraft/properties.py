@@ -2,8 +2,8 @@
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
 two one.
-Leaves out: S6-S8, S10, S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment,
-the controllers' logs, topics) and all liveness.
+Leaves out: S7, S11 and S14 (see `quorum_properties`); S6, S8, S10, S15 and S16 (metadata responses, controlled
+shutdown, reassignment, topics); all liveness.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from spec.kraft.state import (
     Replica,
     alter_exchanges,
     committed,
+    is_deferred,
     maximal_isr,
     proposed_isr,
 )
@@ -132,7 +133,17 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     require(leadership.reply is None)
     require(not any(is_same_request(m, leader, p, leader_epoch) for m in s.alterations))
     isr = proposed_isr(leadership)
-    request = AlterIsr(leader, broker_epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    request = AlterIsr(
+        sender=leader,
+        broker_epoch=broker_epoch,
+        partition=p,
+        leader_epoch=leader_epoch,
+        partition_epoch=leadership.partition_epoch,
+        isr=isr,
+        added_epoch=change.epoch,
+        late=False,
+        to=s.processes[leader].controller,
+    )
     s.alterations = s.alterations.add(request)
 
 
@@ -160,6 +171,7 @@ def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> N
     """
     leadership = require_some(s.processes[leader].replicas[p].leadership)
     reply = require_some(leadership.reply)
+    require(not is_deferred(s.processes[leader].replicas[p].deferral))
     if reply.error == Error.NONE:
         leadership.isr = reply.isr
         leadership.partition_epoch = reply.partition_epoch

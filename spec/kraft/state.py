@@ -1,8 +1,9 @@
 """The state of the cluster: the controllers, the broker processes, the messages under way.
 
-One controller is active throughout and what it decides is committed at once: its image is speculative and
-committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
+With one controller, what it decides is committed at once: its image is speculative and committed state in one,
+and its log is empty. With more, the two are apart, and `committed` is what the cluster has decided for good. What
+is soft state (lost on a failover) is named so.
+Leaves out: what of the metadata log is committed, but for its replay; controlled shutdown; reassignment. The data
 of a partition is one record, produced at most once.
 """
 
@@ -17,11 +18,13 @@ from spec.kraft.types import (
     Broker,
     BrokerEpoch,
     BrokerState,
+    ControllerEpoch,
     Incarnation,
     LeaderEpoch,
     PartitionEpoch,
     Process,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
     node_id,
@@ -59,11 +62,38 @@ class Metadata:
 
 
 @record
+class Delta:
+    """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
+
+    registrations: Map[Broker, Option[Registration]]
+    partitions: Map[TopicPartition, Option[Partition]]
+
+
+@record
+class Batch:
+    """A batch of the metadata log, written by the controller of an epoch: it survives or is lost as a whole."""
+
+    epoch: ControllerEpoch
+    delta: Delta
+
+
+Log = Annotated[Seq[Batch], AtMost(lambda: Design.pending_batches)]
+
+
+@record
 class Controller:
-    """A controller's memory."""
+    """A controller's memory and its log.
+
+    An active controller's image is speculative: the replay of its whole log. A standby's is what is committed,
+    and where it lacks some of that, nothing is kept of what it has.
+    """
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    role: Role
+    epoch: ControllerEpoch  # the newest that it voted in or heard of
+    behind: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
+    log: Log  # what it has beyond the high watermark, oldest first
 
 
 @message
@@ -88,12 +118,18 @@ class Leadership:
     candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
 
 
+# How many batches of which controller must commit before a reply leaves it. A reply that waits for none is under way.
+Waits = Annotated[int, Nat(lambda: Design.pending_batches)]
+Deferral = Map[Voter, Waits]
+
+
 @record
 class Replica:
     """A process's replica of a partition, with what is on its disk."""
 
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
+    deferral: Deferral  # of the reply to the leader
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
 
@@ -105,7 +141,9 @@ class BrokerProcess:
     state: BrokerState
     incarnation: Option[Incarnation]  # until it is registered: from then on its broker epoch stands for it
     broker_epoch: Option[BrokerEpoch]
+    controller: Voter  # that it takes for the active one
     reply: Option[LifecycleReply]  # under way to the process
+    deferral: Deferral  # of the reply
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
     replicas: Map[TopicPartition, Replica]
@@ -116,6 +154,7 @@ DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
 
 
 @record
@@ -127,6 +166,7 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    failovers: Failovers
 
 
 @message
@@ -142,11 +182,36 @@ LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecy
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
 
 
+@record
+class Stable:
+    """The metadata log up to the high watermark: its replay, and the epoch of its last batch."""
+
+    image: Metadata
+    epoch: ControllerEpoch
+
+
+# With one controller there is none beside its image.
+StableLog = Annotated[Seq[Stable], AtMost(lambda: min(1, Design.controllers - 1))]
+
+
+@record
+class Snapshot:
+    """The newest snapshot of the metadata log, and what the records leave that were committed after it."""
+
+    image: Metadata
+    since: Delta
+
+
+Snapshots = Annotated[Seq[Snapshot], AtMost(lambda: Design.snapshots)]
+
+
 @state
 class Cluster:
     """The whole cluster."""
 
     controllers: Map[Voter, Controller]
+    stable: StableLog
+    snapshots: Snapshots
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way
@@ -157,7 +222,7 @@ class Cluster:
 
 def committed(s: Cluster) -> Metadata:
     """What the cluster has decided for good: the replay of the log up to the high watermark."""
-    return s.controllers[Voter(0)].image
+    return s.stable[0].image if Design.controllers > 1 else s.controllers[Voter(0)].image
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:
@@ -186,11 +251,13 @@ def another_is_alive(s: Cluster, process: Process) -> bool:
     )
 
 
-def is_silent(s: Cluster, broker: Broker) -> bool:
-    """No process that is alive sends heartbeats which the controller would take as this broker's."""
-    registration = committed(s).registrations[broker]
+def is_silent(s: Cluster, voter: Voter, broker: Broker) -> bool:
+    """No process that is alive sends the controller heartbeats which it would take as this broker's."""
+    registration = s.controllers[voter].image.registrations[broker]
     return registration is not None and not any(
-        node_id(process) == broker and s.processes[process].broker_epoch == registration.broker_epoch
+        node_id(process) == broker
+        and s.processes[process].broker_epoch == registration.broker_epoch
+        and s.processes[process].controller == voter
         for process in Process
     )
 
@@ -228,7 +295,19 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
 
 def unassigned(has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
-    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+    return Replica(
+        leader_epoch=None, leadership=None, deferral=at_once(), high_watermark=False, has_record=has_record
+    )
+
+
+def at_once() -> Deferral:
+    """A reply that waits for nothing."""
+    return Map({voter: 0 for voter in Voter})
+
+
+def is_deferred(deferral: Deferral) -> bool:
+    """A controller has answered, but the reply waits there for what is not committed yet."""
+    return any(deferral[voter] > 0 for voter in Voter)
 
 
 def disk(process: BrokerProcess) -> Set[TopicPartition]:
@@ -242,7 +321,9 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
         broker_epoch=None,
+        controller=Voter(0),
         reply=None,
+        deferral=at_once(),
         wants_fence=False,
         caught_up=False,
         replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),

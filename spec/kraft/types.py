@@ -45,6 +45,18 @@ class PartitionEpoch(Ordinal):
     """Rises with each change of a partition."""
 
 
+class ControllerEpoch(Ordinal):
+    """Rises with each election of a controller."""
+
+
+class Role(Enum):
+    """What a controller is in its epoch. An elected one becomes active once it has replayed its log."""
+
+    STANDBY = "STANDBY"
+    ELECTED = "ELECTED"
+    ACTIVE = "ACTIVE"
+
+
 class BrokerState(Enum):
     """The broker state machine, without the two states of controlled shutdown."""
 
@@ -78,7 +90,7 @@ class RecordStatus(Enum):
 
 def node_id(process: Process) -> Broker:
     """The id that a process is configured with: its own number, and broker 0 again for a process beyond these."""
-    if process == Process(1):
+    if Design.brokers > 1 and process == Process(1):
         return Broker(1)
     if Design.brokers > 2 and process == Process(2):
         return Broker(2)

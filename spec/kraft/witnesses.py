@@ -1,7 +1,7 @@
 """States that a model must be able to reach; where it cannot, its properties hold of too little.
 
-Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the
-metadata log).
+Leaves out: states of the controllers' logs (see `quorum_witnesses`), and of what is not modelled (controlled
+shutdown, reassignment).
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class TestUnfencing:
 
 class TestRegistration:
     def request(self, s: Cluster, incarnation: int = 7) -> Register:
-        request = Register(Process(1), Incarnation(incarnation), late=False)
+        request = Register(Process(1), Incarnation(incarnation), late=False, to=Voter(0))
         s.lifecycle = Bag([request])
         s.processes[Process(1)].incarnation = Incarnation(incarnation)
         s.processes[Process(1)].broker_epoch = None
@@ -183,7 +183,7 @@ class TestRegistration:
 
 class TestHeartbeat:
     def handled(self, s: Cluster, epoch: int = 1, want_fence: bool = False, caught_up: bool = True) -> None:
-        request = Heartbeat(Process(1), BrokerEpoch(epoch), want_fence, caught_up, late=False)
+        request = Heartbeat(Process(1), BrokerEpoch(epoch), want_fence, caught_up, late=False, to=Voter(0))
         s.lifecycle = Bag([request])
         controller.handle_heartbeat(s, ONLY, request)
 
@@ -232,6 +232,7 @@ class TestAlterIsr:
             isr=frozenset({A, B, C}),
             added_epoch=BrokerEpoch(1),
             late=False,
+            to=Voter(0),
         )
         return replace(made, **changes)
 
@@ -335,9 +336,9 @@ class TestMetadata:
 
 
 def test_a_broker_is_silent_once_no_process_has_its_epoch(s: Cluster) -> None:
-    assert not is_silent(s, B)
+    assert not is_silent(s, Voter(0), B)
     s.processes[Process(1)].broker_epoch = None
-    assert is_silent(s, B)
+    assert is_silent(s, Voter(0), B)
 
 
 def test_a_process_starts_as_a_new_incarnation(s: Cluster) -> None:
