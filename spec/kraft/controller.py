@@ -2,7 +2,7 @@
 
 A decision is one step: it takes one request off the network, changes the state and sends the reply. Its
 records commit at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
-Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster
+Leaves out: failover and what is speculative until committed; unregistering; the cluster
 id and feature levels of a registration (nothing here could refuse them).
 """
 
@@ -14,6 +14,7 @@ from checker.lang import Map, MemberOf, Option, Set, action, fresh, require, req
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.shutdown import Ruling, reported, ruling
 from spec.kraft.state import (
     Cluster,
     Controller,
@@ -21,10 +22,11 @@ from spec.kraft.state import (
     Partition,
     Registration,
     Replica,
+    Shutdown,
     active_brokers,
     committed,
-    is_active,
     is_silent,
+    is_unfenced,
     proposed_isr,
 )
 from spec.kraft.types import (
@@ -32,6 +34,7 @@ from spec.kraft.types import (
     BrokerEpoch,
     BrokerState,
     Error,
+    MetadataOffset,
     PartitionEpoch,
     RecordStatus,
     TopicPartition,
@@ -75,7 +78,7 @@ def partition_with_unfenced(
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
     """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_active(controller.image, broker) and broker not in controller.lapsed
+    return is_unfenced(controller.image, broker) and broker not in controller.lapsed
 
 
 @action(
@@ -104,10 +107,11 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     else:
         epoch = fresh(s, BrokerEpoch)
         s.produced = Map({p: owed_after_registration(s, p, request) for p in TopicPartition})
-        if is_active(controller.image, broker) and Design.lapsed_session:
+        if is_unfenced(controller.image, broker) and Design.lapsed_session:
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
-        controller.image.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
+        controller.shutdowns[broker] = None
         controller.lapsed -= {broker}
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
@@ -134,11 +138,12 @@ def owed_after_registration(s: Cluster, p: TopicPartition, request: Register) ->
     who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
-    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
+    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced, "
+    "or to SHUTTING_DOWN",
     api="BrokerHeartbeat v0",
 )
 def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
-    """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
+    """The controller renews a lease, and fences, unfences or shuts down the broker as it wishes and may."""
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
     broker = node_id(request.sender)
@@ -147,18 +152,30 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     registration = controller.image.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         if waits:
-            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True)
+            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
-        fenced = request.want_fence or (registration.fenced and not request.caught_up)
+        decided = ruling(controller, registration, broker, request)
+        stops = decided == Ruling.SHUT_DOWN_NOW
+        waits_for_others = decided == Ruling.CONTROLLED_SHUTDOWN
+        begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
+        fenced = stops or decided == Ruling.FENCED or (waits_for_others and registration.fenced)
         if registration.fenced and not fenced:
             controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
-        if not registration.fenced and fenced:
+        if not registration.fenced and (fenced or begins):
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
         registration.fenced = fenced
+        registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
         controller.lapsed -= {broker}
-        if waits and sender.state == BrokerState.RECOVERY and not fenced:
-            sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
+        controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        if begins:
+            offset = fresh(s, MetadataOffset)
+            controller.image.offset = offset
+            controller.shutdowns[broker] = Shutdown(offset, behind=frozenset(Broker))
+        elif not waits_for_others:
+            controller.shutdowns[broker] = None
+        if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
+            sender.reply = HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)
     s.lifecycle = s.lifecycle.remove(request)
 
 
@@ -188,6 +205,7 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     others = active_brokers(controller.image) - {broker}
     controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
+    controller.shutdowns[broker] = None
     controller.lapsed -= {broker}
 
 
@@ -214,6 +232,8 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
         controller.image.partitions = Map({p: replayed(before[p], once[p], again[p]) for p in TopicPartition})
     first_registration.fenced = True
     second_registration.fenced = True
+    controller.shutdowns[first] = None
+    controller.shutdowns[second] = None
     controller.lapsed -= {first, second}
 
 
@@ -248,7 +268,7 @@ def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member
     registration = image.registrations[member]
     if registration is None:
         return False
-    if Design.kip_841 and registration.fenced:
+    if Design.kip_841 and (registration.fenced or registration.in_controlled_shutdown):
         return False
     is_added = member not in partition.isr
     return not (Design.kip_903 and is_added and registration.broker_epoch != request.added_epoch)

@@ -40,6 +40,10 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    max_shutdowns: int = 0
+    "Budget of SIGTERMs."
+    max_failovers: int = 0
+    "Budget of failovers, by which the soft state of the active controller is lost."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -59,15 +63,38 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    shutdown_awaits_images: bool = True
+    """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
+    else as soon as they have."""
+    idle_shutdown_waits: bool = True
+    "A broker that asks to shut down while it leads nothing waits, too, until the others have seen that."
+    fenced_shutdown_waits: bool = True
+    "A broker that was fenced before it asks to shut down waits, too, until the others have seen that."
+    shutdown_outlives_soft_state: bool = True
+    """A broker in controlled shutdown of which the active controller knows no offset (after a failover, or after its
+    lease ran out) gets a new one to wait for. Else it is taken for one that asks for the first time."""
+    shutdown_is_final: bool = True
+    "A broker that was told to shut down stays fenced until it registers anew, whatever heartbeat lands late."
+    kafka_14292: bool = True
+    "KAFKA-14292: the offset that a controlled shutdown waits for stays; else each of its heartbeats moves it on."
 
 
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173 and KAFKA-16952 are in, these three are not."""
+SHIPPED = {
+    "lapsed_session": False,
+    "superseded_stops": False,
+    "refusal_raises_epoch": False,
+    "idle_shutdown_waits": False,
+    "fenced_shutdown_waits": False,
+    "shutdown_outlives_soft_state": False,
+    "shutdown_is_final": False,
+}
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-14292 and KAFKA-16952 are in, these are
+not."""
 
-DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
+DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False, "shutdown_awaits_images": False}
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and
 KAFKA-13173 was a bug of the code; so these two stay on."""
 

@@ -10,8 +10,18 @@ Leaves out: a model with all faults at once, which does not close.
 from __future__ import annotations
 
 from checker.lang import Bag, Map, Model, Option, Set, init
-from spec.kraft import broker, controller, faults, network, properties, replica, witnesses
-from spec.kraft.design import SETTINGS
+from spec.kraft import (
+    broker,
+    controller,
+    faults,
+    network,
+    properties,
+    replica,
+    shutdown,
+    shutdown_properties,
+    witnesses,
+)
+from spec.kraft.design import SETTINGS, Design
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -38,7 +48,9 @@ from spec.kraft.types import (
     Voter,
 )
 
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
+NO_FAULTS = dict.fromkeys(
+    ("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "shutdowns", "failovers"), 0
+)
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
@@ -49,7 +61,7 @@ def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Optio
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
     """Controllers that have replayed the same log, and know of no lease that ran out."""
-    return Map({voter: Controller(image, frozenset()) for voter in Voter})
+    return Map({voter: Controller(image, frozenset(), Map(dict.fromkeys(Broker))) for voter in Voter})
 
 
 @init
@@ -57,7 +69,7 @@ def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
     return Cluster(
-        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
+        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None), None)),
         processes=Map({process: stopped(disk=frozenset()) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -71,6 +83,7 @@ def nothing_registered() -> Cluster:
 def running_cluster() -> Cluster:
     """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
     everyone = frozenset(Broker)
+    seen = Broker(0) if Design.max_shutdowns > 0 else None
     last = BrokerEpoch(len(Broker) - 1)
     leadership = Leadership(
         partition_epoch=PartitionEpoch(0),
@@ -86,7 +99,7 @@ def running_cluster() -> Cluster:
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
-        registrations[id_] = Registration(incarnation, epoch, fenced=False)
+        registrations[id_] = Registration(incarnation, epoch, fenced=False, in_controlled_shutdown=False)
         leads = leadership if id_ == Broker(0) else None
         processes[process] = BrokerProcess(
             state=BrokerState.RUNNING,
@@ -95,10 +108,11 @@ def running_cluster() -> Cluster:
             reply=None,
             wants_fence=False,
             caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
+            applied=None,
+            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, seen, False, False))),
         )
     return Cluster(
-        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
+        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)), None)),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),
@@ -365,4 +379,36 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]
+SHUTDOWN = Model(
+    name="shutdown",
+    doc="Two brokers without data; two SIGTERMs, one failover, one lease that runs out early, one late heartbeat.",
+    init=running_cluster,
+    actions=(
+        *ISR,
+        *LIFECYCLE,
+        *LOSS,
+        network.copy_heartbeat,
+        faults.expire_lease_early,
+        faults.fail_over,
+        shutdown.sigterm,
+        shutdown.finish_shutdown,
+    ),
+    properties=(
+        *SAFETY,
+        shutdown_properties.told_broker_leads_nothing,
+        shutdown_properties.told_broker_stays_fenced,
+        shutdown_properties.told_once_others_have_seen,
+        shutdown_properties.broker_pending_controlled_shutdown,
+        shutdown_properties.broker_shutting_down,
+        shutdown_properties.shutdown_waits_for_an_image,
+        shutdown_properties.last_isr_member_shuts_down,
+        shutdown_properties.whole_cluster_back_after_shutdown,
+    ),
+    constants={"max_shutdowns": 2, "max_failovers": 1, "max_early_expiries": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator (a rolling upgrade), during which the active controller fails over, one lease "
+    "runs out early (a long pause) and one heartbeat is delivered a second time, late",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, SHUTDOWN]

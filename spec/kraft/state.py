@@ -2,7 +2,7 @@
 
 One controller is active throughout and what it decides is committed at once: its image is speculative and
 committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
+Leaves out: the metadata log, standby controllers and their elections; reassignment. The data
 of a partition is one record, produced at most once.
 """
 
@@ -19,6 +19,7 @@ from spec.kraft.types import (
     BrokerState,
     Incarnation,
     LeaderEpoch,
+    MetadataOffset,
     PartitionEpoch,
     Process,
     RecordStatus,
@@ -37,6 +38,7 @@ class Registration:
     incarnation: Incarnation
     broker_epoch: BrokerEpoch
     fenced: bool
+    in_controlled_shutdown: bool
 
 
 @record
@@ -56,6 +58,15 @@ class Metadata:
 
     registrations: Map[Broker, Option[Registration]]
     partitions: Map[TopicPartition, Option[Partition]]
+    offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
+
+
+@record
+class Shutdown:
+    """What the active controller remembers of a controlled shutdown."""
+
+    offset: MetadataOffset  # the broker's leaderships have moved here
+    behind: Set[Broker]  # brokers whose last heartbeat did not reach it
 
 
 @record
@@ -64,6 +75,7 @@ class Controller:
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    shutdowns: Map[Broker, Option[Shutdown]]  # soft state
 
 
 @message
@@ -94,6 +106,7 @@ class Replica:
 
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
+    image_leader: Option[Broker]  # who leads in its image, kept where brokers are shut down
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
 
@@ -108,6 +121,7 @@ class BrokerProcess:
     reply: Option[LifecycleReply]  # under way to the process
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
+    applied: Option[MetadataOffset]  # the offset that its metadata image reaches
     replicas: Map[TopicPartition, Replica]
 
 
@@ -116,6 +130,8 @@ DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
+Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
 
 
 @record
@@ -127,6 +143,8 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    shutdowns: Shutdowns
+    failovers: Failovers
 
 
 @message
@@ -161,11 +179,16 @@ def committed(s: Cluster) -> Metadata:
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:
-    """The brokers that are registered and unfenced."""
+    """The brokers that are registered, unfenced and not shutting down: these may lead, and may join an ISR."""
     return frozenset(broker for broker in Broker if is_active(image, broker))
 
 
 def is_active(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+
+def is_unfenced(image: Metadata, broker: Broker) -> bool:
     registration = image.registrations[broker]
     return registration is not None and not registration.fenced
 
@@ -228,7 +251,7 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
 
 def unassigned(has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
-    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+    return Replica(leader_epoch=None, leadership=None, image_leader=None, high_watermark=False, has_record=has_record)
 
 
 def disk(process: BrokerProcess) -> Set[TopicPartition]:
@@ -245,5 +268,6 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=False,
+        applied=None,
         replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
     )
