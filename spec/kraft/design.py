@@ -91,8 +91,8 @@ SHIPPED = {
     "shutdown_outlives_soft_state": False,
     "shutdown_is_final": False,
 }
-"""Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-14292 and KAFKA-16952 are in, these are
-not."""
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-14292 and KAFKA-16952 are in, these
+are not."""
 
 DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False, "shutdown_awaits_images": False}
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and

@@ -57,7 +57,7 @@ def start_second(s: Cluster, process: Process) -> None:
 
 @action(who="controller {voter}", source="KIP-631, Broker Leases; Controlled Shutdown", kafka="QuorumController.claim")
 def fail_over(s: Cluster, voter: Voter) -> None:
-    """Another controller becomes active. It has what is committed, gives every broker a new lease, and knows no more."""
+    """Another controller becomes active. It has what is committed; each broker gets a new lease."""
     controller = s.controllers[voter]
     require(s.faults.failovers < Design.max_failovers)
     controller.lapsed = frozenset()

@@ -208,7 +208,7 @@ def has_isr(partition: Option[Partition]) -> bool:
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
 def fenced_broker_is_out_of_isr(s: Cluster) -> bool:
-    """A broker that is not active (fenced, shutting down) is in the ISR only as its last member, without being leader."""
+    """A broker that is fenced or shutting down is in the ISR only as its last member, without being leader."""
     image = committed(s)
     return all(fenced_are_out(image, image.partitions[p]) for p in TopicPartition)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from checker.lang import Option, action, fresh, replace, require
+from checker.lang import Option, action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat
 from spec.kraft.state import (
