@@ -102,6 +102,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
@@ -113,6 +114,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
         controller.shutdowns[broker] = None
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
     s.lifecycle = s.lifecycle.remove(request)
@@ -167,6 +169,7 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
         registration.fenced = fenced
         registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
         if begins:
             offset = fresh(s, MetadataOffset)
@@ -201,7 +204,7 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[broker])
-    require(broker in controller.lapsed)
+    require(broker in controller.lapsed and controller.checks_leases)
     others = active_brokers(controller.image) - {broker}
     controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
@@ -221,7 +224,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     controller = s.controllers[voter]
     first_registration = require_some(controller.image.registrations[first])
     second_registration = require_some(controller.image.registrations[second])
-    require(first in controller.lapsed and second in controller.lapsed)
+    require(first in controller.lapsed and second in controller.lapsed and controller.checks_leases)
     active = active_brokers(controller.image)
     before = controller.image.partitions
     once = partitions_without(s, before, first, active - {first})

@@ -66,6 +66,9 @@ class Design:
     shutdown_awaits_images: bool = True
     """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
     else as soon as they have."""
+    lease_check_by_timer: bool = True
+    """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
+    heartbeat."""
     idle_shutdown_waits: bool = True
     "A broker that asks to shut down while it leads nothing waits, too, until the others have seen that."
     fenced_shutdown_waits: bool = True
@@ -86,6 +89,7 @@ SHIPPED = {
     "lapsed_session": False,
     "superseded_stops": False,
     "refusal_raises_epoch": False,
+    "lease_check_by_timer": False,
     "idle_shutdown_waits": False,
     "fenced_shutdown_waits": False,
     "shutdown_outlives_soft_state": False,
@@ -94,8 +98,15 @@ SHIPPED = {
 """Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-14292 and KAFKA-16952 are in, these
 are not."""
 
-DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False, "shutdown_awaits_images": False}
-"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and
-KAFKA-13173 was a bug of the code; so these two stay on."""
+DRAFT = {
+    **SHIPPED,
+    "last_member_stays": False,
+    "kip_841": False,
+    "kip_903": False,
+    "shutdown_awaits_images": False,
+    "lease_check_by_timer": True,
+}
+"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
+leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on."""
 
 SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "draft": DRAFT}

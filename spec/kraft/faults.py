@@ -61,5 +61,6 @@ def fail_over(s: Cluster, voter: Voter) -> None:
     controller = s.controllers[voter]
     require(s.faults.failovers < Design.max_failovers)
     controller.lapsed = frozenset()
+    controller.checks_leases = Design.lease_check_by_timer
     controller.shutdowns = Map({broker: None for broker in Broker})
     s.faults.failovers += 1

@@ -9,11 +9,12 @@ Leaves out: a model with all faults at once, which does not close.
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init
+from checker.lang import Bag, Declared, Map, Model, Option, Set, init, replace
 from spec.kraft import (
     broker,
     controller,
     faults,
+    liveness,
     network,
     properties,
     replica,
@@ -61,7 +62,7 @@ def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Optio
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
     """Controllers that have replayed the same log, and know of no lease that ran out."""
-    return Map({voter: Controller(image, frozenset(), Map(dict.fromkeys(Broker))) for voter in Voter})
+    return Map({voter: Controller(image, frozenset(), True, Map(dict.fromkeys(Broker))) for voter in Voter})
 
 
 @init
@@ -429,7 +430,44 @@ ROLLING = Model(
     not_modelled=NOT_MODELLED,
 )
 
+def fairly(*actions: Declared) -> tuple[Declared, ...]:
+    """The same actions, strongly fair: what is possible again and again happens again and again.
+
+    Strongly, because the channel that brokers share here is often taken by another, which in Kafka it is not.
+    """
+    return tuple(replace(one, fair="strong") for one in actions)
+
+
+SHUTDOWN_ENDS = Model(
+    name="shutdown_ends",
+    doc="Two brokers, two SIGTERMs, one failover: every controlled shutdown ends, if brokers apply metadata.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, shutdown.finish_shutdown),
+        network.lose_lifecycle_reply,
+        shutdown.sigterm,
+        faults.fail_over,
+    ),
+    properties=(liveness.controlled_shutdown_ends,),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled=NOT_MODELLED,
+)
+
+LEASES_END = Model(
+    name="leases_end",
+    doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
+    init=running_cluster,
+    actions=(*LIFECYCLE[:-len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
+    properties=(liveness.silent_broker_is_fenced,),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers; processes may start and send again, but need not",
+    not_modelled=NOT_MODELLED,
+)
+
 MODELS = [
     *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS),
-    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING),
+    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END),
 ]

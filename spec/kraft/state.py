@@ -75,6 +75,7 @@ class Controller:
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    checks_leases: bool  # soft state: it will look for leases that ran out
     shutdowns: Map[Broker, Option[Shutdown]]  # soft state
 
 
