@@ -312,3 +312,13 @@ def asks_for(sender: Replica, request: AlterIsr) -> bool:
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr
     )
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-835 (NoOpRecord); KAFKA-13959",
+    kafka="QuorumController.maybeScheduleNextWriteNoOpRecord",
+)
+def grow_log(s: Cluster, voter: Voter) -> None:
+    """The log grows by a record that changes nothing here."""
+    s.controllers[voter].image.offset = fresh(s, MetadataOffset)

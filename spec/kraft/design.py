@@ -66,6 +66,9 @@ class Design:
     shutdown_awaits_images: bool = True
     """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
     else as soon as they have."""
+    kafka_13959: bool = True
+    """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the log,
+    which keeps growing."""
     lease_check_by_timer: bool = True
     """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
     heartbeat."""
@@ -95,8 +98,8 @@ SHIPPED = {
     "shutdown_outlives_soft_state": False,
     "shutdown_is_final": False,
 }
-"""Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-14292 and KAFKA-16952 are in, these
-are not."""
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the fixes of KAFKA-13173, KAFKA-13959, KAFKA-14292 and KAFKA-16952
+are in, these are not."""
 
 DRAFT = {
     **SHIPPED,

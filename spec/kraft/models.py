@@ -459,7 +459,7 @@ LEASES_END = Model(
     name="leases_end",
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
     init=running_cluster,
-    actions=(*LIFECYCLE[:-len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
+    actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
     properties=(liveness.silent_broker_is_fenced,),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
@@ -467,7 +467,38 @@ LEASES_END = Model(
     not_modelled=NOT_MODELLED,
 )
 
+UNFENCING_ENDS = Model(
+    name="unfencing_ends",
+    doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
+    init=nothing_registered,
+    actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
+    properties=(liveness.ready_broker_is_unfenced, liveness.leaderless_partition_gets_leader),
+    constants={"max_crashes": 1},
+    settings=SETTINGS,
+    faults="one crash, while the metadata log grows by a record every half second",
+    not_modelled=NOT_MODELLED,
+)
+
+CHANGES_END = Model(
+    name="changes_end",
+    doc="Two brokers, a second process for broker 0, one lease that runs out early: each change of an ISR is settled.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, *ISR[1:]),
+        replica.fetch,
+        network.lose_alter_isr_reply,
+        faults.start_second,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(liveness.pending_change_is_settled,),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
+    not_modelled=NOT_MODELLED,
+)
+
 MODELS = [
     *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS),
-    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END),
+    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END),
 ]

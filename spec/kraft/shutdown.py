@@ -43,7 +43,7 @@ def ruling(controller: Controller, registration: Registration, broker: Broker, r
         return Ruling.SHUT_DOWN_NOW if may_go(controller.image, broker, shutdown) else Ruling.CONTROLLED_SHUTDOWN
     if request.want_shut_down:
         return first_ruling(controller.image, registration, broker, request)
-    if request.want_fence or (registration.fenced and not may_be_unfenced(registration, request)):
+    if request.want_fence or (registration.fenced and not may_be_unfenced(controller.image, registration, request)):
         return Ruling.FENCED
     return Ruling.UNFENCED
 
@@ -61,9 +61,11 @@ def first_ruling(image: Metadata, registration: Registration, broker: Broker, re
     return Ruling.SHUT_DOWN_NOW
 
 
-def may_be_unfenced(registration: Registration, request: Heartbeat) -> bool:
+def may_be_unfenced(image: Metadata, registration: Registration, request: Heartbeat) -> bool:
     """A fenced broker's image must reach its own registration, and it must not be on its way out."""
-    return request.caught_up and not (Design.shutdown_is_final and registration.in_controlled_shutdown)
+    if Design.shutdown_is_final and registration.in_controlled_shutdown:
+        return False
+    return request.caught_up and (Design.kafka_13959 or request.applied == image.offset)
 
 
 def may_go(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
