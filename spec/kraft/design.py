@@ -67,8 +67,8 @@ class Design:
     """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
     else as soon as they have."""
     kafka_13959: bool = True
-    """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the log,
-    which keeps growing."""
+    """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the
+    log, which keeps growing."""
     lease_check_by_timer: bool = True
     """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
     heartbeat."""

@@ -36,6 +36,7 @@ from spec.kraft.state import (
     Service,
     stopped,
 )
+from spec.kraft.timed import TIMED
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -500,5 +501,5 @@ CHANGES_END = Model(
 
 MODELS = [
     *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS),
-    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END),
+    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED),
 ]
