@@ -62,9 +62,16 @@ class Exchange(Enum):
 LeaseAge = Annotated[int, Range(0, lambda: Timing.session_timeout_ticks)]
 Clock = Annotated[int, Range(0, lambda: max(Timing.heartbeat_interval_ticks, Timing.request_timeout_ticks))]
 Delay = Annotated[int, Range(0, lambda: Timing.max_delay_ticks)]
+
+
+def longest_silence() -> int:
+    """Ticks for which a broker may be silent before it is fenced: a session timeout, and every stall there may be."""
+    return Timing.session_timeout_ticks + Timing.max_mishaps * Timing.max_stall_ticks
+
+
 Stall = Annotated[int, Range(0, lambda: Timing.max_stall_ticks)]
 StallLength = Annotated[int, Range(1, lambda: Timing.max_stall_ticks)]
-Silence = Annotated[int, Range(0, lambda: Timing.session_timeout_ticks + Timing.max_stall_ticks + 1), History]
+Silence = Annotated[int, Range(0, lambda: longest_silence() + 1), History]
 Mishaps = Annotated[int, Nat(lambda: Timing.max_mishaps)]
 
 
@@ -129,7 +136,7 @@ def tick(s: Lease) -> None:
     s.delay = s.delay + 1 if is_under_way(s) else 0
     s.lease_age = min(s.lease_age + 1, Timing.session_timeout_ticks)
     s.stall = max(s.stall - 1, 0)
-    s.silence = min(s.silence + 1, Timing.session_timeout_ticks + Timing.max_stall_ticks + 1)
+    s.silence = min(s.silence + 1, longest_silence() + 1)
 
 
 @action(who="broker", source="KIP-631, Broker Leases", kafka="BrokerLifecycleManager.sendBrokerHeartbeat")
@@ -218,8 +225,8 @@ def live_broker_is_not_fenced(s: Lease) -> bool:
 
 @invariant(source="KIP-631, Broker Leases (L1)")
 def silent_broker_is_fenced_in_time(s: Lease) -> bool:
-    """A broker of which nothing was heard for a session timeout and the longest stall is fenced."""
-    return s.fenced or s.silence <= Timing.session_timeout_ticks + Timing.max_stall_ticks
+    """A broker of which nothing was heard for a session timeout, and for as long as the queue stalled, is fenced."""
+    return s.fenced or s.silence <= longest_silence()
 
 
 @witness
