@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from checker.lang import Bag, Declared, Map, Model, Option, Set, init, replace
 from spec.kraft import (
+    abstract_isr,
     broker,
     controller,
     faults,
@@ -258,6 +259,7 @@ TWINS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.two_processes_of_one_id,
         witnesses.stale_heartbeat_refused,
@@ -285,6 +287,7 @@ ISR_MODEL = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.record_outlives_its_leader,
     ),
@@ -313,6 +316,7 @@ ZOMBIE = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.deposed_leader_refused,
         witnesses.record_outlives_its_leader,
@@ -344,6 +348,7 @@ ISR_SPURIOUS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         witnesses.elected_after_fencing,
         witnesses.whole_isr_follows_broker_1,
         witnesses.isr_changed_by_leader,
@@ -500,6 +505,6 @@ CHANGES_END = Model(
 )
 
 MODELS = [
-    *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS),
+    *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR),
     *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED),
 ]

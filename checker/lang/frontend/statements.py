@@ -306,7 +306,8 @@ class Machine(Calls):
     def assign(self, target: ast.expr, value: Any, node: ast.stmt) -> None:
         if isinstance(target, ast.Name):
             if callable(value):
-                self.fail(node, "a map is made where its type is known", "say which: registrations: Map[...] = ...")
+                literal = getattr(node, "value", node)
+                self.fail(literal, "a map is made where its type is known", "say which: names: Map[K, V] = ...")
             self.frame.locals[target.id] = value
         elif isinstance(target, ast.Tuple):
             self.bind(target, value)
