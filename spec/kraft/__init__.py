@@ -1,5 +1,6 @@
-"""KIP-631, the quorum-based controller: first slice, the membership of brokers and the ISR of one partition.
+"""KIP-631, the quorum-based controller: the membership of brokers, controlled shutdown, the ISR of one partition.
 
-Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` (pure
-decisions), `controller`, `broker`, `replica`, `network`, `faults`, `properties`, `witnesses`, `models`.
+Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` and `shutdown` (pure
+decisions), `controller`, `broker`, `replica`, `network`, `faults`, `properties`, `shutdown_properties`, `liveness`,
+`witnesses`, `models`. `timed` stands alone: a lease in time.
 """

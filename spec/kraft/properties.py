@@ -1,9 +1,9 @@
 """What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
-two one.
-S8 is in `shutdown_properties`. Leaves out: S6, S7, S10, S11 and S14-S16 (metadata responses, truncation, reassignment,
-the controllers' logs, topics) and all liveness.
+two one. S8 is in `shutdown_properties`, what must eventually happen in `liveness`.
+Leaves out: S6, S7, S10, S11 and S14-S16 (metadata responses, truncation, reassignment, the controllers' logs,
+topics).
 """
 
 from __future__ import annotations

@@ -39,7 +39,11 @@ def told_broker_stays_fenced(s: Cluster) -> bool:
 
 @transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerHeartbeatManager.lowestActiveOffset (S8')")
 def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
-    """When a broker is told to shut down, the image of no active broker still says that it leads."""
+    """When a broker is told to shut down, the image of no active broker still says that it leads.
+
+    This is of the moment when it is told. A broker that is fenced then may be unfenced later with an older image: to
+    be unfenced it needs to have applied its own registration only (KAFKA-13959).
+    """
     return all(
         may_leave(before.processes[process].reply)
         or not may_leave(after.processes[process].reply)

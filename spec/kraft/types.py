@@ -2,8 +2,8 @@
 
 Epochs and incarnations are ordinals: they are compared and freshly issued, nothing else, so that restarts and
 elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata
-image reaches is therefore measured in broker epochs too. Where a controlled shutdown waits for images it needs other
-offsets (`MetadataOffset`). Leaves out: offsets of all other metadata records.
+image reaches is therefore measured in broker epochs too. Other offsets are kept (`MetadataOffset`)
+where somebody compares them. Leaves out: offsets of all other metadata records.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BrokerEpoch(Ordinal):
 
 
 class MetadataOffset(Ordinal):
-    """An offset in the metadata log that somebody compares: where leaderships moved for a controlled shutdown."""
+    """An offset in the metadata log at which leaderships moved for a controlled shutdown, or at which it grew."""
 
 
 class LeaderEpoch(Ordinal):
