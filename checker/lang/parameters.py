@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import itertools
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -92,24 +92,28 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
             place = function_place(declared.function, name)
             raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
         try:
-            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair, where))
+            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair))
         except SpecError as error:
             place = function_place(declared.function, name)
             raise SpecError(error.reason, mend=error.mend, place=place) from None
     return found
 
 
-def _fair(found: Parameter, fair: str, where: str) -> Parameter:
-    """A parameter of an action that is fair under each binding: what it is bound to must stay what it is."""
-    if not fair or found.collection is None or isinstance(found.collection, SetType):
-        return found
-    if isinstance(found.collection, MapType):
-        return dataclasses.replace(found, keyed=True)
-    assert found.path is not None
-    raise SpecError(
-        f"{where}: {ast.unparse(found.path)} is a {found.collection}, whose members move as it changes: an action"
-        f" that takes one cannot be {fair}ly fair under each binding",
-        mend="keep one message per channel in a Map and take its key, or range over a type",
+def _fair(found: Parameter, fair: str) -> Parameter:
+    """A parameter of an action that is fair: of a map, equal members have a binding each."""
+    return dataclasses.replace(found, keyed=True) if fair and isinstance(found.collection, MapType) else found
+
+
+def fair_binding(parameters: Sequence[Parameter], bound: Sequence[Any]) -> tuple[Any, ...]:
+    """What of a binding an action is fair to.
+
+    Members of bags and sequences have no place of their own, they move as others come and go. So the action is fair to
+    any of them: it is taken again and again for some member, where there is one again and again.
+    """
+    return tuple(
+        candidate
+        for parameter, candidate in zip(parameters, bound, strict=True)
+        if not isinstance(parameter.collection, BagType | SeqType)
     )
 
 

@@ -5,7 +5,7 @@ does, it keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH
 registers again.
 Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
 lags until the next such step.
-Leaves out: SIGTERM and controlled shutdown; the time limit of the first registration.
+SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.
 """
 
 from __future__ import annotations
@@ -90,10 +90,13 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     """A registered process renews its lease. It wants the fence until its log is recovered."""
     broker = s.processes[process]
     epoch = require_some(broker.broker_epoch)
-    require(broker.reply is None)
+    require(broker.reply is None and broker.state != BrokerState.SHUTTING_DOWN)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
-    heartbeat = Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False, to=broker.controller)
+    stops = broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
+    heartbeat = Heartbeat(
+        process, epoch, broker.wants_fence, stops, broker.caught_up, broker.applied, late=False, to=broker.controller
+    )
     s.lifecycle = s.lifecycle.add(heartbeat)
 
 
@@ -104,13 +107,15 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     api="BrokerHeartbeat v0",
 )
 def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
-    """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
+    """A process that has recovered runs once it hears that it is unfenced, and shuts down when it is told to."""
     broker = s.processes[process]
     reply = require_some(broker.reply)
     require(isinstance(reply, HeartbeatReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, HeartbeatReply)
     if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
         broker.state = BrokerState.RUNNING
+    if broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN and reply.should_shut_down:
+        broker.state = BrokerState.SHUTTING_DOWN
     broker.reply = None
 
 
@@ -188,9 +193,12 @@ def apply_metadata(s: Cluster, process: Process) -> None:
     require(is_alive(broker))
     starts = broker.state == BrokerState.STARTING
     replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
-    require(starts or (broker.broker_epoch is not None and not broker.caught_up) or broker.replicas != replicas)
+    offset = committed(s).offset
+    lags = (broker.broker_epoch is not None and not broker.caught_up) or broker.applied != offset
+    require(starts or lags or broker.replicas != replicas)
     s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
     broker.caught_up = broker.broker_epoch is not None
+    broker.applied = offset
     broker.replicas = replicas
     if starts:
         broker.state = BrokerState.RECOVERY
@@ -201,12 +209,17 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
     if partition is None or partition.leader is None or not acts_on_image(s, process):
-        return replace(replica, leader_epoch=None, leadership=None, deferral=at_once())
+        return replace(replica, leader_epoch=None, leadership=None, deferral=at_once(), image_leader=None)
     leads = partition.leader == node_id(process)
     leadership = new_leadership(s, replica, partition) if leads else None
     asks_still = leadership is not None and leadership.reply is not None
-    deferral = replica.deferral if asks_still else at_once()
-    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership, deferral=deferral)
+    return replace(
+        replica,
+        leader_epoch=partition.leader_epoch,
+        leadership=leadership,
+        deferral=replica.deferral if asks_still else at_once(),
+        image_leader=partition.leader if Design.max_shutdowns > 0 else None,
+    )
 
 
 def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:

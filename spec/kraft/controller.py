@@ -3,8 +3,7 @@
 A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
 gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
 stand in the order in which Kafka makes them.
-Leaves out: controlled shutdown; unregistering; the cluster id and feature levels of a registration (nothing here
-could refuse them).
+Leaves out: unregistering; the cluster id and feature levels of a registration (nothing here could refuse them).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from spec.kraft.design import Design
 from spec.kraft.log import appended, can_decide, deferred
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.shutdown import Ruling, reported, ruling
 from spec.kraft.state import (
     Cluster,
     Controller,
@@ -23,10 +23,11 @@ from spec.kraft.state import (
     Partition,
     Registration,
     Replica,
+    Shutdown,
     active_brokers,
     committed,
-    is_active,
     is_silent,
+    is_unfenced,
     proposed_isr,
 )
 from spec.kraft.types import (
@@ -34,6 +35,7 @@ from spec.kraft.types import (
     BrokerEpoch,
     BrokerState,
     Error,
+    MetadataOffset,
     PartitionEpoch,
     RecordStatus,
     Role,
@@ -78,7 +80,7 @@ def partition_with_unfenced(
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
     """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_active(controller.image, broker) and broker not in controller.lapsed
+    return is_unfenced(controller.image, broker) and broker not in controller.lapsed
 
 
 @action(
@@ -104,16 +106,19 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
         s.produced = Map({p: owed_after_registration(s, p, request) for p in TopicPartition})
-        if is_active(controller.image, broker) and Design.lapsed_session:
+        if is_unfenced(controller.image, broker) and Design.lapsed_session:
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
-        controller.image.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
+        controller.shutdowns[broker] = None
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
     controller.log = appended(controller, before)
@@ -142,11 +147,12 @@ def owed_after_registration(s: Cluster, p: TopicPartition, request: Register) ->
     who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
-    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
+    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced, "
+    "or to SHUTTING_DOWN",
     api="BrokerHeartbeat v0",
 )
 def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
-    """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
+    """The controller renews a lease, and fences, unfences or shuts down the broker as it wishes and may."""
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
     require(request.to == voter and can_decide(controller))
@@ -157,18 +163,31 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     registration = controller.image.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         if waits:
-            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True)
+            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
-        fenced = request.want_fence or (registration.fenced and not request.caught_up)
+        decided = ruling(controller, registration, broker, request)
+        stops = decided == Ruling.SHUT_DOWN_NOW
+        waits_for_others = decided == Ruling.CONTROLLED_SHUTDOWN
+        begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
+        fenced = stops or decided == Ruling.FENCED or (waits_for_others and registration.fenced)
         if registration.fenced and not fenced:
             controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
-        if not registration.fenced and fenced:
+        if not registration.fenced and (fenced or begins):
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
         registration.fenced = fenced
+        registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
         controller.lapsed -= {broker}
-        if waits and sender.state == BrokerState.RECOVERY and not fenced:
-            sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
+        controller.checks_leases = True
+        controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        if begins:
+            offset = fresh(s, MetadataOffset)
+            controller.image.offset = offset
+            controller.shutdowns[broker] = Shutdown(offset, behind=frozenset(Broker))
+        elif not waits_for_others:
+            controller.shutdowns[broker] = None
+        if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
+            sender.reply = HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)
     controller.log = appended(controller, before)
     if waits and sender.reply is not None:
         sender.deferral = deferred(controller, voter, sender.reply.error)
@@ -198,12 +217,13 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[broker])
-    require(broker in controller.lapsed)
+    require(broker in controller.lapsed and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
     others = active_brokers(controller.image) - {broker}
     controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
+    controller.shutdowns[broker] = None
     controller.lapsed -= {broker}
     controller.log = appended(controller, before)
 
@@ -220,7 +240,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     controller = s.controllers[voter]
     first_registration = require_some(controller.image.registrations[first])
     second_registration = require_some(controller.image.registrations[second])
-    require(first in controller.lapsed and second in controller.lapsed)
+    require(first in controller.lapsed and second in controller.lapsed and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
     active = active_brokers(before)
@@ -234,6 +254,8 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
         )
     first_registration.fenced = True
     second_registration.fenced = True
+    controller.shutdowns[first] = None
+    controller.shutdowns[second] = None
     controller.lapsed -= {first, second}
     controller.log = appended(controller, before)
 
@@ -269,7 +291,7 @@ def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member
     registration = image.registrations[member]
     if registration is None:
         return False
-    if Design.kip_841 and registration.fenced:
+    if Design.kip_841 and (registration.fenced or registration.in_controlled_shutdown):
         return False
     is_added = member not in partition.isr
     return not (Design.kip_903 and is_added and registration.broker_epoch != request.added_epoch)
@@ -314,3 +336,13 @@ def asks_for(sender: Replica, request: AlterIsr) -> bool:
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr
     )
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-835 (NoOpRecord); KAFKA-13959",
+    kafka="QuorumController.maybeScheduleNextWriteNoOpRecord",
+)
+def grow_log(s: Cluster, voter: Voter) -> None:
+    """The log grows by a record that changes nothing here."""
+    s.controllers[voter].image.offset = fresh(s, MetadataOffset)

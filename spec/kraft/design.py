@@ -44,8 +44,10 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    max_shutdowns: int = 0
+    "Budget of SIGTERMs."
     max_failovers: int = 0
-    "Budget of elections of a controller."
+    "Budget of elections of a controller, by which the soft state of the one before is lost."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -73,16 +75,53 @@ class Design:
     "The reply of an error, too, leaves only when all is committed that its controller had written by then."
     atomic_batches: bool = True
     "The records of one decision are one batch, which survives a failover whole or not at all."
+    shutdown_awaits_images: bool = True
+    """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
+    else as soon as they have."""
+    kafka_13959: bool = True
+    """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the
+    log, which keeps growing."""
+    lease_check_by_timer: bool = True
+    """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
+    heartbeat."""
+    idle_shutdown_waits: bool = True
+    "A broker that asks to shut down while it leads nothing waits, too, until the others have seen that."
+    fenced_shutdown_waits: bool = True
+    "A broker that was fenced before it asks to shut down waits, too, until the others have seen that."
+    shutdown_outlives_soft_state: bool = True
+    """A broker in controlled shutdown of which the active controller knows no offset (after a failover, or after its
+    lease ran out) gets a new one to wait for. Else it is taken for one that asks for the first time."""
+    shutdown_is_final: bool = True
+    "A broker that was told to shut down stays fenced until it registers anew, whatever heartbeat lands late."
+    kafka_14292: bool = True
+    "KAFKA-14292: the offset that a controlled shutdown waits for stays; else each of its heartbeats moves it on."
 
 
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False, "errors_wait": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these four are not."""
+SHIPPED = {
+    "lapsed_session": False,
+    "superseded_stops": False,
+    "refusal_raises_epoch": False,
+    "errors_wait": False,
+    "lease_check_by_timer": False,
+    "idle_shutdown_waits": False,
+    "fenced_shutdown_waits": False,
+    "shutdown_outlives_soft_state": False,
+    "shutdown_is_final": False,
+}
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
-DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
-"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and
-KAFKA-13173 was a bug of the code; so these two stay on."""
+DRAFT = {
+    **SHIPPED,
+    "last_member_stays": False,
+    "kip_841": False,
+    "kip_903": False,
+    "shutdown_awaits_images": False,
+    "lease_check_by_timer": True,
+}
+"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
+leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on."""
 
 SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "draft": DRAFT}

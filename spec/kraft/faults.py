@@ -1,4 +1,4 @@
-"""What goes wrong, each within its budget: crashes, lost disks, early lease expiries, second processes of an id.
+"""What goes wrong, each within its budget: crashes, lost disks, early lease expiries, second processes, failovers.
 
 Leaves out: a crash that loses the end of a log but not all of it; failed log directories; a broker that hangs
 for good.
@@ -6,7 +6,7 @@ for good.
 
 from __future__ import annotations
 
-from checker.lang import action, fresh, require
+from checker.lang import Map, action, fresh, require
 from spec.kraft.controller import has_valid_session
 from spec.kraft.design import Design
 from spec.kraft.state import Cluster, another_is_alive, disk, is_alive, is_silent, stopped
@@ -54,3 +54,14 @@ def start_second(s: Cluster, process: Process) -> None:
     broker.incarnation = fresh(s, Incarnation)
     broker.wants_fence = True
     s.faults.second_starts += 1
+
+
+@action(who="controller {voter}", source="KIP-631, Broker Leases; Controlled Shutdown", kafka="QuorumController.claim")
+def fail_over(s: Cluster, voter: Voter) -> None:
+    """Another controller becomes active. It has what is committed; each broker gets a new lease."""
+    controller = s.controllers[voter]
+    require(s.faults.failovers < Design.max_failovers)
+    controller.lapsed = frozenset()
+    controller.checks_leases = Design.lease_check_by_timer
+    controller.shutdowns = Map({broker: None for broker in Broker})
+    s.faults.failovers += 1

@@ -95,12 +95,13 @@ def replayed(image: Metadata, delta: Delta) -> Metadata:
     return Metadata(
         registrations=Map({b: replayed_registration(image, delta, b) for b in Broker}),
         partitions=Map({p: replayed_partition(image, delta, p) for p in TopicPartition}),
+        offset=image.offset,
     )
 
 
 def composed(first: Delta, second: Delta) -> Delta:
     """What two batches leave together."""
-    both = replayed(Metadata(first.registrations, first.partitions), second)
+    both = replayed(Metadata(first.registrations, first.partitions, offset=None), second)
     return Delta(both.registrations, both.partitions)
 
 

@@ -6,8 +6,7 @@ the `late` copy is the one whose connection its sender has given up: nobody wait
 the connection of its request, which goes with the process that opened it; so replies under way are kept with the
 process that waits for them.
 Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here),
-WantShutDown and ShouldShutDown (controlled shutdown), IsCaughtUp (no broker acts on it here), and fetch
-requests (see `replica`).
+IsCaughtUp (no broker acts on it here), and fetch requests (see `replica`).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from spec.kraft.types import (
     Error,
     Incarnation,
     LeaderEpoch,
+    MetadataOffset,
     PartitionEpoch,
     Process,
     TopicPartition,
@@ -46,12 +46,18 @@ class RegisterReply:
 
 @message
 class Heartbeat:
-    """BrokerHeartbeatRequest. `caught_up`: CurrentMetadataOffset is at or past the broker's own registration."""
+    """BrokerHeartbeatRequest.
+
+    CurrentMetadataOffset is split by what it is compared with. `caught_up`: it is at or past the broker's own
+    registration. `applied`: how far it reaches among the offsets of controlled shutdowns.
+    """
 
     sender: Process
     broker_epoch: BrokerEpoch
     want_fence: bool
+    want_shut_down: bool
     caught_up: bool
+    applied: Option[MetadataOffset]
     late: bool
     to: Voter
 
@@ -62,6 +68,7 @@ class HeartbeatReply:
 
     error: Error
     is_fenced: bool
+    should_shut_down: bool
 
 
 @message

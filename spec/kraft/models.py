@@ -3,25 +3,29 @@
 Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
 for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
-that were deposed and lead on, `late` of copies that land late. `quorum`, `failover`, `election`, `snapshot` and
-`refusal` have three controllers; the others one. All budgets are guards: nothing is cut.
+that were deposed and lead on, `late` of copies that land late; `shutdown`, `shutdown_late` and `rolling` of controlled
+shutdown. `quorum`, `failover`, `election`, `snapshot` and `refusal` have three controllers; the others one. The models
+whose names end in `end` or `ends` are of what must eventually happen. All budgets are guards: nothing is cut.
 Leaves out: a model with all faults at once, which does not close.
 """
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init, replace
+from checker.lang import Bag, Declared, Map, Model, Option, Set, init, replace
 from spec.kraft import (
     abstract_isr,
     broker,
     controller,
     faults,
+    liveness,
     network,
     properties,
     quorum,
     quorum_properties,
     quorum_witnesses,
     replica,
+    shutdown,
+    shutdown_properties,
     snapshot,
     witnesses,
 )
@@ -44,6 +48,7 @@ from spec.kraft.state import (
     committed,
     stopped,
 )
+from spec.kraft.timed import TIMED
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -59,7 +64,9 @@ from spec.kraft.types import (
     Voter,
 )
 
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "failovers"), 0)
+NO_FAULTS = dict.fromkeys(
+    ("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "shutdowns", "failovers"), 0
+)
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
@@ -74,14 +81,17 @@ def all_have(image: Metadata) -> Map[Voter, Controller]:
 
 
 def in_role(role: Role, image: Metadata) -> Controller:
-    return Controller(image, frozenset(), role, ControllerEpoch(0), behind=None, log=())
+    """A controller that remembers nothing of the brokers, and looks for leases that run out."""
+    checks_leases = role == Role.ACTIVE or Design.lease_check_by_timer
+    no_shutdowns = Map(dict.fromkeys(Broker))
+    return Controller(image, frozenset(), checks_leases, no_shutdowns, role, ControllerEpoch(0), behind=None, log=())
 
 
 @init
 def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
-    image = Metadata(Map(dict.fromkeys(Broker)), every(last, None))
+    image = Metadata(Map(dict.fromkeys(Broker)), every(last, None), None)
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
@@ -99,6 +109,7 @@ def nothing_registered() -> Cluster:
 def running_cluster() -> Cluster:
     """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
     everyone = frozenset(Broker)
+    seen = Broker(0) if Design.max_shutdowns > 0 else None
     last = BrokerEpoch(len(Broker) - 1)
     leadership = Leadership(
         partition_epoch=PartitionEpoch(0),
@@ -114,7 +125,7 @@ def running_cluster() -> Cluster:
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
-        registrations[id_] = Registration(incarnation, epoch, fenced=False)
+        registrations[id_] = Registration(incarnation, epoch, fenced=False, in_controlled_shutdown=False)
         leads = leadership if id_ == Broker(0) else None
         processes[process] = BrokerProcess(
             state=BrokerState.RUNNING,
@@ -125,9 +136,10 @@ def running_cluster() -> Cluster:
             deferral=at_once(),
             wants_fence=False,
             caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, at_once(), False, False))),
+            applied=None,
+            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, at_once(), seen, False, False))),
         )
-    image = Metadata(Map(registrations), every(everyone, Broker(0)))
+    image = Metadata(Map(registrations), every(everyone, Broker(0)), None)
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
@@ -177,6 +189,7 @@ ISR = (
     replica.receive_alter_isr_reply,
 )
 DATA = (replica.write, replica.advance_high_watermark, replica.shrink_isr)
+LEASES = (controller.expire_lease, controller.fence_lapsed)
 LIFECYCLE = (
     broker.start,
     broker.send_registration,
@@ -187,8 +200,7 @@ LIFECYCLE = (
     broker.send_heartbeat,
     controller.handle_heartbeat,
     broker.receive_heartbeat_reply,
-    controller.expire_lease,
-    controller.fence_lapsed,
+    *LEASES,
 )
 LOSS = (
     network.lose_lifecycle_request,
@@ -438,7 +450,6 @@ RAFT = (
     quorum.commit_batch,
     quorum.claim,
 )
-LEASES = (controller.handle_heartbeat, controller.expire_lease, controller.fence_lapsed)
 LOGS = (
     quorum_properties.newest_leader_has_what_is_committed,
     quorum_properties.logs_match,
@@ -505,6 +516,7 @@ FAILOVER = Model(
         *ISR,
         broker.apply_metadata,
         broker.send_heartbeat,
+        controller.handle_heartbeat,
         *LEASES,
         network.lose_lifecycle_request,
         network.lose_alter_isr,
@@ -603,19 +615,131 @@ REFUSAL = Model(
     not_modelled=NOT_MODELLED_QUORUM,
 )
 
+NO_LOG_NO_DATA = (
+    "the metadata log (what is decided is committed at once; a failover loses soft state only), data, unregistering, "
+    "reassignment, topics, more than one partition; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+
+STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
+STOPPED = (
+    shutdown_properties.told_broker_leads_nothing,
+    shutdown_properties.told_broker_stays_fenced,
+    shutdown_properties.told_once_others_have_seen,
+    shutdown_properties.broker_pending_controlled_shutdown,
+    shutdown_properties.broker_shutting_down,
+    shutdown_properties.shutdown_waits_for_an_image,
+    shutdown_properties.whole_cluster_back_after_shutdown,
+)
+
+SHUTDOWN = Model(
+    name="shutdown",
+    doc="Two brokers without data; one SIGTERM, one crash, one lease that runs out early, one failover.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, faults.crash, faults.expire_lease_early, faults.fail_over),
+    properties=(*SAFETY, *STOPPED, shutdown_properties.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_early_expiries": 1, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while the cluster has a bad day: a crash, a failover of the active "
+    "controller, a lease that runs out early (a long pause)",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+SHUTDOWN_LATE = Model(
+    name="shutdown_late",
+    doc="Two brokers without data; one SIGTERM, one crash, and a copy of a heartbeat that lands late.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, network.copy_heartbeat, faults.crash),
+    properties=(*SAFETY, *STOPPED, shutdown_properties.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while another is down, and one heartbeat is delivered a second time, late: "
+    "its connection was given up, but not what was under way on it",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+ROLLING = Model(
+    name="rolling",
+    doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
+    init=running_cluster,
+    actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
+    properties=(*SAFETY, *STOPPED),
+    constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
+    "fails over; any number of lost messages",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+def fairly(*actions: Declared) -> tuple[Declared, ...]:
+    """The same actions, strongly fair: what is possible again and again happens again and again.
+
+    Strongly, because the channel that brokers share here is often taken by another, which in Kafka it is not.
+    """
+    return tuple(replace(one, fair="strong") for one in actions)
+
+
+SHUTDOWN_ENDS = Model(
+    name="shutdown_ends",
+    doc="Two brokers, two SIGTERMs, one failover: every controlled shutdown ends, if brokers apply metadata.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, shutdown.finish_shutdown),
+        network.lose_lifecycle_reply,
+        shutdown.sigterm,
+        faults.fail_over,
+    ),
+    properties=(liveness.controlled_shutdown_ends,),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+LEASES_END = Model(
+    name="leases_end",
+    doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
+    init=running_cluster,
+    actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
+    properties=(liveness.silent_broker_is_fenced,),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers; processes may start and send again, but need not",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+UNFENCING_ENDS = Model(
+    name="unfencing_ends",
+    doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
+    init=nothing_registered,
+    actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
+    properties=(liveness.ready_broker_is_unfenced, liveness.leaderless_partition_gets_leader),
+    constants={"max_crashes": 1},
+    settings=SETTINGS,
+    faults="one crash, while the metadata log grows by a record every half second",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+CHANGES_END = Model(
+    name="changes_end",
+    doc="Two brokers, a second process for broker 0, one lease that runs out early: each change of an ISR is settled.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, *ISR[1:]),
+        replica.fetch,
+        network.lose_alter_isr_reply,
+        faults.start_second,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(liveness.pending_change_is_settled,),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
 MODELS = [
-    MEMBERSHIP,
-    LOSSY,
-    TWINS,
-    ISR_MODEL,
-    ISR_SPURIOUS,
-    ZOMBIE,
-    LATE,
-    TWINS_SPURIOUS,
-    abstract_isr.ABSTRACT_ISR,
-    QUORUM,
-    FAILOVER,
-    ELECTION,
-    SNAPSHOT,
-    REFUSAL,
+    *(MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR),
+    *(QUORUM, FAILOVER, ELECTION, SNAPSHOT, REFUSAL),
+    *(SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED),
 ]

@@ -1,9 +1,9 @@
 """What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
-two one.
-Leaves out: S7, S11 and S14 (see `quorum_properties`); S6, S8, S10, S15 and S16 (metadata responses, controlled
-shutdown, reassignment, topics); all liveness.
+two one. S7, S11 and S14 are in `quorum_properties`, S8 in `shutdown_properties`, what must eventually happen in
+`liveness`.
+Leaves out: S6, S10, S15 and S16 (metadata responses, reassignment, topics).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from spec.kraft.state import (
     active_brokers,
     committed,
     is_active,
+    is_unfenced,
     maximal_isr,
 )
 from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, TopicPartition, Voter, node_id
@@ -96,8 +97,8 @@ def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
         return True
     if has_lapsed(before, broker) or old.incarnation != new.incarnation:
         return True
-    return any(
-        isinstance(m, Heartbeat) and m.want_fence and m.broker_epoch == old.broker_epoch
+    return old.in_controlled_shutdown or any(
+        isinstance(m, Heartbeat) and (m.want_fence or m.want_shut_down) and m.broker_epoch == old.broker_epoch
         for m in before.lifecycle
     )
 
@@ -124,7 +125,7 @@ def is_ready(s: Cluster, process: Process) -> bool:
 def lapsed_broker_is_unfenced(s: Cluster) -> bool:
     """The controller waits to fence only brokers that are unfenced."""
     return all(
-        is_active(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
+        is_unfenced(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
     )
 
 
@@ -148,7 +149,7 @@ def is_success(reply: Option[LifecycleReply]) -> bool:
 
 @invariant(source="KIP-631, Three Cluster Membership States (S3)")
 def leader_may_lead(s: Cluster) -> bool:
-    """A leader, where there is one, is in the ISR, registered and unfenced."""
+    """A leader, where there is one, is in the ISR, registered, unfenced and not shutting down."""
     image = committed(s)
     return all(has_fit_leader(image, image.partitions[p]) for p in TopicPartition)
 
@@ -161,7 +162,7 @@ def has_fit_leader(image: Metadata, partition: Option[Partition]) -> bool:
 
 @invariant(source="KIP-631, Three Cluster Membership States; Kafka, ReplicationControlManager.handleBrokerUnfenced")
 def leaderless_for_want_of_candidates(s: Cluster) -> bool:
-    """A partition is without a leader only while no member of its ISR is unfenced."""
+    """A partition is without a leader only while no member of its ISR is active."""
     image = committed(s)
     return all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
 
@@ -207,7 +208,7 @@ def has_isr(partition: Option[Partition]) -> bool:
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
 def fenced_broker_is_out_of_isr(s: Cluster) -> bool:
-    """A broker that is fenced or not registered is in the ISR only as its last member, without being leader."""
+    """A broker that is fenced or shutting down is in the ISR only as its last member, without being leader."""
     image = committed(s)
     return all(fenced_are_out(image, image.partitions[p]) for p in TopicPartition)
 

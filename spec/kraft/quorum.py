@@ -26,7 +26,7 @@ from spec.kraft.state import (
     committed,
     is_alive,
 )
-from spec.kraft.types import ControllerEpoch, Process, Role, TopicPartition, Voter
+from spec.kraft.types import Broker, ControllerEpoch, Process, Role, TopicPartition, Voter
 
 
 def leads(controller: Controller) -> bool:
@@ -41,7 +41,7 @@ def is_deposed(s: Cluster, voter: Voter) -> bool:
 
 def nothing_known() -> Metadata:
     nothing = no_records()
-    return Metadata(nothing.registrations, nothing.partitions)
+    return Metadata(nothing.registrations, nothing.partitions, offset=None)
 
 
 def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadata) -> Controller:
@@ -53,6 +53,8 @@ def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadat
     return Controller(
         image=reverted if controller.behind is None else nothing_known(),
         lapsed=frozenset(),
+        checks_leases=Design.lease_check_by_timer,
+        shutdowns=Map({broker: None for broker in Broker}),
         role=Role.STANDBY,
         epoch=epoch,
         behind=controller.behind,

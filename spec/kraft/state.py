@@ -3,7 +3,7 @@
 With one controller, what it decides is committed at once: its image is speculative and committed state in one,
 and its log is empty. With more, the two are apart, and `committed` is what the cluster has decided for good. What
 is soft state (lost on a failover) is named so.
-Leaves out: what of the metadata log is committed, but for its replay; controlled shutdown; reassignment. The data
+Leaves out: what of the metadata log is committed, but for its replay; reassignment. The data
 of a partition is one record, produced at most once.
 """
 
@@ -21,6 +21,7 @@ from spec.kraft.types import (
     ControllerEpoch,
     Incarnation,
     LeaderEpoch,
+    MetadataOffset,
     PartitionEpoch,
     Process,
     RecordStatus,
@@ -40,6 +41,7 @@ class Registration:
     incarnation: Incarnation
     broker_epoch: BrokerEpoch
     fenced: bool
+    in_controlled_shutdown: bool
 
 
 @record
@@ -59,6 +61,15 @@ class Metadata:
 
     registrations: Map[Broker, Option[Registration]]
     partitions: Map[TopicPartition, Option[Partition]]
+    offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
+
+
+@record
+class Shutdown:
+    """What the active controller remembers of a controlled shutdown."""
+
+    offset: MetadataOffset  # the broker's leaderships have moved here
+    behind: Set[Broker]  # brokers whose last heartbeat did not reach it
 
 
 @record
@@ -90,6 +101,8 @@ class Controller:
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    checks_leases: bool  # soft state: it will look for leases that ran out
+    shutdowns: Map[Broker, Option[Shutdown]]  # soft state
     role: Role
     epoch: ControllerEpoch  # the newest that it voted in or heard of
     behind: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
@@ -130,6 +143,7 @@ class Replica:
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
     deferral: Deferral  # of the reply to the leader
+    image_leader: Option[Broker]  # who leads in its image, kept where brokers are shut down
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
 
@@ -146,6 +160,7 @@ class BrokerProcess:
     deferral: Deferral  # of the reply
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
+    applied: Option[MetadataOffset]  # the offset that its metadata image reaches
     replicas: Map[TopicPartition, Replica]
 
 
@@ -154,6 +169,7 @@ DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
 Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
 
 
@@ -166,6 +182,7 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    shutdowns: Shutdowns
     failovers: Failovers
 
 
@@ -226,11 +243,16 @@ def committed(s: Cluster) -> Metadata:
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:
-    """The brokers that are registered and unfenced."""
+    """The brokers that are registered, unfenced and not shutting down: these may lead, and may join an ISR."""
     return frozenset(broker for broker in Broker if is_active(image, broker))
 
 
 def is_active(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+
+def is_unfenced(image: Metadata, broker: Broker) -> bool:
     registration = image.registrations[broker]
     return registration is not None and not registration.fenced
 
@@ -296,7 +318,12 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
 def unassigned(has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
     return Replica(
-        leader_epoch=None, leadership=None, deferral=at_once(), high_watermark=False, has_record=has_record
+        leader_epoch=None,
+        leadership=None,
+        deferral=at_once(),
+        image_leader=None,
+        high_watermark=False,
+        has_record=has_record,
     )
 
 
@@ -326,5 +353,6 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         deferral=at_once(),
         wants_fence=False,
         caught_up=False,
+        applied=None,
         replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
     )

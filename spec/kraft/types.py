@@ -2,7 +2,8 @@
 
 Epochs and incarnations are ordinals: they are compared and freshly issued, nothing else, so that restarts and
 elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata
-image reaches is therefore measured in broker epochs too. Leaves out: offsets of all other metadata records.
+image reaches is therefore measured in broker epochs too. Other offsets are kept (`MetadataOffset`)
+where somebody compares them. Leaves out: offsets of all other metadata records.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ class BrokerEpoch(Ordinal):
     """The offset of a registration record in the metadata log."""
 
 
+class MetadataOffset(Ordinal):
+    """An offset in the metadata log at which leaderships moved for a controlled shutdown, or at which it grew."""
+
+
 class LeaderEpoch(Ordinal):
     """Rises with each change of a partition's leader."""
 
@@ -58,12 +63,14 @@ class Role(Enum):
 
 
 class BrokerState(Enum):
-    """The broker state machine, without the two states of controlled shutdown."""
+    """The broker state machine."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"
     RECOVERY = "RECOVERY"
     RUNNING = "RUNNING"
+    PENDING_CONTROLLED_SHUTDOWN = "PENDING_CONTROLLED_SHUTDOWN"
+    SHUTTING_DOWN = "SHUTTING_DOWN"
 
 
 class Error(Enum):

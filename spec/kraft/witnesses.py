@@ -1,7 +1,7 @@
 """States that a model must be able to reach; where it cannot, its properties hold of too little.
 
-Leaves out: states of the controllers' logs (see `quorum_witnesses`), and of what is not modelled (controlled
-shutdown, reassignment).
+Those of controlled shutdown are in `shutdown_properties`, those of the controllers' logs in `quorum_witnesses`.
+Leaves out: states of what is not modelled (reassignment).
 """
 
 from __future__ import annotations
