@@ -13,6 +13,7 @@ from __future__ import annotations
 from checker.lang import Map, Option, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.partition import everyone
 from spec.kraft.state import (
     Cluster,
     Leadership,
@@ -25,6 +26,7 @@ from spec.kraft.state import (
     is_alive,
     lifecycle_exchanges,
     newest_registration,
+    unassigned,
 )
 from spec.kraft.types import BrokerState, Error, Incarnation, Process, TopicPartition, node_id
 
@@ -145,7 +147,7 @@ def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leader
     image = committed(s)
     # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
     applied = newest_registration(image) if Design.second_processes > 0 else None
-    candidates = active_brokers(image) - partition.isr
+    candidates = (active_brokers(image) & everyone(partition.replicas)) - partition.isr
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
@@ -197,7 +199,11 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
     replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
-    if partition is None or partition.leader is None or not acts_on_image(s, process):
+    if partition is None or not acts_on_image(s, process):
+        return replace(replica, leader_epoch=None, leadership=None)
+    if node_id(process) not in partition.replicas:
+        return unassigned(has_record=False)
+    if partition.leader is None:
         return replace(replica, leader_epoch=None, leadership=None)
     leads = partition.leader == node_id(process)
     leadership = new_leadership(s, replica, partition) if leads else None

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, MemberOf, Option, Set, action, fresh, require, require_some
+from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
-from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.partition import changed, everyone, replayed, with_unfenced, without
 from spec.kraft.state import (
     Cluster,
     Controller,
@@ -238,6 +238,8 @@ def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) ->
         return Error.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
+    if not request.isr <= everyone(partition.replicas):
+        return Error.INVALID_REQUEST
     if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA
     return Error.NONE
@@ -270,14 +272,23 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     error = alter_isr_error(controller.image, partition, request)
     sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
-    if error == Error.NONE:
-        partition.isr = request.isr
-        partition.partition_epoch = fresh(s, PartitionEpoch)
-    elif error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
-        partition.partition_epoch = fresh(s, PartitionEpoch)
+    after = altered(s, controller.image, partition, request, error)
+    if error == Error.NONE and after.leader != node_id(request.sender):
+        error = Error.NEW_LEADER_ELECTED
     if waits and sender.leadership is not None:
-        sender.leadership.reply = AlterIsrReply(error, partition.partition_epoch, partition.isr)
+        at_new_leader_epoch = error == Error.NONE and after.leader_epoch != partition.leader_epoch
+        sender.leadership.reply = AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
+    controller.image.partitions[request.partition] = after
     s.alterations = s.alterations.remove(request)
+
+
+def altered(s: Cluster, image: Metadata, partition: Partition, request: AlterIsr, error: Error) -> Partition:
+    """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    if error == Error.NONE and request.isr != partition.isr:
+        return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
+    if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
+        return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
+    return replace(partition)
 
 
 def asks_for(sender: Replica, request: AlterIsr) -> bool:

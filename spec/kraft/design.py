@@ -40,6 +40,8 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    reassignments: bool = False
+    "Partitions can be reassigned: they have replicas that are being added and removed."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -59,6 +61,19 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    kafka_15665: bool = True
+    """KAFKA-15665: a reassignment waits for all its target replicas to be in the ISR, not only for those that it adds.
+    The draft: it 'can be completed immediately' with one target in the ISR."""
+    kafka_19975: bool = True
+    """KAFKA-19975: unless it leaves fewer replicas than there were, a reassignment does not wait for a target replica
+    that it does not add, and that may be dead for good."""
+    reassignment_replaced: bool = True
+    """A second reassignment replaces what the first was adding and removing. Without it, what the first was adding
+    counts as there already, and a list that would become empty stays as it was."""
+    cancel_keeps_min_isr: bool = True
+    "A cancel is refused that would take the ISR below min.insync.replicas."
+    unfencing_joins_no_isr: bool = True
+    "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."
 
 
 REPAIRED: dict[str, bool] = {}

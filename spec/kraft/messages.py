@@ -76,9 +76,10 @@ class AlterIsr:
 
 @message
 class AlterIsrReply:
-    """AlterPartitionResponse. Of a success: the partition as it is now."""
+    """AlterPartitionResponse. Of a success: the partition as it is now, which need not be what was asked for."""
 
     error: Error
+    at_new_leader_epoch: bool
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
 

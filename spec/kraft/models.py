@@ -43,7 +43,7 @@ NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicat
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
     """Every partition, unchanged since it was created with every broker as a replica."""
-    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0))
+    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0), adding=(), removing=())
     return Map(dict.fromkeys(TopicPartition, first))
 
 

@@ -155,15 +155,16 @@ def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leade
 def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
 
-    It forgets only after INELIGIBLE_REPLICA. After any other error it keeps its maximal ISR and asks again, until
-    the metadata shows a newer partition.
+    It forgets only after INELIGIBLE_REPLICA. After any other error, and where the change completed a reassignment and
+    so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a newer partition.
     """
     leadership = require_some(s.processes[leader].replicas[p].leadership)
     reply = require_some(leadership.reply)
-    if reply.error == Error.NONE:
+    succeeded = reply.error == Error.NONE and not reply.at_new_leader_epoch
+    if succeeded:
         leadership.isr = reply.isr
         leadership.partition_epoch = reply.partition_epoch
-    if reply.error in (Error.NONE, Error.INELIGIBLE_REPLICA):
+    if succeeded or reply.error == Error.INELIGIBLE_REPLICA:
         leadership.asked = None
     leadership.reply = None
 

@@ -28,6 +28,7 @@ from spec.kraft.types import (
 )
 
 Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
+Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.reassignments else 0)]
 
 
 @record
@@ -48,6 +49,8 @@ class Partition:
     leader: Option[Broker]
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
+    adding: Moving  # replicas that a reassignment adds; some may be removing, too: added by one that was replaced
+    removing: Moving  # replicas that go once it is complete
 
 
 @record
@@ -85,7 +88,7 @@ class Leadership:
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
     applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
-    candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
+    candidates: Set[Broker]  # the replicas outside the ISR that are unfenced in the leader's image
 
 
 @record
