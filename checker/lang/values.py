@@ -266,5 +266,9 @@ class Permutation:
     """Marks a parameter that ranges over all orders of a type: `Order = Annotated[Seq[Broker], Permutation]`."""
 
 
+class Arrangement:
+    """Marks a parameter that ranges over all orders of some or none of a type: lists in which none is twice."""
+
+
 def size_of(size: Size) -> int:
     return size() if callable(size) else size

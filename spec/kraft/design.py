@@ -19,8 +19,10 @@ class Design:
     "Voters of the metadata quorum. With 1, what is decided is committed at once."
     brokers: int = 2
     "Broker ids."
+    spare_brokers: int = 0
+    "The last so many brokers hold no replica at the start."
     partitions: int = 1
-    "Partitions of the topic, each with every broker as a replica: 1 or 2."
+    "Partitions of the topic, each with every broker but the spare ones as a replica: 1 or 2."
     second_processes: int = 0
     "How many processes beyond one an id there are: with 1, a second process is configured as broker 0."
     min_insync_replicas: int = 1
@@ -40,8 +42,8 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
-    reassignments: bool = False
-    "Partitions can be reassigned: they have replicas that are being added and removed."
+    max_reassignments: int = 0
+    "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -79,10 +81,24 @@ class Design:
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173 and KAFKA-16952 are in, these three are not."""
+SHIPPED = {
+    "lapsed_session": False,
+    "superseded_stops": False,
+    "refusal_raises_epoch": False,
+    "kafka_19975": False,
+    "reassignment_replaced": False,
+    "cancel_keeps_min_isr": False,
+}
+"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173, KAFKA-15665 and KAFKA-16952 are in, these are not."""
 
-DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
+DRAFT = {
+    **SHIPPED,
+    "last_member_stays": False,
+    "kip_841": False,
+    "kip_903": False,
+    "kafka_15665": False,
+    "unfencing_joins_no_isr": False,
+}
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and
 KAFKA-13173 was a bug of the code; so these two stay on."""
 

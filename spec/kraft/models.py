@@ -10,8 +10,19 @@ Leaves out: a model with all faults at once, which does not close.
 from __future__ import annotations
 
 from checker.lang import Bag, Map, Model, Option, Set, init
-from spec.kraft import broker, controller, faults, network, properties, replica, witnesses
-from spec.kraft.design import SETTINGS
+from spec.kraft import (
+    administration,
+    administration_properties,
+    broker,
+    controller,
+    faults,
+    lives,
+    network,
+    properties,
+    replica,
+    witnesses,
+)
+from spec.kraft.design import SETTINGS, Design
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -24,6 +35,7 @@ from spec.kraft.state import (
     Replica,
     Service,
     stopped,
+    unassigned,
 )
 from spec.kraft.types import (
     Broker,
@@ -38,13 +50,19 @@ from spec.kraft.types import (
     Voter,
 )
 
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
+NO_FAULTS = dict.fromkeys(
+    ("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "reassignments"), 0
+)
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
-    """Every partition, unchanged since it was created with every broker as a replica."""
-    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0), adding=(), removing=())
+    """Every partition, unchanged since it was created with every broker but the spare ones as a replica."""
+    first = Partition(not_spare(), isr, leader, LeaderEpoch(0), PartitionEpoch(0), adding=(), removing=())
     return Map(dict.fromkeys(TopicPartition, first))
+
+
+def not_spare() -> tuple[Broker, ...]:
+    return tuple(Broker)[: len(Broker) - Design.spare_brokers]
 
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
@@ -63,14 +81,18 @@ def nothing_registered() -> Cluster:
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition)),
+        last_target=Map(dict.fromkeys(TopicPartition, ())),
         faults=Faults(**NO_FAULTS),
     )
 
 
 @init
 def running_cluster() -> Cluster:
-    """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
-    everyone = frozenset(Broker)
+    """Every broker is registered, unfenced, up to date and, unless it is spare, in the ISR; broker 0 leads.
+
+    Second processes do not run.
+    """
+    everyone = frozenset(not_spare())
     last = BrokerEpoch(len(Broker) - 1)
     leadership = Leadership(
         partition_epoch=PartitionEpoch(0),
@@ -88,6 +110,7 @@ def running_cluster() -> Cluster:
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
         registrations[id_] = Registration(incarnation, epoch, fenced=False)
         leads = leadership if id_ == Broker(0) else None
+        replica = Replica(LeaderEpoch(0), leads, False, False) if id_ in everyone else unassigned(has_record=False)
         processes[process] = BrokerProcess(
             state=BrokerState.RUNNING,
             incarnation=None,
@@ -95,7 +118,7 @@ def running_cluster() -> Cluster:
             reply=None,
             wants_fence=False,
             caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
+            replicas=Map(dict.fromkeys(TopicPartition, replica)),
         )
     return Cluster(
         controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
@@ -104,6 +127,7 @@ def running_cluster() -> Cluster:
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
+        last_target=Map(dict.fromkeys(TopicPartition, ())),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -365,4 +389,52 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]
+LIVES = (lives.go_down, lives.come_back, lives.fence_alive, lives.unfence_alive, broker.apply_metadata)
+ONE_STEP_LIVES = (
+    "what happens between a crash, the fencing and the next registration, which are one step (models `membership`, "
+    "`lossy`), "
+)
+
+REASSIGNMENT = Model(
+    name="reassignment",
+    doc="Three brokers, of which one is spare; any reassignments and cancels, crashes and early fencing. No data.",
+    init=running_cluster,
+    actions=(
+        administration.reassign,
+        administration.cancel_reassignment,
+        *ISR,
+        *LIVES,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+    ),
+    properties=(
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        administration_properties.isr_is_within_replicas,
+        administration_properties.reassignment_ends_as_last_asked,
+        administration_properties.reassignment_can_be_taken_back,
+        administration_properties.reassignment_completes_in_sync,
+        administration_properties.reassignment_keeps_min_isr,
+        administration_properties.reassignment_under_way,
+        administration_properties.reassignment_completed,
+        administration_properties.cancel_refused,
+        administration_properties.leader_reassigned_away,
+        administration_properties.another_isr_than_asked,
+    ),
+    constants={
+        "brokers": 3,
+        "spare_brokers": 1,
+        "max_reassignments": 2,
+        "max_crashes": 1,
+        "max_early_expiries": 1,
+    },
+    settings=SETTINGS,
+    faults="any number of reassignments, cancels, crashes and fencings",
+    not_modelled=ONE_STEP_LIVES + NOT_MODELLED,
+)
+
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, REASSIGNMENT]

@@ -28,7 +28,7 @@ from spec.kraft.types import (
 )
 
 Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
-Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.reassignments else 0)]
+Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.max_reassignments > 0 else 0)]
 
 
 @record
@@ -119,6 +119,7 @@ DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Reassignments = Annotated[int, Nat(lambda: Design.max_reassignments)]
 
 
 @record
@@ -130,6 +131,7 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    reassignments: Reassignments
 
 
 @message
@@ -140,6 +142,7 @@ class Service:
     broker_epoch: BrokerEpoch
 
 
+LastTarget = Annotated[Map[TopicPartition, Moving], History]
 LastService = Annotated[Map[TopicPartition, Option[Service]], History]
 LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
@@ -155,6 +158,7 @@ class Cluster:
     alterations: AlterNetwork  # AlterIsr requests under way
     produced: Map[TopicPartition, RecordStatus]  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
+    last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
     faults: Faults
 
 

@@ -1,0 +1,84 @@
+"""A broker's life in single steps, for models whose subject is something else.
+
+A crash and the fencing that follows it are one step, and so are the start, the registration and the unfencing
+of the next incarnation. What happens between is the subject of other models. Metadata is
+applied, and the ISR is changed, in steps as fine as ever.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Map, Set, action, fresh, require, require_some
+from spec.kraft.controller import partitions_with_unfenced, partitions_without
+from spec.kraft.design import Design
+from spec.kraft.state import (
+    BrokerProcess,
+    Cluster,
+    Registration,
+    active_brokers,
+    disk,
+    is_alive,
+    stopped,
+    unassigned,
+)
+from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Incarnation, Process, TopicPartition, Voter, node_id
+
+
+@action(who="process {process}", source="KIP-631, Broker Leases", deviates="crash and fencing in one step")
+def go_down(s: Cluster, voter: Voter, process: Process) -> None:
+    """A process dies, and the controller fences its broker. Its log stays."""
+    require(is_alive(s.processes[process]) and s.faults.crashes < Design.max_crashes)
+    image = s.controllers[voter].image
+    broker = node_id(process)
+    registration = require_some(image.registrations[broker])
+    if not registration.fenced:
+        image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    registration.fenced = True
+    s.processes[process] = stopped(disk(s.processes[process]))
+    s.faults.crashes += 1
+
+
+@action(who="process {process}", source="KIP-631, Broker Registration; Broker Leases", deviates="from start to unfencing")
+def come_back(s: Cluster, voter: Voter, process: Process) -> None:
+    """A process starts as a new incarnation, which the controller registers and unfences. It has no metadata yet."""
+    require(not is_alive(s.processes[process]))
+    image = s.controllers[voter].image
+    broker = node_id(process)
+    epoch = fresh(s, BrokerEpoch)
+    image.partitions = partitions_with_unfenced(s, image, broker)
+    image.registrations[broker] = Registration(fresh(s, Incarnation), epoch, fenced=False)
+    s.processes[process] = running(epoch, disk(s.processes[process]))
+
+
+def running(epoch: BrokerEpoch, disk: Set[TopicPartition]) -> BrokerProcess:
+    """A process that runs, registered at `epoch`, and neither leads nor follows."""
+    return BrokerProcess(
+        state=BrokerState.RUNNING,
+        incarnation=None,
+        broker_epoch=epoch,
+        reply=None,
+        wants_fence=False,
+        caught_up=True,
+        replicas=Map({p: unassigned(p in disk) for p in TopicPartition}),
+    )
+
+
+@action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="lease and fencing in one step")
+def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """The lease of a broker that is alive runs out, and the controller fences it. It goes on as its image says."""
+    image = s.controllers[voter].image
+    registration = require_some(image.registrations[broker])
+    require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)
+    require(any(is_alive(s.processes[q]) for q in Process if node_id(q) == broker))
+    image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    registration.fenced = True
+    s.faults.early_expiries += 1
+
+
+@action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="heartbeat and decision in one step")
+def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
+    """The heartbeats of a fenced broker get through again, and the controller unfences it."""
+    image = s.controllers[voter].image
+    registration = require_some(image.registrations[node_id(process)])
+    require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
+    image.partitions = partitions_with_unfenced(s, image, node_id(process))
+    registration.fenced = False
