@@ -9,17 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Arrangement, Seq, action, require, require_some
+from checker.lang import Arrangement, Seq, action, replace, require, require_some
 from spec.kraft.design import Design
-from spec.kraft.partition import (
-    cancelled,
-    changed,
-    everyone,
-    is_reassigned,
-    original_replicas,
-    reassigned,
-)
-from spec.kraft.state import Cluster, Metadata, Partition, active_brokers
+from spec.kraft.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
+from spec.kraft.state import Cluster, Partition, active_brokers
 from spec.kraft.types import Broker, TopicPartition, Voter
 
 Target = Annotated[Seq[Broker], Arrangement]
@@ -57,6 +50,21 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     require(is_reassigned(partition) and may_be_cancelled(partition))
     image.partitions[p] = changed(s, partition, cancelled(partition), active_brokers(image))
     s.last_target[p] = ()
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-183; KIP-631, PartitionChangeRecord",
+    kafka="ReplicationControlManager.electLeader, maybeBalancePartitionLeaders",
+    api="ElectLeaders v2",
+)
+def elect_preferred(s: Cluster, voter: Voter, p: TopicPartition) -> None:
+    """An operator, or the controller's balancer, gives the lead to the first replica, where this may lead."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    preferred = partition.replicas[0]
+    require(partition.leader != preferred and preferred in partition.isr & active_brokers(image))
+    image.partitions[p] = changed(s, partition, replace(partition, leader=preferred), active_brokers(image))
 
 
 def may_be_cancelled(partition: Partition) -> bool:

@@ -1,15 +1,12 @@
-"""What must hold of reassignments (S10 and the rest of S4), and states that their models must reach.
-
-Leaves out: that a reassignment ends at all, which is in `liveness`.
-"""
+"""What must hold of reassignments (S10, L5 and the rest of S4), and states that their models must reach."""
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant, transition_invariant, witness
+from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.administration import may_be_cancelled
 from spec.kraft.design import Design
 from spec.kraft.partition import everyone, is_reassigned, original_replicas, target_replicas, those_in
-from spec.kraft.state import Cluster, Moving, Partition, Replica, committed, proposed_isr
+from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, proposed_isr
 from spec.kraft.types import Broker, Error, Process, TopicPartition
 
 
@@ -75,6 +72,37 @@ def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
     if old is None or new is None or everyone(old.replicas) <= everyone(new.replicas):
         return True
     return len(old.isr) < Design.min_insync_replicas or len(new.isr) >= Design.min_insync_replicas
+
+
+@transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
+def leader_changes_for_cause(before: Cluster, after: Cluster) -> bool:
+    """A leader that might go on is replaced only by the preferred one."""
+    return all(changes_for_cause(after, before, p) for p in TopicPartition)
+
+
+def changes_for_cause(after: Cluster, before: Cluster, p: TopicPartition) -> bool:
+    old, new = committed(before).partitions[p], committed(after).partitions[p]
+    if old is None or new is None or old.leader is None or old.leader == new.leader:
+        return True
+    return old.leader not in new.isr & active_brokers(committed(after)) or new.leader == new.replicas[0]
+
+
+@leads_to(source="KIP-455; KAFKA-19975 (L5)")
+def reassignment_completes(s: Cluster, p: TopicPartition) -> tuple[bool, bool]:
+    """A reassignment completes, is cancelled, or waits for a broker that it adds or for a leader.
+
+    One that leaves fewer replicas than there were may wait for any of these, too.
+    """
+    partition = committed(s).partitions[p]
+    return partition is not None and is_reassigned(partition), partition is None or not is_held_up(s, partition)
+
+
+def is_held_up(s: Cluster, partition: Partition) -> bool:
+    """A reassignment is under way although all that it needs is there."""
+    active, target = active_brokers(committed(s)), target_replicas(partition)
+    if not is_reassigned(partition) or partition.leader is None or not target - original_replicas(partition) <= active:
+        return False
+    return len(target) >= len(original_replicas(partition)) or target <= active
 
 
 # Witnesses.

@@ -273,11 +273,8 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
     after = altered(s, controller.image, partition, request, error)
-    if error == Error.NONE and after.leader != node_id(request.sender):
-        error = Error.NEW_LEADER_ELECTED
     if waits and sender.leadership is not None:
-        at_new_leader_epoch = error == Error.NONE and after.leader_epoch != partition.leader_epoch
-        sender.leadership.reply = AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
+        sender.leadership.reply = alter_isr_reply(partition, after, request, error)
     controller.image.partitions[request.partition] = after
     s.alterations = s.alterations.remove(request)
 
@@ -289,6 +286,14 @@ def altered(s: Cluster, image: Metadata, partition: Partition, request: AlterIsr
     if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
         return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
     return replace(partition)
+
+
+def alter_isr_reply(before: Partition, after: Partition, request: AlterIsr, error: Error) -> AlterIsrReply:
+    """The reply: whose change took it out of the lead has to wait for the metadata, although the change is made."""
+    if error == Error.NONE and after.leader != node_id(request.sender):
+        return AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)
+    at_new_leader_epoch = error == Error.NONE and after.leader_epoch != before.leader_epoch
+    return AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
 
 
 def asks_for(sender: Replica, request: AlterIsr) -> bool:

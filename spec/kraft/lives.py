@@ -1,15 +1,23 @@
 """A broker's life in single steps, for models whose subject is something else.
 
 A crash and the fencing that follows it are one step, and so are the start, the registration and the unfencing
-of the next incarnation. What happens between is the subject of other models. Metadata is
-applied, and the ISR is changed, in steps as fine as ever.
+of the next incarnation: what happens between is the subject of other models. `alter_isr_at_once` is for liveness:
+a message has no place of its own in the network, so that no action which takes one can be fair.
 """
 
 from __future__ import annotations
 
 from checker.lang import Map, Set, action, fresh, require, require_some
-from spec.kraft.controller import partitions_with_unfenced, partitions_without
+from spec.kraft.controller import (
+    alter_isr_error,
+    alter_isr_reply,
+    altered,
+    partitions_with_unfenced,
+    partitions_without,
+)
 from spec.kraft.design import Design
+from spec.kraft.messages import AlterIsr
+from spec.kraft.replica import answered
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -17,6 +25,7 @@ from spec.kraft.state import (
     active_brokers,
     disk,
     is_alive,
+    proposed_isr,
     stopped,
     unassigned,
 )
@@ -82,3 +91,26 @@ def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
     require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
     image.partitions = partitions_with_unfenced(s, image, node_id(process))
     registration.fenced = False
+
+
+@action(
+    who="process {leader}",
+    source="KIP-497",
+    deviates="request, decision and reply in one step",
+    api="AlterPartition v3",
+)
+def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartition) -> None:
+    """A leader asks for its change of the ISR, and has the answer."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
+    change = require_some(leadership.asked)
+    epoch = require_some(s.processes[leader].broker_epoch)
+    leader_epoch = require_some(replica.leader_epoch)
+    isr = proposed_isr(leadership)
+    request = AlterIsr(leader, epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    error = alter_isr_error(image, partition, request)
+    after = altered(s, image, partition, request, error)
+    replica.leadership = answered(leadership, alter_isr_reply(partition, after, request, error))
+    image.partitions[p] = after

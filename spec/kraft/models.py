@@ -9,7 +9,7 @@ Leaves out: a model with all faults at once, which does not close.
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init
+from checker.lang import Bag, Map, Model, Option, Set, init, replace
 from spec.kraft import (
     administration,
     administration_properties,
@@ -389,52 +389,97 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-LIVES = (lives.go_down, lives.come_back, lives.fence_alive, lives.unfence_alive, broker.apply_metadata)
-ONE_STEP_LIVES = (
-    "what happens between a crash, the fencing and the next registration, which are one step (models `membership`, "
-    "`lossy`), "
+LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
+ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
+ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
+REASSIGNED = (
+    properties.leader_may_lead,
+    properties.leaderless_for_want_of_candidates,
+    properties.isr_is_never_empty,
+    properties.fenced_broker_is_out_of_isr,
+    properties.epochs_never_go_back,
+    properties.maximal_isr_covers_committed,
+    administration_properties.isr_is_within_replicas,
+    administration_properties.leader_changes_for_cause,
+    administration_properties.reassignment_ends_as_last_asked,
+    administration_properties.reassignment_can_be_taken_back,
+    administration_properties.reassignment_completes_in_sync,
+    administration_properties.reassignment_keeps_min_isr,
+    administration_properties.reassignment_under_way,
+    administration_properties.reassignment_completed,
+    administration_properties.leader_reassigned_away,
+    administration_properties.another_isr_than_asked,
+)
+IN_ONE_STEP = (
+    "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
+    "`lossy`); targets of fewer replicas than min.insync.replicas; "
 )
 
 REASSIGNMENT = Model(
     name="reassignment",
-    doc="Three brokers, of which one is spare; any reassignments and cancels, crashes and early fencing. No data.",
+    doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
     init=running_cluster,
-    actions=(
-        administration.reassign,
-        administration.cancel_reassignment,
-        *ISR,
-        *LIVES,
-        network.lose_alter_isr,
-        network.lose_alter_isr_reply,
-    ),
+    actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
+    properties=(*REASSIGNED, administration_properties.cancel_refused),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
+    "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
+    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+)
+
+MOVED_RECORD = Model(
+    name="moved_record",
+    doc="Three brokers, of which one is spare, and a record, min.insync.replicas 2; one reassignment, one crash.",
+    init=running_cluster,
+    actions=(administration.reassign, administration.cancel_reassignment, *DATA, *ISR, *LIVES, *ALTER_LOSS),
     properties=(
-        properties.leader_may_lead,
-        properties.leaderless_for_want_of_candidates,
-        properties.isr_is_never_empty,
-        properties.fenced_broker_is_out_of_isr,
-        properties.epochs_never_go_back,
-        properties.maximal_isr_covers_committed,
-        administration_properties.isr_is_within_replicas,
-        administration_properties.reassignment_ends_as_last_asked,
-        administration_properties.reassignment_can_be_taken_back,
-        administration_properties.reassignment_completes_in_sync,
-        administration_properties.reassignment_keeps_min_isr,
-        administration_properties.reassignment_under_way,
-        administration_properties.reassignment_completed,
-        administration_properties.cancel_refused,
-        administration_properties.leader_reassigned_away,
-        administration_properties.another_isr_than_asked,
+        *REASSIGNED,
+        properties.acknowledged_record_survives,
+        properties.isr_has_acknowledged_record,
+        witnesses.record_acknowledged,
     ),
     constants={
         "brokers": 3,
         "spare_brokers": 1,
-        "max_reassignments": 2,
+        "min_insync_replicas": 2,
+        "max_reassignments": 1,
         "max_crashes": 1,
-        "max_early_expiries": 1,
     },
     settings=SETTINGS,
-    faults="any number of reassignments, cancels, crashes and fencings",
-    not_modelled=ONE_STEP_LIVES + NOT_MODELLED,
+    faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
+    not_modelled=IN_ONE_STEP + NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, REASSIGNMENT]
+HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
+
+STUCK_REASSIGNMENT = Model(
+    name="stuck_reassignment",
+    doc="Three brokers, of which one is spare; one reassignment, and one crash, perhaps for good. Liveness (L5).",
+    init=running_cluster,
+    actions=(
+        administration.reassign,
+        *(replace(action, fair="weak") for action in HEALING),
+        lives.go_down,
+        lives.come_back,
+    ),
+    properties=(administration_properties.reassignment_completes, administration_properties.reassignment_completed),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="one reassignment and one crash, after which the broker may never come back",
+    not_modelled="AlterIsr under way, cancels; " + IN_ONE_STEP + NOT_MODELLED,
+)
+
+MODELS = [
+    MEMBERSHIP,
+    LOSSY,
+    TWINS,
+    ISR_MODEL,
+    ISR_SPURIOUS,
+    ZOMBIE,
+    LATE,
+    TWINS_SPURIOUS,
+    REASSIGNMENT,
+    MOVED_RECORD,
+    STUCK_REASSIGNMENT,
+]

@@ -9,9 +9,9 @@ Leaves out: all records but one; reading; log directories; throttling of replica
 
 from __future__ import annotations
 
-from checker.lang import action, require, require_some
+from checker.lang import action, replace, require, require_some
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr
+from spec.kraft.messages import AlterIsr, AlterIsrReply
 from spec.kraft.state import (
     Cluster,
     IsrChange,
@@ -153,20 +153,25 @@ def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leade
     api="AlterPartition v3",
 )
 def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
-    """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
-
-    It forgets only after INELIGIBLE_REPLICA. After any other error, and where the change completed a reassignment and
-    so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a newer partition.
-    """
-    leadership = require_some(s.processes[leader].replicas[p].leadership)
+    """A leader takes over the ISR that the controller committed, or forgets the change that it refused."""
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
     reply = require_some(leadership.reply)
-    succeeded = reply.error == Error.NONE and not reply.at_new_leader_epoch
-    if succeeded:
-        leadership.isr = reply.isr
-        leadership.partition_epoch = reply.partition_epoch
-    if succeeded or reply.error == Error.INELIGIBLE_REPLICA:
-        leadership.asked = None
-    leadership.reply = None
+    replica.leadership = answered(leadership, reply)
+
+
+def answered(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
+    """What a leader goes on with after a reply.
+
+    It forgets its change only after INELIGIBLE_REPLICA. After any other error, and where the change completed a
+    reassignment and so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a
+    newer partition.
+    """
+    if reply.error == Error.NONE and not reply.at_new_leader_epoch:
+        return replace(leadership, isr=reply.isr, partition_epoch=reply.partition_epoch, asked=None, reply=None)
+    if reply.error == Error.INELIGIBLE_REPLICA:
+        return replace(leadership, asked=None, reply=None)
+    return replace(leadership, reply=None)
 
 
 @action(
