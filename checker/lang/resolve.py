@@ -15,6 +15,7 @@ from checker.lang.types import (
     BagType,
     BoolType,
     EnumType,
+    FixedOrdinalType,
     IdentityType,
     MapType,
     OptionType,
@@ -155,7 +156,8 @@ def _class_type(cls: type[Any], where: str) -> Type:
         found: Type = _cached(cls, lambda: IdentityType(cls))
         return found
     if issubclass(cls, Ordinal) and cls is not Ordinal:
-        return OrdinalType(cls)
+        found = _cached(cls, lambda: FixedOrdinalType(cls) if cls.is_fixed() else OrdinalType(cls))
+        return found
     if isinstance(cls.__dict__.get(MARK), RecordInfo):
         return record_type(cls)
     if cls is int:

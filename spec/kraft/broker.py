@@ -199,15 +199,20 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
     replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
-    if partition is None or not acts_on_image(s, process):
+    topic = committed(s).topic
+    if not acts_on_image(s, process):
+        return replace(replica, leader_epoch=None, leadership=None)
+    if topic != replica.topic and (Design.kafka_14616 or replica.leader_epoch is not None):
+        return unassigned(replica.topic if topic is None else topic, has_record=False)
+    if partition is None or topic is None:
         return replace(replica, leader_epoch=None, leadership=None)
     if node_id(process) not in partition.replicas:
-        return unassigned(has_record=False)
+        return unassigned(topic, has_record=False)
     if partition.leader is None:
-        return replace(replica, leader_epoch=None, leadership=None)
+        return replace(replica, topic=topic, leader_epoch=None, leadership=None)
     leads = partition.leader == node_id(process)
     leadership = new_leadership(s, replica, partition) if leads else None
-    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership)
+    return replace(replica, topic=topic, leader_epoch=partition.leader_epoch, leadership=leadership)
 
 
 def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:

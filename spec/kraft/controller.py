@@ -220,7 +220,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
 # Changes of the ISR.
 
 
-def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
+def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
     With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
@@ -230,6 +230,9 @@ def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) ->
     registration = image.registrations[sender]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Error.STALE_BROKER_EPOCH
+    partition = image.partitions[request.partition]
+    if partition is None or (Design.kip_516 and image.topic != request.topic):
+        return Error.UNKNOWN_TOPIC_ID
     if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
         return Error.NOT_CONTROLLER
     if request.leader_epoch < partition.leader_epoch:
@@ -268,8 +271,8 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
     require(isinstance(request, AlterIsr))
     controller = s.controllers[voter]
-    partition = require_some(controller.image.partitions[request.partition])
-    error = alter_isr_error(controller.image, partition, request)
+    partition = controller.image.partitions[request.partition]
+    error = alter_isr_error(controller.image, request)
     sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
     after = altered(s, controller.image, partition, request, error)
@@ -279,8 +282,12 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     s.alterations = s.alterations.remove(request)
 
 
-def altered(s: Cluster, image: Metadata, partition: Partition, request: AlterIsr, error: Error) -> Partition:
+def altered(
+    s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
+) -> Option[Partition]:
     """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    if partition is None:
+        return None
     if error == Error.NONE and request.isr != partition.isr:
         return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
     if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
@@ -288,8 +295,12 @@ def altered(s: Cluster, image: Metadata, partition: Partition, request: AlterIsr
     return replace(partition)
 
 
-def alter_isr_reply(before: Partition, after: Partition, request: AlterIsr, error: Error) -> AlterIsrReply:
+def alter_isr_reply(
+    before: Option[Partition], after: Option[Partition], request: AlterIsr, error: Error
+) -> AlterIsrReply:
     """The reply: whose change took it out of the lead has to wait for the metadata, although the change is made."""
+    if before is None or after is None:
+        return AlterIsrReply(error, False, request.partition_epoch, request.isr)
     if error == Error.NONE and after.leader != node_id(request.sender):
         return AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)
     at_new_leader_epoch = error == Error.NONE and after.leader_epoch != before.leader_epoch
@@ -302,6 +313,7 @@ def asks_for(sender: Replica, request: AlterIsr) -> bool:
     return (
         leadership is not None
         and leadership.asked is not None
+        and sender.topic == request.topic
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr
     )

@@ -44,6 +44,10 @@ class Design:
     "Budget of starts of a process while another of its id is alive."
     max_reassignments: int = 0
     "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
+    max_topics: int = 0
+    "Budget of topics that are created. With 0, there is one, from the start and for ever."
+    max_unregistrations: int = 0
+    "Budget of brokers that an operator unregisters."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -76,6 +80,10 @@ class Design:
     "A cancel is refused that would take the ISR below min.insync.replicas."
     unfencing_joins_no_isr: bool = True
     "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."
+    kip_516: bool = True
+    "KIP-516: AlterIsr names its topic by id, which tells it from a later topic of the same name."
+    kafka_14616: bool = True
+    "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
 
 
 REPAIRED: dict[str, bool] = {}

@@ -7,7 +7,7 @@ a message has no place of its own in the network, so that no action which takes 
 
 from __future__ import annotations
 
-from checker.lang import Map, Set, action, fresh, require, require_some
+from checker.lang import action, fresh, require, require_some
 from spec.kraft.controller import (
     alter_isr_error,
     alter_isr_reply,
@@ -21,13 +21,13 @@ from spec.kraft.replica import answered
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
+    Disk,
     Registration,
     active_brokers,
     disk,
     is_alive,
     proposed_isr,
     stopped,
-    unassigned,
 )
 from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Incarnation, Process, TopicPartition, Voter, node_id
 
@@ -58,7 +58,7 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     s.processes[process] = running(epoch, disk(s.processes[process]))
 
 
-def running(epoch: BrokerEpoch, disk: Set[TopicPartition]) -> BrokerProcess:
+def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
     """A process that runs, registered at `epoch`, and neither leads nor follows."""
     return BrokerProcess(
         state=BrokerState.RUNNING,
@@ -67,7 +67,7 @@ def running(epoch: BrokerEpoch, disk: Set[TopicPartition]) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=True,
-        replicas=Map({p: unassigned(p in disk) for p in TopicPartition}),
+        replicas=disk,
     )
 
 
@@ -109,8 +109,8 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     epoch = require_some(s.processes[leader].broker_epoch)
     leader_epoch = require_some(replica.leader_epoch)
     isr = proposed_isr(leadership)
-    request = AlterIsr(leader, epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
-    error = alter_isr_error(image, partition, request)
+    request = AlterIsr(leader, epoch, replica.topic, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    error = alter_isr_error(image, request)
     after = altered(s, image, partition, request, error)
     replica.leadership = answered(leadership, alter_isr_reply(partition, after, request, error))
     image.partitions[p] = after

@@ -20,6 +20,7 @@ from spec.kraft.types import (
     LeaderEpoch,
     PartitionEpoch,
     Process,
+    TopicId,
     TopicPartition,
 )
 
@@ -66,6 +67,7 @@ class AlterIsr:
 
     sender: Process
     broker_epoch: BrokerEpoch
+    topic: TopicId
     partition: TopicPartition
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch

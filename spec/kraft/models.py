@@ -20,6 +20,8 @@ from spec.kraft import (
     network,
     properties,
     replica,
+    topic_properties,
+    topics,
     witnesses,
 )
 from spec.kraft.design import SETTINGS, Design
@@ -28,6 +30,7 @@ from spec.kraft.state import (
     Cluster,
     Controller,
     Faults,
+    FirstEpochs,
     Leadership,
     Metadata,
     Partition,
@@ -46,12 +49,23 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicId,
     TopicPartition,
     Voter,
 )
 
 NO_FAULTS = dict.fromkeys(
-    ("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "reassignments"), 0
+    (
+        "crashes",
+        "disk_losses",
+        "early_expiries",
+        "duplicates",
+        "second_starts",
+        "reassignments",
+        "topics",
+        "unregistrations",
+    ),
+    0,
 )
 
 
@@ -65,6 +79,10 @@ def not_spare() -> tuple[Broker, ...]:
     return tuple(Broker)[: len(Broker) - Design.spare_brokers]
 
 
+def no_logs() -> Map[TopicPartition, Replica]:
+    return Map(dict.fromkeys(TopicPartition, unassigned(TopicId(0), has_record=False)))
+
+
 def all_have(image: Metadata) -> Map[Voter, Controller]:
     """Controllers that have replayed the same log, and know of no lease that ran out."""
     return Map({voter: Controller(image, frozenset()) for voter in Voter})
@@ -75,12 +93,13 @@ def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
     return Cluster(
-        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
-        processes=Map({process: stopped(disk=frozenset()) for process in Process}),
+        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), TopicId(0), every(last, None))),
+        processes=Map(dict.fromkeys(Process, stopped(no_logs()))),
         lifecycle=Bag(),
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition)),
+        start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         faults=Faults(**NO_FAULTS),
     )
@@ -104,13 +123,13 @@ def running_cluster() -> Cluster:
         applied=last,
         candidates=frozenset(),
     )
-    processes = {process: stopped(disk=frozenset()) for process in Process}
+    processes = dict.fromkeys(Process, stopped(no_logs()))
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
         registrations[id_] = Registration(incarnation, epoch, fenced=False)
         leads = leadership if id_ == Broker(0) else None
-        replica = Replica(LeaderEpoch(0), leads, False, False) if id_ in everyone else unassigned(has_record=False)
+        replica = Replica(TopicId(0), LeaderEpoch(0) if id_ in everyone else None, leads, False, False)
         processes[process] = BrokerProcess(
             state=BrokerState.RUNNING,
             incarnation=None,
@@ -121,12 +140,13 @@ def running_cluster() -> Cluster:
             replicas=Map(dict.fromkeys(TopicPartition, replica)),
         )
     return Cluster(
-        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
+        controllers=all_have(Metadata(Map(registrations), TopicId(0), every(everyone, Broker(0)))),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
+        start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         faults=Faults(**NO_FAULTS),
     )
@@ -470,6 +490,64 @@ STUCK_REASSIGNMENT = Model(
     not_modelled="AlterIsr under way, cancels; " + IN_ONE_STEP + NOT_MODELLED,
 )
 
+TOPICS = Model(
+    name="topics",
+    doc="Two brokers, two partitions; the topic is deleted and created twice, and one lease runs out early. No data.",
+    init=running_cluster,
+    actions=(
+        topics.create_topic,
+        topics.delete_topic,
+        *ISR,
+        broker.apply_metadata,
+        lives.fence_alive,
+        lives.unfence_alive,
+        *ALTER_LOSS,
+    ),
+    properties=(
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        topic_properties.topics_are_complete,
+        topic_properties.deleted_topic_changes_nothing,
+        topic_properties.topic_created_again,
+        topic_properties.unknown_topic_refused,
+    ),
+    constants={"partitions": 2, "max_topics": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="the topic deleted and created again twice, as test suites and stream processors do, and one lease that "
+    "runs out early",
+    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+)
+
+RECREATED = Model(
+    name="recreated",
+    doc="Two brokers and a record; the topic is deleted and created again, and a broker crashes.",
+    init=running_cluster,
+    actions=(topics.create_topic, topics.delete_topic, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        properties.acknowledged_record_survives,
+        properties.isr_has_acknowledged_record,
+        topic_properties.deleted_topic_changes_nothing,
+        topic_properties.deleted_log_stays_deleted,
+        topic_properties.log_outlives_its_topic,
+        topic_properties.topic_created_again,
+        witnesses.record_acknowledged,
+    ),
+    constants={"max_topics": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
+    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+)
+
 MODELS = [
     MEMBERSHIP,
     LOSSY,
@@ -482,4 +560,6 @@ MODELS = [
     REASSIGNMENT,
     MOVED_RECORD,
     STUCK_REASSIGNMENT,
+    TOPICS,
+    RECREATED,
 ]

@@ -35,7 +35,7 @@ def write(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader appends the record that a producer sends with acks=all."""
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    require(s.produced[p] == RecordStatus.UNWRITTEN)
+    require(s.produced[p] == RecordStatus.UNWRITTEN and committed(s).topic == replica.topic)
     require(len(leadership.isr) >= Design.min_insync_replicas)
     replica.has_record = True
     s.produced[p] = RecordStatus.WRITTEN
@@ -85,7 +85,7 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
     broker_epoch = require_some(s.processes[follower].broker_epoch)
     require(fetching.leadership is None)
     leadership = require_some(serving.leadership)
-    require(serving.leader_epoch == leader_epoch)
+    require(serving.topic == fetching.topic and serving.leader_epoch == leader_epoch)
     require(not is_known_stale(s, leadership, follower))
     member = node_id(follower)
     if has_seen_epoch(leadership, broker_epoch) and may_join_isr(serving, leadership, member, fetching.has_record):
@@ -131,8 +131,17 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     require(alter_exchanges(s) < Design.alter_in_flight)
     require(leadership.reply is None)
     require(not any(is_same_request(m, leader, p, leader_epoch) for m in s.alterations))
-    isr = proposed_isr(leadership)
-    request = AlterIsr(leader, broker_epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    request = AlterIsr(
+        sender=leader,
+        broker_epoch=broker_epoch,
+        topic=replica.topic,
+        partition=p,
+        leader_epoch=leader_epoch,
+        partition_epoch=leadership.partition_epoch,
+        isr=proposed_isr(leadership),
+        added_epoch=change.epoch,
+        late=False,
+    )
     s.alterations = s.alterations.add(request)
 
 
@@ -187,5 +196,6 @@ def advance_high_watermark(s: Cluster, leader: Process, p: TopicPartition) -> No
     require(replica.has_record and not replica.high_watermark)
     require(maximal_isr(leadership) <= leadership.holders | {node_id(leader)})
     replica.high_watermark = True
-    if s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
+    is_current = committed(s).topic == replica.topic
+    if is_current and s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
         s.produced[p] = RecordStatus.ACKNOWLEDGED

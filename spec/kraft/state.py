@@ -22,6 +22,7 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicId,
     TopicPartition,
     Voter,
     node_id,
@@ -58,6 +59,7 @@ class Metadata:
     """What a replay of the metadata log gives."""
 
     registrations: Map[Broker, Option[Registration]]
+    topic: Option[TopicId]  # the one topic of its name
     partitions: Map[TopicPartition, Option[Partition]]
 
 
@@ -95,6 +97,7 @@ class Leadership:
 class Replica:
     """A process's replica of a partition, with what is on its disk."""
 
+    topic: TopicId  # of which its log is, or was last, where there is none
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
     high_watermark: bool  # the record is below the high watermark that it knows
@@ -114,12 +117,15 @@ class BrokerProcess:
     replicas: Map[TopicPartition, Replica]
 
 
+Disk = Map[TopicPartition, Replica]
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
 Reassignments = Annotated[int, Nat(lambda: Design.max_reassignments)]
+Topics = Annotated[int, Nat(lambda: Design.max_topics)]
+Unregistrations = Annotated[int, Nat(lambda: Design.max_unregistrations)]
 
 
 @record
@@ -132,6 +138,8 @@ class Faults:
     duplicates: Duplicates
     second_starts: SecondStarts
     reassignments: Reassignments
+    topics: Topics
+    unregistrations: Unregistrations
 
 
 @message
@@ -142,6 +150,15 @@ class Service:
     broker_epoch: BrokerEpoch
 
 
+@message
+class FirstEpochs:
+    """What the epochs of the partitions of a new topic start from, whatever those of an older one have reached."""
+
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+
+
+Start = Annotated[Seq[FirstEpochs], AtMost(lambda: min(Design.max_topics, 1))]
 LastTarget = Annotated[Map[TopicPartition, Moving], History]
 LastService = Annotated[Map[TopicPartition, Option[Service]], History]
 LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
@@ -158,6 +175,7 @@ class Cluster:
     alterations: AlterNetwork  # AlterIsr requests under way
     produced: Map[TopicPartition, RecordStatus]  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
+    start: Start  # one, where topics are created; never changed
     last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
     faults: Faults
 
@@ -233,18 +251,23 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
     return leadership.isr | proposed_isr(leadership)
 
 
-def unassigned(has_record: bool) -> Replica:
+def unassigned(topic: TopicId, has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
-    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+    return Replica(topic, leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
 
 
-def disk(process: BrokerProcess) -> Set[TopicPartition]:
-    """The partitions of which a process has the record on disk."""
-    return frozenset(partition for partition in TopicPartition if process.replicas[partition].has_record)
+def disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves of a process's replicas."""
+    return Map({p: unassigned(process.replicas[p].topic, process.replicas[p].has_record) for p in TopicPartition})
 
 
-def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
-    """A process that does not run. `disk`: the partitions of which it has the record."""
+def empty_disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves that loses the disk."""
+    return Map({p: unassigned(process.replicas[p].topic, has_record=False) for p in TopicPartition})
+
+
+def stopped(disk: Disk) -> BrokerProcess:
+    """A process that does not run."""
     return BrokerProcess(
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
@@ -252,5 +275,5 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=False,
-        replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
+        replicas=disk,
     )

@@ -37,6 +37,10 @@ class BrokerEpoch(Ordinal):
     """The offset of a registration record in the metadata log."""
 
 
+class TopicId(Ordinal, fixed=lambda: Design.max_topics == 0):
+    """The UUID of a topic, by which topics that had one name are told apart. Only equality matters."""
+
+
 class LeaderEpoch(Ordinal):
     """Rises with each change of a partition's leader."""
 
@@ -66,6 +70,7 @@ class Error(Enum):
     INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
     INELIGIBLE_REPLICA = "INELIGIBLE_REPLICA"
     NEW_LEADER_ELECTED = "NEW_LEADER_ELECTED"
+    UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 
 
 class RecordStatus(Enum):
