@@ -22,7 +22,7 @@ Target = Annotated[Seq[Broker], Arrangement]
     who="controller {voter}",
     source="KIP-455; KIP-631, Partition Reassignment",
     kafka="ReplicationControlManager.changePartitionReassignment",
-    deviates="replicas to be removed keep their order; targets of fewer replicas than min.insync.replicas are not asked for",
+    deviates="replicas to be removed keep their order; no target has fewer replicas than min.insync.replicas",
     api="AlterPartitionReassignments v0",
 )
 def reassign(s: Cluster, voter: Voter, p: TopicPartition, target: Target) -> None:

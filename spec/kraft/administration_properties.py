@@ -64,7 +64,7 @@ def completes_in_sync(old: Option[Partition], new: Option[Partition]) -> bool:
 
 @transition_invariant(source="KIP-455; KAFKA-15665 (S10)")
 def reassignment_keeps_min_isr(before: Cluster, after: Cluster) -> bool:
-    """Neither completing nor cancelling a reassignment takes the ISR below min.insync.replicas when it was not below."""
+    """No reassignment that completes or is cancelled takes the ISR below min.insync.replicas when it was not below."""
     return all(keeps_min_isr(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
 
 
@@ -148,7 +148,9 @@ def leader_reassigned_away(s: Cluster) -> bool:
 
 def is_told_to_wait(replica: Replica) -> bool:
     leadership = replica.leadership
-    return leadership is not None and leadership.reply is not None and leadership.reply.error == Error.NEW_LEADER_ELECTED
+    if leadership is None or leadership.reply is None:
+        return False
+    return leadership.reply.error == Error.NEW_LEADER_ELECTED
 
 
 @witness

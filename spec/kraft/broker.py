@@ -133,13 +133,14 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
     """Whether a process that has the newest metadata leads and follows as it says.
 
     It waits for its broker epoch, so that the image reaches its own registration. Where another process
-    has registered its id since, it sees a broker epoch there that is not its own.
+    has registered its id since, it sees a broker epoch there that is not its own; where its id was unregistered, none.
     """
     broker = s.processes[process]
     registration = committed(s).registrations[node_id(process)]
-    if broker.broker_epoch is None or registration is None:
+    if broker.broker_epoch is None:
         return False
-    return broker.broker_epoch == registration.broker_epoch or not Design.superseded_stops
+    is_current = registration is not None and broker.broker_epoch == registration.broker_epoch
+    return is_current or not Design.superseded_stops
 
 
 def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:

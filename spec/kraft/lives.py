@@ -46,7 +46,7 @@ def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     s.faults.crashes += 1
 
 
-@action(who="process {process}", source="KIP-631, Broker Registration; Broker Leases", deviates="from start to unfencing")
+@action(who="process {process}", source="KIP-631, Broker Registration", deviates="start to unfencing in one step")
 def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     """A process starts as a new incarnation, which the controller registers and unfences. It has no metadata yet."""
     require(not is_alive(s.processes[process]))
@@ -108,8 +108,17 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     change = require_some(leadership.asked)
     epoch = require_some(s.processes[leader].broker_epoch)
     leader_epoch = require_some(replica.leader_epoch)
-    isr = proposed_isr(leadership)
-    request = AlterIsr(leader, epoch, replica.topic, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    request = AlterIsr(
+        sender=leader,
+        broker_epoch=epoch,
+        topic=replica.topic,
+        partition=p,
+        leader_epoch=leader_epoch,
+        partition_epoch=leadership.partition_epoch,
+        isr=proposed_isr(leadership),
+        added_epoch=change.epoch,
+        late=False,
+    )
     error = alter_isr_error(image, request)
     after = altered(s, image, partition, request, error)
     replica.leadership = answered(leadership, alter_isr_reply(partition, after, request, error))

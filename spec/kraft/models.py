@@ -492,11 +492,12 @@ STUCK_REASSIGNMENT = Model(
 
 TOPICS = Model(
     name="topics",
-    doc="Two brokers, two partitions; the topic is deleted and created twice, and one lease runs out early. No data.",
+    doc="Two brokers, two partitions; the topic is deleted and created twice, and a partition reassigned. No data.",
     init=running_cluster,
     actions=(
         topics.create_topic,
         topics.delete_topic,
+        administration.reassign,
         *ISR,
         broker.apply_metadata,
         lives.fence_alive,
@@ -510,15 +511,19 @@ TOPICS = Model(
         properties.fenced_broker_is_out_of_isr,
         properties.epochs_never_go_back,
         properties.maximal_isr_covers_committed,
+        administration_properties.isr_is_within_replicas,
+        administration_properties.reassignment_ends_as_last_asked,
+        administration_properties.reassignment_completes_in_sync,
         topic_properties.topics_are_complete,
         topic_properties.deleted_topic_changes_nothing,
         topic_properties.topic_created_again,
         topic_properties.unknown_topic_refused,
+        topic_properties.change_outlives_topic,
     ),
-    constants={"partitions": 2, "max_topics": 2, "max_early_expiries": 1},
+    constants={"partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
     settings=SETTINGS,
-    faults="the topic deleted and created again twice, as test suites and stream processors do, and one lease that "
-    "runs out early",
+    faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
+    "and one lease that runs out early",
     not_modelled=IN_ONE_STEP + NOT_MODELLED,
 )
 
@@ -548,6 +553,35 @@ RECREATED = Model(
     not_modelled=IN_ONE_STEP + NOT_MODELLED,
 )
 
+UNREGISTERED = Model(
+    name="unregistered",
+    doc="Two brokers and a record; one broker, dead or alive, is unregistered, and one crashes.",
+    init=running_cluster,
+    actions=(topics.unregister, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.superseded_incarnation_changes_nothing,
+        properties.leader_epoch_has_one_incarnation,
+        properties.lapsed_broker_is_unfenced,
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        witnesses.stale_heartbeat_refused,
+        witnesses.elected_after_fencing,
+        topic_properties.live_broker_unregistered,
+        topic_properties.last_member_unregistered,
+        topic_properties.unregistered_broker_returns,
+    ),
+    constants={"max_unregistrations": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
+    not_modelled=NOT_MODELLED,
+)
+
 MODELS = [
     MEMBERSHIP,
     LOSSY,
@@ -562,4 +596,5 @@ MODELS = [
     STUCK_REASSIGNMENT,
     TOPICS,
     RECREATED,
+    UNREGISTERED,
 ]

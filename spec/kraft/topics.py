@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, require, require_some
+from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, require
 from spec.kraft.controller import partitions_without
 from spec.kraft.design import Design
 from spec.kraft.partition import first_replica_among, those_in
@@ -75,10 +75,10 @@ def delete_topic(s: Cluster, voter: Voter) -> None:
     api="UnregisterBroker v0",
 )
 def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
-    """An operator removes a broker's registration, whether it is dead or alive. It leaves its ISRs but as last member."""
+    """An operator removes a broker's registration, dead or alive. It leaves its ISRs, but as last member."""
     controller = s.controllers[voter]
     image = controller.image
-    require_some(image.registrations[broker])
+    require(image.registrations[broker] is not None)
     require(s.faults.unregistrations < Design.max_unregistrations)
     image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
     image.registrations[broker] = None
