@@ -10,13 +10,16 @@ Leaves out: SIGTERM and controlled shutdown; the time limit of the first registr
 
 from __future__ import annotations
 
-from checker.lang import Map, Option, action, fresh, replace, require, require_some
+from checker.lang import Map, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.partition import everyone
 from spec.kraft.state import (
     Cluster,
     Leadership,
+    Listing,
+    Listings,
+    Metadata,
     Partition,
     Replica,
     Service,
@@ -28,7 +31,7 @@ from spec.kraft.state import (
     newest_registration,
     unassigned,
 )
-from spec.kraft.types import BrokerState, Error, Incarnation, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicPartition, node_id
 
 
 @action(
@@ -188,12 +191,32 @@ def apply_metadata(s: Cluster, process: Process) -> None:
     require(is_alive(broker))
     starts = broker.state == BrokerState.STARTING
     replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
-    require(starts or (broker.broker_epoch is not None and not broker.caught_up) or broker.replicas != replicas)
+    listing = listing_of(committed(s))
+    is_news = broker.replicas != replicas or broker.listing != listing
+    require(starts or (broker.broker_epoch is not None and not broker.caught_up) or is_news)
     s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
     broker.caught_up = broker.broker_epoch is not None
     broker.replicas = replicas
+    broker.listing = listing
     if starts:
         broker.state = BrokerState.RECOVERY
+
+
+def listing_of(image: Metadata) -> Listings:
+    """What an image says of registrations, where clients ask for it."""
+    if not Design.metadata_responses:
+        return ()
+    registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
+    return (Listing(registered, fenced=fenced_brokers(image), active=active_brokers(image)),)
+
+
+def fenced_brokers(image: Metadata) -> Set[Broker]:
+    return frozenset(broker for broker in Broker if is_fenced(image, broker))
+
+
+def is_fenced(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.fenced
 
 
 def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:

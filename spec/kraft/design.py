@@ -46,6 +46,8 @@ class Design:
     "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
     max_topics: int = 0
     "Budget of topics that are created. With 0, there is one, from the start and for ever."
+    metadata_responses: bool = False
+    "Clients ask brokers for metadata."
     max_unregistrations: int = 0
     "Budget of brokers that an operator unregisters."
 

@@ -67,6 +67,7 @@ def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=True,
+        listing=(),
         replicas=disk,
     )
 

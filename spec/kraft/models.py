@@ -9,21 +9,8 @@ Leaves out: a model with all faults at once, which does not close.
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init, replace
-from spec.kraft import (
-    administration,
-    administration_properties,
-    broker,
-    controller,
-    faults,
-    lives,
-    network,
-    properties,
-    replica,
-    topic_properties,
-    topics,
-    witnesses,
-)
+from checker.lang import Bag, Map, Model, Option, Set, init
+from spec.kraft import broker, controller, faults, network, properties, replica, witnesses
 from spec.kraft.design import SETTINGS, Design
 from spec.kraft.state import (
     BrokerProcess,
@@ -101,6 +88,7 @@ def nothing_registered() -> Cluster:
         last_service=Map(dict.fromkeys(TopicPartition)),
         start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
+        answer=(),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -137,6 +125,7 @@ def running_cluster() -> Cluster:
             reply=None,
             wants_fence=False,
             caught_up=True,
+            listing=(),
             replicas=Map(dict.fromkeys(TopicPartition, replica)),
         )
     return Cluster(
@@ -148,6 +137,7 @@ def running_cluster() -> Cluster:
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
         start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
+        answer=(),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -409,192 +399,4 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
-ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
-ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
-REASSIGNED = (
-    properties.leader_may_lead,
-    properties.leaderless_for_want_of_candidates,
-    properties.isr_is_never_empty,
-    properties.fenced_broker_is_out_of_isr,
-    properties.epochs_never_go_back,
-    properties.maximal_isr_covers_committed,
-    administration_properties.isr_is_within_replicas,
-    administration_properties.leader_changes_for_cause,
-    administration_properties.reassignment_ends_as_last_asked,
-    administration_properties.reassignment_can_be_taken_back,
-    administration_properties.reassignment_completes_in_sync,
-    administration_properties.reassignment_keeps_min_isr,
-    administration_properties.reassignment_under_way,
-    administration_properties.reassignment_completed,
-    administration_properties.leader_reassigned_away,
-    administration_properties.another_isr_than_asked,
-)
-IN_ONE_STEP = (
-    "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
-    "`lossy`); targets of fewer replicas than min.insync.replicas; "
-)
-
-REASSIGNMENT = Model(
-    name="reassignment",
-    doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
-    init=running_cluster,
-    actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
-    properties=(*REASSIGNED, administration_properties.cancel_refused),
-    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 2, "max_early_expiries": 1},
-    settings=SETTINGS,
-    faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
-    "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
-)
-
-MOVED_RECORD = Model(
-    name="moved_record",
-    doc="Three brokers, of which one is spare, and a record, min.insync.replicas 2; one reassignment, one crash.",
-    init=running_cluster,
-    actions=(administration.reassign, administration.cancel_reassignment, *DATA, *ISR, *LIVES, *ALTER_LOSS),
-    properties=(
-        *REASSIGNED,
-        properties.acknowledged_record_survives,
-        properties.isr_has_acknowledged_record,
-        witnesses.record_acknowledged,
-    ),
-    constants={
-        "brokers": 3,
-        "spare_brokers": 1,
-        "min_insync_replicas": 2,
-        "max_reassignments": 1,
-        "max_crashes": 1,
-    },
-    settings=SETTINGS,
-    faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
-)
-
-HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
-
-STUCK_REASSIGNMENT = Model(
-    name="stuck_reassignment",
-    doc="Three brokers, of which one is spare; one reassignment, and one crash, perhaps for good. Liveness (L5).",
-    init=running_cluster,
-    actions=(
-        administration.reassign,
-        *(replace(action, fair="weak") for action in HEALING),
-        lives.go_down,
-        lives.come_back,
-    ),
-    properties=(administration_properties.reassignment_completes, administration_properties.reassignment_completed),
-    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
-    settings=SETTINGS,
-    faults="one reassignment and one crash, after which the broker may never come back",
-    not_modelled="AlterIsr under way, cancels; " + IN_ONE_STEP + NOT_MODELLED,
-)
-
-TOPICS = Model(
-    name="topics",
-    doc="Two brokers, two partitions; the topic is deleted and created twice, and a partition reassigned. No data.",
-    init=running_cluster,
-    actions=(
-        topics.create_topic,
-        topics.delete_topic,
-        administration.reassign,
-        *ISR,
-        broker.apply_metadata,
-        lives.fence_alive,
-        lives.unfence_alive,
-        *ALTER_LOSS,
-    ),
-    properties=(
-        properties.leader_may_lead,
-        properties.leaderless_for_want_of_candidates,
-        properties.isr_is_never_empty,
-        properties.fenced_broker_is_out_of_isr,
-        properties.epochs_never_go_back,
-        properties.maximal_isr_covers_committed,
-        administration_properties.isr_is_within_replicas,
-        administration_properties.reassignment_ends_as_last_asked,
-        administration_properties.reassignment_completes_in_sync,
-        topic_properties.topics_are_complete,
-        topic_properties.deleted_topic_changes_nothing,
-        topic_properties.topic_created_again,
-        topic_properties.unknown_topic_refused,
-        topic_properties.change_outlives_topic,
-    ),
-    constants={"partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
-    settings=SETTINGS,
-    faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
-    "and one lease that runs out early",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
-)
-
-RECREATED = Model(
-    name="recreated",
-    doc="Two brokers and a record; the topic is deleted and created again, and a broker crashes.",
-    init=running_cluster,
-    actions=(topics.create_topic, topics.delete_topic, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
-    properties=(
-        properties.leader_may_lead,
-        properties.leaderless_for_want_of_candidates,
-        properties.isr_is_never_empty,
-        properties.fenced_broker_is_out_of_isr,
-        properties.epochs_never_go_back,
-        properties.maximal_isr_covers_committed,
-        properties.acknowledged_record_survives,
-        properties.isr_has_acknowledged_record,
-        topic_properties.deleted_topic_changes_nothing,
-        topic_properties.deleted_log_stays_deleted,
-        topic_properties.log_outlives_its_topic,
-        topic_properties.topic_created_again,
-        witnesses.record_acknowledged,
-    ),
-    constants={"max_topics": 1, "max_crashes": 1},
-    settings=SETTINGS,
-    faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
-)
-
-UNREGISTERED = Model(
-    name="unregistered",
-    doc="Two brokers and a record; one broker, dead or alive, is unregistered, and one crashes.",
-    init=running_cluster,
-    actions=(topics.unregister, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
-    properties=(
-        properties.superseded_incarnation_changes_nothing,
-        properties.leader_epoch_has_one_incarnation,
-        properties.lapsed_broker_is_unfenced,
-        properties.leader_may_lead,
-        properties.leaderless_for_want_of_candidates,
-        properties.isr_is_never_empty,
-        properties.fenced_broker_is_out_of_isr,
-        properties.epochs_never_go_back,
-        properties.maximal_isr_covers_committed,
-        *RECORD,
-        properties.isr_has_acknowledged_record,
-        witnesses.stale_heartbeat_refused,
-        witnesses.elected_after_fencing,
-        topic_properties.live_broker_unregistered,
-        topic_properties.last_member_unregistered,
-        topic_properties.unregistered_broker_returns,
-    ),
-    constants={"max_unregistrations": 1, "max_crashes": 1},
-    settings=SETTINGS,
-    faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
-    not_modelled=NOT_MODELLED,
-)
-
-MODELS = [
-    MEMBERSHIP,
-    LOSSY,
-    TWINS,
-    ISR_MODEL,
-    ISR_SPURIOUS,
-    ZOMBIE,
-    LATE,
-    TWINS_SPURIOUS,
-    REASSIGNMENT,
-    MOVED_RECORD,
-    STUCK_REASSIGNMENT,
-    TOPICS,
-    RECREATED,
-    UNREGISTERED,
-]
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]

@@ -104,6 +104,27 @@ class Replica:
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
 
 
+@message
+class Listing:
+    """What a broker's image says of registrations, and, for a property to look at, who was active at its offset."""
+
+    registered: Set[Broker]
+    fenced: Set[Broker]
+    active: Set[Broker]
+
+
+@message
+class MetadataReply:
+    """MetadataResponse, as far as it lists brokers."""
+
+    answerer: Process
+    brokers: Set[Broker]
+
+
+Listings = Annotated[Seq[Listing], AtMost(lambda: int(Design.metadata_responses))]
+Answers = Annotated[Seq[MetadataReply], AtMost(lambda: int(Design.metadata_responses))]
+
+
 @record
 class BrokerProcess:
     """A broker process, and the disk of its machine."""
@@ -114,6 +135,7 @@ class BrokerProcess:
     reply: Option[LifecycleReply]  # under way to the process
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
+    listing: Listings  # one, once it has metadata, where clients ask for it
     replicas: Map[TopicPartition, Replica]
 
 
@@ -177,6 +199,7 @@ class Cluster:
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
     start: Start  # one, where topics are created; never changed
     last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
+    answer: Answers  # the last metadata response
     faults: Faults
 
 
@@ -275,5 +298,6 @@ def stopped(disk: Disk) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=False,
+        listing=(),
         replicas=disk,
     )
