@@ -3,7 +3,7 @@
 A switch that is True has its guard in force; False removes that guard and nothing else. Budgets bound
 perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches,
 fencing, the loss of messages and the expiry of a silent broker's lease are never bounded.
-Leaves out: budgets of what the slice does not have (failovers, topic changes, reassignments).
+Leaves out: budgets of what the slice does not have (failovers).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, NOT_MODELLED, RECORD, running_cluster
+from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD, running_cluster
 
 LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
 ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
@@ -46,8 +46,13 @@ REASSIGNED = (
 )
 IN_ONE_STEP = (
     "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
-    "`lossy`); targets of fewer replicas than min.insync.replicas; "
+    "`lossy`); "
 )
+NOT_MODELLED = (
+    "controller failover (what is decided is committed at once), controlled shutdown; unclean election, KIP-704, "
+    "ELR (KIP-966), KIP-858, KIP-853"
+)
+SMALL_TARGETS = "targets of fewer replicas than min.insync.replicas; "
 
 REASSIGNMENT = Model(
     name="reassignment",
@@ -59,7 +64,7 @@ REASSIGNMENT = Model(
     settings=SETTINGS,
     faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
     "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
 )
 
 MOVED_RECORD = Model(
@@ -82,7 +87,7 @@ MOVED_RECORD = Model(
     },
     settings=SETTINGS,
     faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
 )
 
 HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
@@ -101,7 +106,7 @@ STUCK_REASSIGNMENT = Model(
     constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="one reassignment and one crash, after which the broker may never come back",
-    not_modelled="AlterIsr under way, cancels; " + IN_ONE_STEP + NOT_MODELLED,
+    not_modelled="AlterIsr under way, cancels, data; " + IN_ONE_STEP + NOT_MODELLED,
 )
 
 TOPICS = Model(
@@ -138,7 +143,7 @@ TOPICS = Model(
     settings=SETTINGS,
     faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
     "and one lease that runs out early",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+    not_modelled="data; " + IN_ONE_STEP + NOT_MODELLED,
 )
 
 RECREATED = Model(
@@ -164,7 +169,7 @@ RECREATED = Model(
     constants={"max_topics": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
-    not_modelled=IN_ONE_STEP + NOT_MODELLED,
+    not_modelled="more than one partition; " + NOT_MODELLED,
 )
 
 UNREGISTERED = Model(
@@ -220,12 +225,4 @@ METADATA = Model(
     not_modelled="AlterIsr; " + NOT_MODELLED,
 )
 
-MODELS = [
-    REASSIGNMENT,
-    MOVED_RECORD,
-    STUCK_REASSIGNMENT,
-    TOPICS,
-    RECREATED,
-    UNREGISTERED,
-    METADATA,
-]
+MODELS = [REASSIGNMENT, MOVED_RECORD, STUCK_REASSIGNMENT, TOPICS, RECREATED, UNREGISTERED, METADATA]

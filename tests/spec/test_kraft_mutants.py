@@ -53,6 +53,16 @@ MUTANTS = [
            "require(node_id(leader) in maximal_isr(leadership))"),
     Mutant("isr_has_acknowledged_record", "isr", "replica.py",
            "return has_record or not (leader.high_watermark or leadership.starts_with_record)", "return True"),
+    Mutant("isr_is_within_replicas", "reassignment", "partition.py",
+           "replicas=replicas, isr=partition.isr & target, adding", "replicas=replicas, isr=partition.isr, adding"),
+    Mutant("leader_changes_for_cause", "reassignment", "partition.py",
+           "partition.leader in isr & active:", "partition.leader in isr - active:"),
+    Mutant("reassignment_completes", "stuck_reassignment", "partition.py", "shrinks = len(target) <",
+           "shrinks = len(target) <="),
+    Mutant("topics_are_complete", "topics", "topics.py",
+           "    image.partitions = Map({p: None for p in TopicPartition})\n", ""),
+    Mutant("only_active_brokers_are_listed", "metadata", "clients.py",
+           "listing.registered - listing.fenced", "listing.registered"),
 ]  # fmt: skip
 
 
