@@ -204,7 +204,7 @@ def apply_metadata(s: Cluster, process: Process) -> None:
 
 def listing_of(image: Metadata) -> Listings:
     """What an image says of registrations, where clients ask for it."""
-    if not Design.metadata_responses:
+    if Design.metadata_responses == 0:
         return ()
     registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
     return (Listing(registered, fenced=fenced_brokers(image), active=active_brokers(image)),)

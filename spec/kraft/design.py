@@ -46,8 +46,8 @@ class Design:
     "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
     max_topics: int = 0
     "Budget of topics that are created. With 0, there is one, from the start and for ever."
-    metadata_responses: bool = False
-    "Clients ask brokers for metadata."
+    metadata_responses: int = 0
+    "Metadata responses that are remembered: 1 where clients ask for metadata, else 0."
     max_unregistrations: int = 0
     "Budget of brokers that an operator unregisters."
 

@@ -219,7 +219,7 @@ METADATA = Model(
         clients.fenced_broker_listed,
         properties_topics.live_broker_unregistered,
     ),
-    constants={"metadata_responses": True, "max_crashes": 1, "max_early_expiries": 1, "max_unregistrations": 1},
+    constants={"metadata_responses": 1, "max_crashes": 1, "max_early_expiries": 1, "max_unregistrations": 1},
     settings=SETTINGS,
     faults="one crash, one lease that runs out early, one broker unregistered",
     not_modelled="AlterIsr; " + NOT_MODELLED,

@@ -2,8 +2,8 @@
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
 two one.
-Leaves out: S6-S8, S10, S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment,
-the controllers' logs, topics) and all liveness.
+Leaves out: S7, S8, S11 and S14 (truncation, controlled shutdown, the controllers' logs) and all liveness. S6, S10,
+S15 and S16 stand with what they are about (`clients`, `properties_administration`, `properties_topics`).
 """
 
 from __future__ import annotations

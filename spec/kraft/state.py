@@ -1,9 +1,9 @@
 """The state of the cluster: the controllers, the broker processes, the messages under way.
 
 One controller is active throughout and what it decides is committed at once: its image is speculative and
-committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
-of a partition is one record, produced at most once.
+committed state in one. What is soft state (lost on a failover) is named so. What a model does not use has no width.
+Leaves out: the metadata log, standby controllers and failover; controlled shutdown. The data of a partition is
+one record, produced at most once.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class MetadataReply:
     brokers: Set[Broker]
 
 
-Listings = Annotated[Seq[Listing], AtMost(lambda: int(Design.metadata_responses))]
-Answers = Annotated[Seq[MetadataReply], AtMost(lambda: int(Design.metadata_responses))]
+Listings = Annotated[Seq[Listing], AtMost(lambda: Design.metadata_responses)]
+Answers = Annotated[Seq[MetadataReply], AtMost(lambda: Design.metadata_responses)]
 
 
 @record

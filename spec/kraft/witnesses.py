@@ -1,7 +1,6 @@
 """States that a model must be able to reach; where it cannot, its properties hold of too little.
 
-Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the
-metadata log).
+Leaves out: states of what the slice does not have (controlled shutdown, truncation of the metadata log).
 """
 
 from __future__ import annotations
