@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import types as python_types
 import typing
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from checker.lang.types import (
     BagType,
     BoolType,
     EnumType,
+    FixedOrdinalType,
     IdentityType,
     MapType,
     OptionType,
@@ -152,15 +154,19 @@ def _class_type(cls: type[Any], where: str) -> Type:
     if issubclass(cls, Identity) and cls is not Identity:
         if cls.count() < 1:
             raise SpecError(f"{where}: {cls.__name__} has no members", mend="its size must be at least 1")
-        found: Type = _cached(cls, lambda: IdentityType(cls))
-        return found
+        return _scalar(cls, IdentityType)
     if issubclass(cls, Ordinal) and cls is not Ordinal:
-        return OrdinalType(cls)
+        return _scalar(cls, FixedOrdinalType if cls.is_fixed() else OrdinalType)
     if isinstance(cls.__dict__.get(MARK), RecordInfo):
         return record_type(cls)
     if cls is int:
         raise SpecError(f"{where}: an int without bounds", mend="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
     raise _no_type(cls, where)
+
+
+def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
+    found: Type = _cached(cls, lambda: make(cls))
+    return found
 
 
 def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:

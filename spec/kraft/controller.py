@@ -14,7 +14,7 @@ from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, req
 from spec.kraft.design import Design
 from spec.kraft.log import appended, can_decide, deferred
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
-from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.partition import changed, everyone, replayed, with_unfenced, without
 from spec.kraft.shutdown import Ruling, reported, ruling
 from spec.kraft.state import (
     Cluster,
@@ -263,7 +263,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
 # Changes of the ISR.
 
 
-def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
+def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
     Leaders send no request that is malformed: INVALID_REQUEST holds its place. Only a controller that was deposed
@@ -273,6 +273,9 @@ def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) ->
     registration = image.registrations[sender]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Error.STALE_BROKER_EPOCH
+    partition = image.partitions[request.partition]
+    if partition is None or (Design.kip_516 and image.topic != request.topic):
+        return Error.UNKNOWN_TOPIC_ID
     if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
         return Error.NOT_CONTROLLER
     if request.leader_epoch < partition.leader_epoch:
@@ -281,6 +284,8 @@ def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) ->
         return Error.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
+    if not request.isr <= everyone(partition.replicas):
+        return Error.INVALID_REQUEST
     if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA
     return Error.NONE
@@ -311,20 +316,42 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     controller = s.controllers[voter]
     require(request.to == voter and can_decide(controller))
     before = replace(controller.image)
-    partition = require_some(controller.image.partitions[request.partition])
-    error = alter_isr_error(controller.image, partition, request)
+    partition = before.partitions[request.partition]
+    error = alter_isr_error(before, request)
     sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
-    if error == Error.NONE:
-        partition.isr = request.isr
-        partition.partition_epoch = fresh(s, PartitionEpoch)
-    elif error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
-        partition.partition_epoch = fresh(s, PartitionEpoch)
+    after = altered(s, before, partition, request, error)
+    controller.image.partitions[request.partition] = after
     controller.log = appended(controller, before)
     if waits and sender.leadership is not None:
-        sender.leadership.reply = AlterIsrReply(error, partition.partition_epoch, partition.isr)
+        sender.leadership.reply = alter_isr_reply(partition, after, request, error)
         sender.deferral = deferred(controller, voter, error)
     s.alterations = s.alterations.remove(request)
+
+
+def altered(
+    s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
+) -> Option[Partition]:
+    """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    if partition is None:
+        return None
+    if error == Error.NONE and request.isr != partition.isr:
+        return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
+    if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
+        return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
+    return replace(partition)
+
+
+def alter_isr_reply(
+    before: Option[Partition], after: Option[Partition], request: AlterIsr, error: Error
+) -> AlterIsrReply:
+    """The reply: whose change took it out of the lead has to wait for the metadata, although the change is made."""
+    if before is None or after is None:
+        return AlterIsrReply(error, False, request.partition_epoch, request.isr)
+    if error == Error.NONE and after.leader != node_id(request.sender):
+        return AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)
+    at_new_leader_epoch = error == Error.NONE and after.leader_epoch != before.leader_epoch
+    return AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
 
 
 def asks_for(sender: Replica, request: AlterIsr) -> bool:
@@ -333,6 +360,7 @@ def asks_for(sender: Replica, request: AlterIsr) -> bool:
     return (
         leadership is not None
         and leadership.asked is not None
+        and sender.topic == request.topic
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from checker.lang import Map, action, fresh, require
 from spec.kraft.controller import has_valid_session
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, another_is_alive, disk, is_alive, is_silent, stopped
+from spec.kraft.state import Cluster, another_is_alive, disk, empty_disk, is_alive, is_silent, stopped
 from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Role, Voter
 
 
@@ -27,7 +27,7 @@ def crash_losing_disk(s: Cluster, process: Process) -> None:
     """A process dies and its disk with it: it will start again from an empty log."""
     require(is_alive(s.processes[process]))
     require(s.faults.crashes < Design.max_crashes and s.faults.disk_losses < Design.max_disk_losses)
-    s.processes[process] = stopped(disk=frozenset())
+    s.processes[process] = stopped(empty_disk(s.processes[process]))
     s.faults.crashes += 1
     s.faults.disk_losses += 1
 

@@ -9,10 +9,10 @@ spec never does: nobody can tell while replies wait, for nothing has left the co
 
 from __future__ import annotations
 
-from checker.lang import Map, Option
+from checker.lang import Map, Option, replace
 from spec.kraft.design import Design
 from spec.kraft.state import Batch, Controller, Deferral, Delta, Log, Metadata, Partition, Registration
-from spec.kraft.types import Broker, ControllerEpoch, Error, Role, TopicPartition, Voter
+from spec.kraft.types import Broker, ControllerEpoch, Error, Role, TopicId, TopicPartition, Voter
 
 # What is written.
 
@@ -31,16 +31,23 @@ def changed_partition(before: Option[Partition], after: Option[Partition]) -> Op
     return None if before == after else after
 
 
+def changed_topic(before: Option[TopicId], after: Option[TopicId]) -> Option[TopicId]:
+    return None if before == after else after
+
+
 def difference(before: Metadata, after: Metadata) -> Delta:
     """The records that lead from one image to another."""
     return Delta(
         registrations=Map({b: changed_registration(before.registrations[b], after.registrations[b]) for b in Broker}),
+        topic=changed_topic(before.topic, after.topic),
         partitions=Map({p: changed_partition(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
     )
 
 
 def no_records() -> Delta:
-    return Delta(registrations=Map({b: None for b in Broker}), partitions=Map({p: None for p in TopicPartition}))
+    return Delta(
+        registrations=Map({b: None for b in Broker}), topic=None, partitions=Map({p: None for p in TopicPartition})
+    )
 
 
 def leader_change(epoch: ControllerEpoch) -> Batch:
@@ -61,16 +68,17 @@ def appended(controller: Controller, before: Metadata) -> Log:
 def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
     """The log with a decision in two batches, in Kafka's order.
 
-    A broker is unfenced before its partitions change, and fenced or registered after.
+    A broker is unfenced before its partitions change, and fenced or registered after. A topic comes before its
+    partitions.
     """
-    of_brokers = Batch(epoch, Delta(delta.registrations, no_records().partitions))
-    of_partitions = Batch(epoch, Delta(no_records().registrations, delta.partitions))
+    of_brokers = Batch(epoch, replace(delta, partitions=no_records().partitions))
+    of_partitions = Batch(epoch, replace(no_records(), partitions=delta.partitions))
     if of_partitions.delta == no_records():
         return log + (of_brokers,)
     if of_brokers.delta == no_records():
         return log + (of_partitions,)
-    unfences = any(is_unfenced(delta.registrations[b]) for b in Broker)
-    return log + (of_brokers, of_partitions) if unfences else log + (of_partitions, of_brokers)
+    comes_first = delta.topic is not None or any(is_unfenced(delta.registrations[b]) for b in Broker)
+    return log + (of_brokers, of_partitions) if comes_first else log + (of_partitions, of_brokers)
 
 
 def is_unfenced(registration: Option[Registration]) -> bool:
@@ -90,10 +98,15 @@ def replayed_partition(image: Metadata, delta: Delta, p: TopicPartition) -> Opti
     return image.partitions[p] if changed is None else changed
 
 
+def replayed_topic(image: Metadata, delta: Delta) -> Option[TopicId]:
+    return image.topic if delta.topic is None else delta.topic
+
+
 def replayed(image: Metadata, delta: Delta) -> Metadata:
     """The image once the records of a batch are replayed on it."""
     return Metadata(
         registrations=Map({b: replayed_registration(image, delta, b) for b in Broker}),
+        topic=replayed_topic(image, delta),
         partitions=Map({p: replayed_partition(image, delta, p) for p in TopicPartition}),
         offset=image.offset,
     )
@@ -101,8 +114,8 @@ def replayed(image: Metadata, delta: Delta) -> Metadata:
 
 def composed(first: Delta, second: Delta) -> Delta:
     """What two batches leave together."""
-    both = replayed(Metadata(first.registrations, first.partitions, offset=None), second)
-    return Delta(both.registrations, both.partitions)
+    both = replayed(Metadata(first.registrations, first.topic, first.partitions, offset=None), second)
+    return Delta(both.registrations, both.topic, both.partitions)
 
 
 def replay(image: Metadata, log: Log) -> Metadata:

@@ -21,6 +21,7 @@ from spec.kraft.types import (
     MetadataOffset,
     PartitionEpoch,
     Process,
+    TopicId,
     TopicPartition,
     Voter,
 )
@@ -77,6 +78,7 @@ class AlterIsr:
 
     sender: Process
     broker_epoch: BrokerEpoch
+    topic: TopicId
     partition: TopicPartition
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
@@ -88,9 +90,10 @@ class AlterIsr:
 
 @message
 class AlterIsrReply:
-    """AlterPartitionResponse. Of a success: the partition as it is now."""
+    """AlterPartitionResponse. Of a success: the partition as it is now, which need not be what was asked for."""
 
     error: Error
+    at_new_leader_epoch: bool
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
 

@@ -36,6 +36,7 @@ from spec.kraft.state import (
     Cluster,
     Controller,
     Faults,
+    FirstEpochs,
     IsrChange,
     Leadership,
     Metadata,
@@ -47,6 +48,7 @@ from spec.kraft.state import (
     at_once,
     committed,
     stopped,
+    unassigned,
 )
 from spec.kraft.timed import TIMED
 from spec.kraft.types import (
@@ -60,19 +62,40 @@ from spec.kraft.types import (
     Process,
     RecordStatus,
     Role,
+    TopicId,
     TopicPartition,
     Voter,
 )
 
 NO_FAULTS = dict.fromkeys(
-    ("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts", "shutdowns", "failovers"), 0
+    (
+        "crashes",
+        "disk_losses",
+        "early_expiries",
+        "duplicates",
+        "second_starts",
+        "shutdowns",
+        "failovers",
+        "reassignments",
+        "topics",
+        "unregistrations",
+    ),
+    0,
 )
 
 
 def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
-    """Every partition, unchanged since it was created with every broker as a replica."""
-    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0))
+    """Every partition, unchanged since it was created with every broker but the spare ones as a replica."""
+    first = Partition(not_spare(), isr, leader, LeaderEpoch(0), PartitionEpoch(0), adding=(), removing=())
     return Map(dict.fromkeys(TopicPartition, first))
+
+
+def not_spare() -> tuple[Broker, ...]:
+    return tuple(Broker)[: len(Broker) - Design.spare_brokers]
+
+
+def no_logs() -> Map[TopicPartition, Replica]:
+    return Map(dict.fromkeys(TopicPartition, unassigned(TopicId(0), has_record=False)))
 
 
 def all_have(image: Metadata) -> Map[Voter, Controller]:
@@ -91,24 +114,30 @@ def in_role(role: Role, image: Metadata) -> Controller:
 def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
     last = frozenset({Broker(0)})
-    image = Metadata(Map(dict.fromkeys(Broker)), every(last, None), None)
+    image = Metadata(Map(dict.fromkeys(Broker)), TopicId(0), every(last, None), None)
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
         snapshots=(),
-        processes=Map({process: stopped(disk=frozenset()) for process in Process}),
+        processes=Map(dict.fromkeys(Process, stopped(no_logs()))),
         lifecycle=Bag(),
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition)),
+        start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
+        last_target=Map(dict.fromkeys(TopicPartition, ())),
+        answer=(),
         faults=Faults(**NO_FAULTS),
     )
 
 
 @init
 def running_cluster() -> Cluster:
-    """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
-    everyone = frozenset(Broker)
+    """Every broker is registered, unfenced, up to date and, unless it is spare, in the ISR; broker 0 leads.
+
+    Second processes do not run.
+    """
+    everyone = frozenset(not_spare())
     seen = Broker(0) if Design.max_shutdowns > 0 else None
     last = BrokerEpoch(len(Broker) - 1)
     leadership = Leadership(
@@ -121,12 +150,14 @@ def running_cluster() -> Cluster:
         applied=last,
         candidates=frozenset(),
     )
-    processes = {process: stopped(disk=frozenset()) for process in Process}
+    processes = dict.fromkeys(Process, stopped(no_logs()))
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
         registrations[id_] = Registration(incarnation, epoch, fenced=False, in_controlled_shutdown=False)
         leads = leadership if id_ == Broker(0) else None
+        follows = LeaderEpoch(0) if id_ in everyone else None
+        replica = Replica(TopicId(0), follows, leads, at_once(), seen, False, False)
         processes[process] = BrokerProcess(
             state=BrokerState.RUNNING,
             incarnation=None,
@@ -137,9 +168,10 @@ def running_cluster() -> Cluster:
             wants_fence=False,
             caught_up=True,
             applied=None,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, at_once(), seen, False, False))),
+            listing=(),
+            replicas=Map(dict.fromkeys(TopicPartition, replica)),
         )
-    image = Metadata(Map(registrations), every(everyone, Broker(0)), None)
+    image = Metadata(Map(registrations), TopicId(0), every(everyone, Broker(0)), None)
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
@@ -149,6 +181,9 @@ def running_cluster() -> Cluster:
         alterations=Bag(),
         produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
         last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
+        start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
+        last_target=Map(dict.fromkeys(TopicPartition, ())),
+        answer=(),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -169,6 +204,7 @@ def addition_asked() -> Cluster:
         request = AlterIsr(
             sender=Process(0),
             broker_epoch=BrokerEpoch(0),
+            topic=TopicId(0),
             partition=p,
             leader_epoch=LeaderEpoch(0),
             partition_epoch=PartitionEpoch(0),

@@ -1,9 +1,8 @@
 """What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
-two one. S7, S11 and S14 are in `quorum_properties`, S8 in `shutdown_properties`, what must eventually happen in
-`liveness`.
-Leaves out: S6, S10, S15 and S16 (metadata responses, reassignment, topics).
+two one. S6, S7, S8, S10, S11 and S14-S16 stand with what they are about: `clients`, `quorum_properties`,
+`shutdown_properties`, `properties_administration`, `properties_topics`; what must eventually happen is in `liveness`.
 """
 
 from __future__ import annotations
@@ -244,14 +243,15 @@ def epochs_follow(old: Option[Partition], new: Option[Partition]) -> bool:
 def maximal_isr_covers_committed(s: Cluster) -> bool:
     """A leader at the controller's leader epoch waits for every member of the committed ISR."""
     return all(
-        waits_for_isr(committed(s).partitions[p], s.processes[process].replicas[p])
+        waits_for_isr(committed(s), p, s.processes[process].replicas[p])
         for process in Process
         for p in TopicPartition
     )
 
 
-def waits_for_isr(partition: Option[Partition], replica: Replica) -> bool:
-    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+def waits_for_isr(image: Metadata, p: TopicPartition, replica: Replica) -> bool:
+    partition = image.partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(image, partition, replica):
         return True
     return partition.isr <= maximal_isr(replica.leadership)
 
@@ -278,16 +278,21 @@ def acknowledged_record_survives(s: Cluster) -> bool:
     """
     return all(
         s.produced[p] != RecordStatus.ACKNOWLEDGED
-        or leads_with_record(committed(s).partitions[p], s.processes[process].replicas[p])
+        or leads_with_record(committed(s), p, s.processes[process].replicas[p])
         for process in Process
         for p in TopicPartition
     )
 
 
-def leads_with_record(partition: Option[Partition], replica: Replica) -> bool:
-    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+def leads_with_record(image: Metadata, p: TopicPartition, replica: Replica) -> bool:
+    partition = image.partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(image, partition, replica):
         return True
     return replica.has_record
+
+
+def is_at_epoch(image: Metadata, partition: Partition, replica: Replica) -> bool:
+    return replica.topic == image.topic and replica.leader_epoch == partition.leader_epoch
 
 
 @invariant(source="KIP-497; Kafka, acks=all (S13)")
@@ -295,11 +300,15 @@ def isr_has_acknowledged_record(s: Cluster) -> bool:
     """A process that is registered and in the ISR has the acknowledged record: whoever is elected has it."""
     return all(
         s.produced[p] != RecordStatus.ACKNOWLEDGED
-        or s.processes[process].replicas[p].has_record
+        or has_current_record(s, s.processes[process].replicas[p])
         or not is_in_isr(s, process, p)
         for process in Process
         for p in TopicPartition
     )
+
+
+def has_current_record(s: Cluster, replica: Replica) -> bool:
+    return replica.has_record and replica.topic == committed(s).topic
 
 
 def is_in_isr(s: Cluster, process: Process, p: TopicPartition) -> bool:

@@ -41,7 +41,7 @@ def is_deposed(s: Cluster, voter: Voter) -> bool:
 
 def nothing_known() -> Metadata:
     nothing = no_records()
-    return Metadata(nothing.registrations, nothing.partitions, offset=None)
+    return Metadata(nothing.registrations, nothing.topic, nothing.partitions, offset=None)
 
 
 def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadata) -> Controller:

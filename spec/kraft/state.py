@@ -2,9 +2,9 @@
 
 With one controller, what it decides is committed at once: its image is speculative and committed state in one,
 and its log is empty. With more, the two are apart, and `committed` is what the cluster has decided for good. What
-is soft state (lost on a failover) is named so.
-Leaves out: what of the metadata log is committed, but for its replay; reassignment. The data
-of a partition is one record, produced at most once.
+is soft state (lost on a failover) is named so. What a model does not use has no width.
+Leaves out: what of the metadata log is committed, but for its replay. The data of a partition is one record, produced
+at most once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from spec.kraft.types import (
     Process,
     RecordStatus,
     Role,
+    TopicId,
     TopicPartition,
     Voter,
     node_id,
 )
 
 Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
+Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.max_reassignments > 0 else 0)]
 
 
 @record
@@ -53,6 +55,8 @@ class Partition:
     leader: Option[Broker]
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
+    adding: Moving  # replicas that a reassignment adds; some may be removing, too: added by one that was replaced
+    removing: Moving  # replicas that go once it is complete
 
 
 @record
@@ -60,6 +64,7 @@ class Metadata:
     """What a replay of the metadata log gives."""
 
     registrations: Map[Broker, Option[Registration]]
+    topic: Option[TopicId]  # the one topic of its name
     partitions: Map[TopicPartition, Option[Partition]]
     offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
 
@@ -77,6 +82,7 @@ class Delta:
     """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
 
     registrations: Map[Broker, Option[Registration]]
+    topic: Option[TopicId]
     partitions: Map[TopicPartition, Option[Partition]]
 
 
@@ -128,7 +134,7 @@ class Leadership:
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
     applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
-    candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
+    candidates: Set[Broker]  # the replicas outside the ISR that are unfenced in the leader's image
 
 
 # How many batches of which controller must commit before a reply leaves it. A reply that waits for none is under way.
@@ -140,12 +146,34 @@ Deferral = Map[Voter, Waits]
 class Replica:
     """A process's replica of a partition, with what is on its disk."""
 
+    topic: TopicId  # of which its log is, or was last, where there is none
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
     deferral: Deferral  # of the reply to the leader
     image_leader: Option[Broker]  # who leads in its image, kept where brokers are shut down
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
+
+
+@message
+class Listing:
+    """What a broker's image says of registrations, and, for a property to look at, who was active at its offset."""
+
+    registered: Set[Broker]
+    fenced: Set[Broker]
+    active: Set[Broker]
+
+
+@message
+class MetadataReply:
+    """MetadataResponse, as far as it lists brokers."""
+
+    answerer: Process
+    brokers: Set[Broker]
+
+
+Listings = Annotated[Seq[Listing], AtMost(lambda: Design.metadata_responses)]
+Answers = Annotated[Seq[MetadataReply], AtMost(lambda: Design.metadata_responses)]
 
 
 @record
@@ -161,9 +189,11 @@ class BrokerProcess:
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
     applied: Option[MetadataOffset]  # the offset that its metadata image reaches
+    listing: Listings  # one, once it has metadata, where clients ask for it
     replicas: Map[TopicPartition, Replica]
 
 
+Disk = Map[TopicPartition, Replica]
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
@@ -171,6 +201,9 @@ Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
 Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
 Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
+Reassignments = Annotated[int, Nat(lambda: Design.max_reassignments)]
+Topics = Annotated[int, Nat(lambda: Design.max_topics)]
+Unregistrations = Annotated[int, Nat(lambda: Design.max_unregistrations)]
 
 
 @record
@@ -184,6 +217,9 @@ class Faults:
     second_starts: SecondStarts
     shutdowns: Shutdowns
     failovers: Failovers
+    reassignments: Reassignments
+    topics: Topics
+    unregistrations: Unregistrations
 
 
 @message
@@ -194,6 +230,16 @@ class Service:
     broker_epoch: BrokerEpoch
 
 
+@message
+class FirstEpochs:
+    """What the epochs of the partitions of a new topic start from, whatever those of an older one have reached."""
+
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+
+
+Start = Annotated[Seq[FirstEpochs], AtMost(lambda: min(Design.max_topics, 1))]
+LastTarget = Annotated[Map[TopicPartition, Moving], History]
 LastService = Annotated[Map[TopicPartition, Option[Service]], History]
 LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
@@ -234,6 +280,9 @@ class Cluster:
     alterations: AlterNetwork  # AlterIsr requests under way
     produced: Map[TopicPartition, RecordStatus]  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
+    start: Start  # one, where topics are created; never changed
+    last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
+    answer: Answers  # the last metadata response
     faults: Faults
 
 
@@ -315,9 +364,10 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
     return leadership.isr | proposed_isr(leadership)
 
 
-def unassigned(has_record: bool) -> Replica:
+def unassigned(topic: TopicId, has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
     return Replica(
+        topic,
         leader_epoch=None,
         leadership=None,
         deferral=at_once(),
@@ -337,13 +387,18 @@ def is_deferred(deferral: Deferral) -> bool:
     return any(deferral[voter] > 0 for voter in Voter)
 
 
-def disk(process: BrokerProcess) -> Set[TopicPartition]:
-    """The partitions of which a process has the record on disk."""
-    return frozenset(partition for partition in TopicPartition if process.replicas[partition].has_record)
+def disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves of a process's replicas."""
+    return Map({p: unassigned(process.replicas[p].topic, process.replicas[p].has_record) for p in TopicPartition})
 
 
-def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
-    """A process that does not run. `disk`: the partitions of which it has the record."""
+def empty_disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves that loses the disk."""
+    return Map({p: unassigned(process.replicas[p].topic, has_record=False) for p in TopicPartition})
+
+
+def stopped(disk: Disk) -> BrokerProcess:
+    """A process that does not run."""
     return BrokerProcess(
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
@@ -354,5 +409,6 @@ def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
         wants_fence=False,
         caught_up=False,
         applied=None,
-        replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
+        listing=(),
+        replicas=disk,
     )

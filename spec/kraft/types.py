@@ -42,6 +42,10 @@ class MetadataOffset(Ordinal):
     """An offset in the metadata log at which leaderships moved for a controlled shutdown, or at which it grew."""
 
 
+class TopicId(Ordinal, fixed=lambda: Design.max_topics == 0):
+    """The UUID of a topic, by which topics that had one name are told apart. Only equality matters."""
+
+
 class LeaderEpoch(Ordinal):
     """Rises with each change of a partition's leader."""
 
@@ -84,6 +88,8 @@ class Error(Enum):
     INVALID_REQUEST = "INVALID_REQUEST"
     INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
     INELIGIBLE_REPLICA = "INELIGIBLE_REPLICA"
+    NEW_LEADER_ELECTED = "NEW_LEADER_ELECTED"
+    UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 
 
 class RecordStatus(Enum):

@@ -84,6 +84,16 @@ ORDINALS = [
          def newest(s: Cluster) -> bool:
              return s.epoch < «fresh(s, BrokerEpoch)»
          """, "outside an action", "actions"),
+    more(2, "fresh of a sort that is fixed",
+         """
+         class Term(Ordinal, fixed=lambda: True): ...
+
+
+         @action(who="controller", source="-")
+         def step(s: Cluster) -> None:
+             'A step.'
+             require(«fresh(s, Term)» == fresh(s, Term))
+         """, "a fresh term in a model where these are fixed", "leave the action out"),
     parameter(2, "a parameter that is an ordinal", "«epoch: BrokerEpoch»", "no finite list of values", "members"),
 ]  # fmt: skip
 

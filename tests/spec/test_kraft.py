@@ -37,6 +37,7 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicId,
     TopicPartition,
     Voter,
 )
@@ -228,6 +229,7 @@ class TestAlterIsr:
         made = AlterIsr(
             sender=Process(0),
             broker_epoch=BrokerEpoch(0),
+            topic=TopicId(0),
             partition=P,
             leader_epoch=LeaderEpoch(0),
             partition_epoch=PartitionEpoch(0),
@@ -240,31 +242,31 @@ class TestAlterIsr:
 
     def test_the_first_check_that_fails_names_the_error(self, s: Cluster) -> None:
         request = self.request(s)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
         fence(s, B)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
+        assert controller.alter_isr_error(committed(s), request) == Error.INELIGIBLE_REPLICA
         the_partition(s).partition_epoch = PartitionEpoch(1)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INVALID_UPDATE_VERSION
+        assert controller.alter_isr_error(committed(s), request) == Error.INVALID_UPDATE_VERSION
         malformed = replace(request, isr=frozenset({B}))
-        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.INVALID_REQUEST
+        assert controller.alter_isr_error(committed(s), malformed) == Error.INVALID_REQUEST
         the_partition(s).leader_epoch = LeaderEpoch(1)
-        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.FENCED_LEADER_EPOCH
+        assert controller.alter_isr_error(committed(s), malformed) == Error.FENCED_LEADER_EPOCH
         ahead = replace(malformed, partition_epoch=PartitionEpoch(2))
-        assert controller.alter_isr_error(committed(s), the_partition(s), ahead) == Error.NOT_CONTROLLER
+        assert controller.alter_isr_error(committed(s), ahead) == Error.NOT_CONTROLLER
         superseded = replace(ahead, broker_epoch=BrokerEpoch(5))
-        assert controller.alter_isr_error(committed(s), the_partition(s), superseded) == Error.STALE_BROKER_EPOCH
+        assert controller.alter_isr_error(committed(s), superseded) == Error.STALE_BROKER_EPOCH
 
     def test_kip_841_keeps_fenced_replicas_out(self, s: Cluster) -> None:
         request = self.request(s)
         fence(s, B)
         switched(kip_841=False)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
 
     def test_kip_903_keeps_replicas_out_that_registered_anew(self, s: Cluster) -> None:
         request = self.request(s, added_epoch=BrokerEpoch(0))
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
+        assert controller.alter_isr_error(committed(s), request) == Error.INELIGIBLE_REPLICA
         switched(kip_903=False)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
 
     @pytest.mark.parametrize("raises", [True, False])
     def test_a_refusal_raises_the_partition_epoch(self, s: Cluster, raises: bool) -> None:

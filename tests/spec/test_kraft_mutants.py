@@ -78,6 +78,16 @@ MUTANTS = [
     Mutant("pending_change_is_settled", "changes_end", "broker.py",
            "asked=None if settled else replica.leadership.asked", "asked=replica.leadership.asked"),
     Mutant("silent_broker_is_fenced_in_time", "timed", "timed.py", "s.backlog or lease_is_over(s))", "s.backlog)"),
+    Mutant("isr_is_within_replicas", "reassignment", "partition.py",
+           "replicas=replicas, isr=partition.isr & target, adding", "replicas=replicas, isr=partition.isr, adding"),
+    Mutant("leader_changes_for_cause", "reassignment", "partition.py",
+           "partition.leader in isr & active:", "partition.leader in isr - active:"),
+    Mutant("reassignment_completes", "stuck_reassignment", "partition.py", "shrinks = len(target) <",
+           "shrinks = len(target) <="),
+    Mutant("topics_are_complete", "topics", "topics.py",
+           "    image.partitions = Map({p: None for p in TopicPartition})\n", ""),
+    Mutant("only_active_brokers_are_listed", "metadata", "clients.py",
+           "listing.registered - listing.fenced", "listing.registered"),
 ]  # fmt: skip
 
 
