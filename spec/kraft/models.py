@@ -10,7 +10,7 @@ Leaves out: a model with all faults at once, which does not close.
 from __future__ import annotations
 
 from checker.lang import Bag, Map, Model, Option, Set, init
-from spec.kraft import broker, controller, faults, network, properties, replica, witnesses
+from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
 from spec.kraft.design import SETTINGS, Design
 from spec.kraft.state import (
     BrokerProcess,
@@ -276,6 +276,7 @@ TWINS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.two_processes_of_one_id,
         witnesses.stale_heartbeat_refused,
@@ -303,6 +304,7 @@ ISR_MODEL = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.record_outlives_its_leader,
     ),
@@ -331,6 +333,7 @@ ZOMBIE = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.deposed_leader_refused,
         witnesses.record_outlives_its_leader,
@@ -362,6 +365,7 @@ ISR_SPURIOUS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         witnesses.elected_after_fencing,
         witnesses.whole_isr_follows_broker_1,
         witnesses.isr_changed_by_leader,
@@ -399,4 +403,4 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR]
