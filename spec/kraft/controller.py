@@ -2,8 +2,8 @@
 
 A decision is one step: it takes one request off the network, changes the state and sends the reply. Its
 records commit at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
-Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster
-id and feature levels of a registration (nothing here could refuse them).
+Leaves out: failover and what is speculative until committed; controlled shutdown; the cluster id and
+feature levels of a registration (nothing here could refuse them).
 """
 
 from __future__ import annotations
