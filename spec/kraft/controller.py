@@ -3,7 +3,7 @@
 A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
 gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
 stand in the order in which Kafka makes them.
-Leaves out: unregistering; the cluster id and feature levels of a registration (nothing here could refuse them).
+Leaves out: the cluster id and feature levels of a registration (nothing here could refuse them).
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def test_random_walks(pin: Pin) -> None:
     random_walks(pair_of(pin), seed=1, walks=WALKS, steps=STEPS)
 
 
-NAMES = ["membership", "lossy", "twins", "isr", "quorum", "snapshot", "reassignment", "topics", "recreated", "metadata"]
+NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated"]
 
 
 @pytest.mark.parametrize("name", NAMES)
