@@ -21,7 +21,8 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD, running_cluster
+from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD
+from spec.kraft.starts import running_cluster
 
 LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
 ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)

@@ -14,7 +14,8 @@ from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
 from spec.kraft import broker, controller, partition, replica
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
-from spec.kraft.models import MODELS, running_cluster
+from spec.kraft.models import MODELS
+from spec.kraft.starts import running_cluster
 from spec.kraft.state import (
     Cluster,
     Controller,

@@ -14,8 +14,8 @@ from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
 from spec.kraft import administration, broker, clients, controller, lives, topics
 from spec.kraft.messages import AlterIsr
-from spec.kraft.models import running_cluster
 from spec.kraft.partition import cancelled, changed, completed, original_replicas, reassigned
+from spec.kraft.starts import running_cluster
 from spec.kraft.state import Cluster, IsrChange, Leadership, Partition, Replicas, active_brokers, committed
 from spec.kraft.types import (
     Broker,

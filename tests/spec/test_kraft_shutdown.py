@@ -11,8 +11,8 @@ from checker.lang.loader import load
 from checker.lang.values import Disabled
 from spec.kraft import faults, shutdown
 from spec.kraft.messages import Heartbeat
-from spec.kraft.models import running_cluster
 from spec.kraft.shutdown import Ruling
+from spec.kraft.starts import running_cluster
 from spec.kraft.state import Cluster, Controller, Registration, Shutdown
 from spec.kraft.types import Broker, BrokerEpoch, BrokerState, MetadataOffset, Process, TopicPartition, Voter
 
