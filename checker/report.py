@@ -191,7 +191,7 @@ def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> st
         "",
         f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}; "
         f"{result.bytes_per_state} bytes a state, {result.peak_memory_bytes / 2**20:,.0f} MiB at most",
-        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.threads, 'thread')}; "
+        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.workers, result.worker)}; "
         f"{report.seconds['total']:.2f} s in all",
         *_hints(report, checkpoint),
     ]
