@@ -1,4 +1,4 @@
-"""What a search has found so far: counts, coverage, what is broken and reached at which level. Every engine keeps it."""
+"""What a search found so far: counts, coverage, what is broken and reached at which level. Every engine keeps one."""
 
 from __future__ import annotations
 

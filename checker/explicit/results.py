@@ -31,7 +31,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand."""
+    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand.
+
+    On Spark: sent_bytes, candidates that went through a shuffle so far; tasks: of the level, (done, all).
+    """
 
     generated: int
     distinct: int
@@ -40,6 +43,8 @@ class Progress:
     queue: int
     seconds: float
     memory_bytes: int
+    sent_bytes: int = 0
+    tasks: tuple[int, int] | None = None
 
 
 class Explored(Protocol):

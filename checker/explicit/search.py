@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -61,13 +61,19 @@ def search(
     exploration.all_violations = all_violations
     exploration.stop_on_witness = stop_on_witness
     exploration.progress = progress
-    with exploration.crew(), _interrupts(exploration):
+    with exploration.crew(), interrupts(exploration):
         exploration.run(checkpoint, resume)
     return exploration.result()
 
 
+class Stoppable(Protocol):
+    """A search that can be told to stop."""
+
+    def stop(self, reason: str) -> None: ...
+
+
 @contextmanager
-def _interrupts(exploration: Exploration) -> Iterator[None]:
+def interrupts(exploration: Stoppable) -> Iterator[None]:
     """Ctrl-C stops the search at the end of the round (where signals can be caught: in the main thread)."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,0 +1,191 @@
+"""The Spark session that a search runs in, and its jobs."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from checker.spark.java import find_java
+
+TICK_S = 0.1  # between looks at a running job
+PACKAGES = ("checker", "traces")  # what tasks import from
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # in the environment under spark-submit, which has started the JVM
+_SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",  # a job has two stages of a known number of tasks: nothing to adapt
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "8",  # a row may hold megabytes
+    "spark.shuffle.compress": "false",  # and is compressed already
+    "spark.locality.wait": "0",  # any executor reads the shared folder
+    "spark.scheduler.minRegisteredResourcesRatio": "1",  # the first job waits for the executors, for 30 s at most
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+_LOGGING = """rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
+"""
+
+
+class SparkError(Exception):
+    """A session that cannot be had, or a job that failed; the message says what Spark says."""
+
+
+class Cancelled(Exception):
+    """A job that was given up."""
+
+
+class Cluster:
+    """A session, and the jobs of one search in it."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        self._context = session.sparkContext
+        self._serial = itertools.count(1)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all tasks run on this machine, in processes of this one's JVM."""
+        return str(self._context.master).startswith("local")
+
+    def cores(self) -> int:
+        """Cores that the session has, once its executors are there."""
+        if not self.is_local:
+            self.session.range(1).count()  # waits for them
+        return int(self._context.defaultParallelism)
+
+    def broadcast(self, value: Any) -> Any:
+        """Something that every executor gets once; tasks see it as `.value`."""
+        return self._context.broadcast(value)
+
+    def collect(self, frame: DataFrame, tick: Callable[[int], bool]) -> list[Any]:
+        """The rows of a frame. tick: called now and then with how many tasks are done; False gives the job up.
+
+        Raises Cancelled for a job that was given up, SparkError for one that failed.
+        """
+        group = f"fencepost {id(self)}-{next(self._serial)}"
+
+        def run() -> list[Any]:
+            self._context.setJobGroup(group, group, interruptOnCancel=True)
+            return frame.collect()
+
+        with ThreadPoolExecutor(1) as pool:
+            work = pool.submit(run)
+            try:
+                while True:
+                    with suppress(NotYet):
+                        return work.result(timeout=TICK_S)
+                    if not tick(self._done(group)):
+                        raise Cancelled
+            except PySparkException as error:
+                raise SparkError(_words_of(error)) from error
+            except BaseException:
+                self._context.cancelJobGroup(group)
+                raise
+
+    def _done(self, group: str) -> int:
+        """Finished tasks of a job."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+
+@contextmanager
+def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
+    """The session at hand, else one of its own: on `master` (None: what spark-submit says, or all cores here).
+
+    conf: settings of Spark, over those that a search chooses. Raises SparkError, JavaError.
+    """
+    session = SparkSession.getActiveSession()
+    own = session is None
+    if session is None:
+        session = _start(master, conf)
+    try:
+        for name, value in {**_SETTINGS, **conf}.items():
+            if name.startswith("spark.sql.") and session.conf.isModifiable(name):
+                session.conf.set(name, value)
+        _ship(session.sparkContext.applicationId)
+        yield Cluster(session)
+    finally:
+        if own:
+            session.stop()
+
+
+def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName("fencepost")
+    settings = dict(_SETTINGS)
+    if _SUBMITTED not in os.environ:
+        os.environ["JAVA_HOME"] = find_java()
+        master = master or "local[*]"
+        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{_file('log4j2.properties')}"
+    if master is not None:
+        builder = builder.master(master)
+        settings |= _LOCAL if master.startswith("local") else {}
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    for name, value in {**settings, **conf}.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise SparkError(f"no Spark session on {master or 'this cluster'}: {_words_of(error)}") from error
+
+
+@functools.cache
+def _ship(application: str) -> None:
+    """Give the code of the tasks to the executors of a session: once."""
+    session = SparkSession.getActiveSession()
+    assert session is not None and session.sparkContext.applicationId == application
+    session.sparkContext.addPyFile(_file("fencepost.zip"))
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """For files that must be there as long as this process."""
+    return tempfile.TemporaryDirectory(prefix="fencepost-spark-")
+
+
+@functools.cache
+def _file(name: str) -> str:
+    path = Path(_folder().name, name)
+    if name.endswith(".zip"):
+        archive(path)
+    else:
+        path.write_text(_LOGGING)
+    return str(path)
+
+
+def archive(path: Path) -> None:
+    """Write the packages that tasks import from as a zip, for executors that have no Fencepost (or an older one)."""
+    root = Path(__file__).parents[2]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for package in PACKAGES:
+            for source in sorted((root / package).rglob("*.py")):
+                file.write(source, source.relative_to(root))
+
+
+def _words_of(error: BaseException) -> str:
+    """What an error of Spark comes to: the last line of a task's Python if it is that, else Java's first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    python = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
+    return python[-1] if python and "Traceback" in str(error) else (lines or [type(error).__name__])[0]
