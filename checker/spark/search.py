@@ -9,13 +9,9 @@ All that a search reports is the same for any number of shards, and the same as 
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
-import pyarrow as pa
 
 from checker.explicit import abi
 from checker.explicit.findings import Findings, reached_limit
@@ -31,12 +27,6 @@ from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
 MAX_SHARDS = abi.MAX_SHARDS
-
-_SENT = "shard int, candidates binary, found binary"
-_TAKEN = "shard int, found binary"
-_BATCH_FIELDS = pa.schema([("shard", pa.int32()), ("candidates", pa.binary()), ("found", pa.binary())])
-_TAKEN_FIELDS = pa.schema([("shard", pa.int32()), ("found", pa.binary())])
-_PICKED_FIELDS = pa.schema([("states", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -159,35 +149,31 @@ class Exploration:
 
     def _together(self, level: int) -> Found:
         """A level as a job."""
-        told, shards, n = self._told, self.shards, len(self.shards)
+        told, shards = self._told, self.shards
 
-        def expand(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return expand_task(told.value, shards, batches)
+        def expand(numbers: Iterable[int]) -> Iterator[tuple[int, bytes | Found]]:
+            return expand_task(told.value, shards, numbers)
 
-        def absorb(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return absorb_task(told.value, shards, level, batches)
+        def absorb(sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
+            return absorb_task(told.value, shards, level, sent)
 
-        numbers = self._cluster.session.range(0, n, 1, n)
-        sent = numbers.mapInArrow(expand, _SENT).repartitionById(n, "shard")
-        rows = self._cluster.collect(sent.mapInArrow(absorb, _TAKEN), self._tick)
+        sent = self._cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
         total = Found.nothing(self._kernel)
-        for row in rows:
-            self.shards[row.shard], found = pickle.loads(row.found)
+        for shard, files, found in self._cluster.collect(sent.mapPartitions(absorb), self._tick):
+            self.shards[shard] = files
             total.add(found)
         return total
 
     def select(self, level: int, pick: Pick) -> list[Words]:
         """The states of a level that `pick` picks."""
-        told, runs, words = self._told, self.levels[level - 1], self._kernel.words
+        told, runs = self._told, self.levels[level - 1]
         if sum(run.states for run in runs if run is not None) <= self._options.small:
             return [states for run in runs for states in work.select(self._job, run, pick)]
 
-        def choose(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return select_task(told.value, runs, pick, batches)
+        def choose(numbers: Iterable[int]) -> Iterator[Words]:
+            return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
 
-        numbers = self._cluster.session.range(0, len(runs), 1, len(runs))
-        rows = self._cluster.collect(numbers.mapInArrow(choose, "states binary"), lambda done: True)
-        return [np.frombuffer(row.states, dtype="<u8").reshape(-1, words) for row in rows]
+        return self._cluster.collect(self._cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
 
     def _take(self, found: Found) -> None:
         """A level is whole."""
@@ -231,48 +217,30 @@ class Exploration:
         )  # fmt: skip
 
 
-# What runs in the executors.
+# What runs in the executors. What is sent is bytes: Spark never looks into it.
 
 
 def expand_task(
-    job: Job, shards: Sequence[ShardFiles], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Shard numbers in; candidates for other shards out, and what was found, which goes to the task's own shard."""
-    for batch in batches:
-        for shard in batch.column(0).to_pylist():
-            for item in work.expand(job, shards[shard].frontier):
-                row = (shard, None, pickle.dumps(item)) if isinstance(item, Found) else (*item, None)
-                yield pa.record_batch([[value] for value in row], schema=_BATCH_FIELDS)
+    job: Job, shards: Sequence[ShardFiles], numbers: Iterable[int]
+) -> Iterator[tuple[int, bytes | Found]]:
+    """The candidates that come out of a shard, for others; then what was found, which goes to the shard itself."""
+    for shard in numbers:
+        for item in work.expand(job, shards[shard].frontier):
+            yield (shard, item) if isinstance(item, Found) else item
 
 
 def absorb_task(
-    job: Job, shards: Sequence[ShardFiles], level: int, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """All that was sent to one shard in; the shard's files, and what was found by its tasks, out."""
-    expanded: list[tuple[int, Found]] = []
-
-    def candidates() -> Iterator[bytes]:
-        for batch in batches:
-            for shard, data, found in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                if found is None:
-                    yield data
-                else:
-                    expanded.append((shard, pickle.loads(found)))
-
-    parts = list(candidates())
-    for shard, found in expanded:
-        files, taken = work.absorb(job, shard, level, shards[shard], parts)
-        taken.add(found)
-        yield pa.record_batch([[shard], [pickle.dumps((files, taken))]], schema=_TAKEN_FIELDS)
-
-
-def select_task(
-    job: Job, runs: Sequence[Run | None], pick: Pick, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Shard numbers in; packed states that were picked out."""
-    for batch in batches:
-        for shard in batch.column(0).to_pylist():
-            for states in work.select(job, runs[shard], pick):
-                yield pa.record_batch([[states.astype("<u8").tobytes()]], schema=_PICKED_FIELDS)
-
-
+    job: Job, shards: Sequence[ShardFiles], level: int, sent: Iterable[tuple[int, bytes | Found]]
+) -> Iterator[tuple[int, ShardFiles, Found]]:
+    """A shard, its files with the new level, and what its two tasks found; `sent`: all that came to it."""
+    expanded: dict[int, Found] = {}
+    parts: list[bytes] = []
+    for shard, item in sent:
+        if isinstance(item, Found):
+            expanded[shard] = item
+        else:
+            parts.append(item)
+    for shard, found in expanded.items():  # there is one
+        files, absorbed = work.absorb(job, shard, level, shards[shard], parts)
+        found.add(absorbed)
+        yield shard, files, found

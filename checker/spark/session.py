@@ -1,4 +1,4 @@
-"""The Spark session that a search runs in, and its jobs."""
+"""The Spark context that a search runs in, and its jobs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark import RDD, SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
-from checker.spark.java import find_java
+from checker.spark.java import java_home
 
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # in the environment under spark-submit, which has started the JVM
 _SETTINGS = {
-    "spark.sql.adaptive.enabled": "false",  # a job has two stages of a known number of tasks: nothing to adapt
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "8",  # a row may hold megabytes
-    "spark.shuffle.compress": "false",  # and is compressed already
+    "spark.shuffle.compress": "false",  # what is sent is compressed already
     "spark.locality.wait": "0",  # any executor reads the shared folder
     "spark.scheduler.minRegisteredResourcesRatio": "1",  # the first job waits for the executors, for 30 s at most
     "spark.ui.showConsoleProgress": "false",
@@ -37,18 +36,23 @@ _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
-_LOGGING = """rootLogger.level = error
+_JAVA_OPTIONS, _LOGGING_FILE = "spark.driver.extraJavaOptions", "log4j2.properties"
+_JIT = "-XX:TieredStopAtLevel=1"  # it moves bytes for a minute or two: the better compiler costs more than it gives
+# Errors only. By a filter: where the root's level is another than `warn`, Spark says that it changes it.
+_LOGGING = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
+appender.console.filter.threshold.type = ThresholdFilter
+appender.console.filter.threshold.level = error
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 """
 
 
 class SparkError(Exception):
-    """A session that cannot be had, or a job that failed; the message says what Spark says."""
+    """A context that cannot be had, or a job that failed; the message says what Spark says."""
 
 
 class Cancelled(Exception):
@@ -56,11 +60,10 @@ class Cancelled(Exception):
 
 
 class Cluster:
-    """A session, and the jobs of one search in it."""
+    """A Spark context, and the jobs of one search in it."""
 
-    def __init__(self, session: SparkSession) -> None:
-        self.session = session
-        self._context = session.sparkContext
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
         self._serial = itertools.count(1)
 
     @property
@@ -69,17 +72,21 @@ class Cluster:
         return str(self._context.master).startswith("local")
 
     def cores(self) -> int:
-        """Cores that the session has, once its executors are there."""
+        """Cores that the cluster has, once its executors are there."""
         if not self.is_local:
-            self.session.range(1).count()  # waits for them
+            self.numbers(1).count()  # waits for them
         return int(self._context.defaultParallelism)
 
     def broadcast(self, value: Any) -> Any:
         """Something that every executor gets once; tasks see it as `.value`."""
         return self._context.broadcast(value)
 
-    def collect(self, frame: DataFrame, tick: Callable[[int], bool]) -> list[Any]:
-        """The rows of a frame. tick: called now and then with how many tasks are done; False gives the job up.
+    def numbers(self, n: int) -> RDD[int]:
+        """0 to n - 1, each in a partition of its own."""
+        return self._context.parallelize(range(n), n)
+
+    def collect(self, rdd: RDD[Any], tick: Callable[[int], bool]) -> list[Any]:
+        """The elements of an RDD. tick: called now and then with how many tasks are done; False gives the job up.
 
         Raises Cancelled for a job that was given up, SparkError for one that failed.
         """
@@ -87,7 +94,7 @@ class Cluster:
 
         def run() -> list[Any]:
             self._context.setJobGroup(group, group, interruptOnCancel=True)
-            return frame.collect()
+            return rdd.collect()
 
         with ThreadPoolExecutor(1) as pool:
             work = pool.submit(run)
@@ -97,7 +104,7 @@ class Cluster:
                         return work.result(timeout=TICK_S)
                     if not tick(self._done(group)):
                         raise Cancelled
-            except PySparkException as error:
+            except (PySparkException, Py4JError) as error:
                 raise SparkError(_words_of(error)) from error
             except BaseException:
                 self._context.cancelJobGroup(group)
@@ -113,50 +120,43 @@ class Cluster:
 
 @contextmanager
 def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
-    """The session at hand, else one of its own: on `master` (None: what spark-submit says, or all cores here).
+    """The Spark context at hand, else one of its own: on `master` (None: what spark-submit says, or all cores here).
 
     conf: settings of Spark, over those that a search chooses. Raises SparkError, JavaError.
     """
-    session = SparkSession.getActiveSession()
-    own = session is None
-    if session is None:
-        session = _start(master, conf)
+    own = SparkContext._active_spark_context is None
     try:
-        for name, value in {**_SETTINGS, **conf}.items():
-            if name.startswith("spark.sql.") and session.conf.isModifiable(name):
-                session.conf.set(name, value)
-        _ship(session.sparkContext.applicationId)
-        yield Cluster(session)
+        context = SparkContext.getOrCreate(_settings(master, conf) if own else None)
+    except (PySparkException, Py4JError) as error:
+        raise SparkError(f"no Spark on {master or 'this cluster'}: {_words_of(error)}") from error
+    try:
+        _ship(str(context.applicationId))
+        yield Cluster(context)
     finally:
         if own:
-            session.stop()
+            context.stop()
 
 
-def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
-    builder = SparkSession.builder.appName("fencepost")
-    settings = dict(_SETTINGS)
+def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
+    settings = {"spark.app.name": "fencepost", **_SETTINGS}
     if _SUBMITTED not in os.environ:
-        os.environ["JAVA_HOME"] = find_java()
+        os.environ["JAVA_HOME"] = java_home()
         master = master or "local[*]"
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{_file('log4j2.properties')}"
+        theirs = conf.get(_JAVA_OPTIONS, "")
+        conf = {**conf, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_file(_LOGGING_FILE)} {_JIT} {theirs}"}
     if master is not None:
-        builder = builder.master(master)
+        settings["spark.master"] = master
         settings |= _LOCAL if master.startswith("local") else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    for name, value in {**settings, **conf}.items():
-        builder = builder.config(name, value)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        raise SparkError(f"no Spark session on {master or 'this cluster'}: {_words_of(error)}") from error
+    return SparkConf().setAll(list({**settings, **conf}.items()))
 
 
 @functools.cache
 def _ship(application: str) -> None:
-    """Give the code of the tasks to the executors of a session: once."""
-    session = SparkSession.getActiveSession()
-    assert session is not None and session.sparkContext.applicationId == application
-    session.sparkContext.addPyFile(_file("fencepost.zip"))
+    """Give the code of the tasks to the executors of an application: once."""
+    context = SparkContext.getOrCreate()
+    assert context.applicationId == application
+    context.addPyFile(_file("fencepost.zip"))
 
 
 @functools.cache
