@@ -155,7 +155,8 @@ class RunReader:
         table = self._file.read_row_group(number, use_threads=False)
         states: Words = np.empty((table.num_rows, self._words), np.uint64)
         for k, column in enumerate(table.columns):
-            states[:, k] = column.to_numpy()
+            values = column.combine_chunks()  # to_numpy() would load pandas
+            states[:, k] = np.frombuffer(values.buffers()[1], np.uint64, len(values), 8 * values.offset)
         return states
 
     def groups(self) -> Iterator[Words]:

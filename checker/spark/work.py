@@ -191,7 +191,6 @@ def expand(job: Job, frontier: Run | None) -> Iterator[tuple[int, bytes] | Found
     yield from poured()
     found.counters += context.counters
     found.broken, found.deadlocks = int(context.record[abi.BROKEN]), int(context.record[abi.DEADLOCKS])
-    found.peak_bytes = _peak_bytes()
     yield found
 
 
