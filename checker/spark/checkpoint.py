@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from checker.spark.work import ShardFiles
 
 VERSION = 1
 _PREFIX, _ENDING = "manifest-", ".json"
+_OURS = re.compile(r"(levels/\d{6}|runs)/\d{3}-[0-9a-f]{16}\.parquet")  # as in `work`; other files are let be
 
 
 @dataclass
@@ -52,8 +54,8 @@ class Checkpoint:
         """What was saved last. Raises CheckpointError where there is nothing that can be resumed."""
         place = self.folder.place
         manifests = self._manifests()
-        contents = (self._read(name) for name in reversed(manifests))
-        content = next((found for found in contents if found is not None), None)
+        contents = ((name, self._read(name)) for name in reversed(manifests))
+        newest, content = next(((name, found) for name, found in contents if found is not None), ("", None))
         if content is None:
             why = "its manifest is damaged" if manifests else "there is no manifest of a search on Spark"
             raise CheckpointError(f"no checkpoint to resume from: {place}: {why}")
@@ -64,7 +66,7 @@ class Checkpoint:
         levels = [[_run(found) for found in level] for level in content["levels"]]
         visited = [tuple(Run(*found) for found in runs) for runs in content["visited"]]
         shards = [ShardFiles(last, runs) for last, runs in zip(levels[-1], visited, strict=True)]
-        self._sweep({run.name for runs in [*levels, *visited] for run in runs if run is not None})
+        self._sweep({run.name for runs in [*levels, *visited] for run in runs if run is not None} | {newest})
         return Saved(levels, shards, content["findings"], content["sent_bytes"])
 
     def save(self, saved: Saved) -> None:
@@ -105,9 +107,10 @@ class Checkpoint:
         return content if hashlib.sha256(body.encode()).hexdigest() == digest else None
 
     def _sweep(self, kept: set[str]) -> None:
-        """Delete the runs that are not among `kept`."""
+        """Delete the manifests and runs that are not among `kept`."""
         try:
-            self.folder.remove([n for part in ("levels", "runs") for n in self.folder.names(part) if n not in kept])
+            runs = [name for part in ("levels", "runs") for name in self.folder.names(part) if _OURS.fullmatch(name)]
+            self.folder.remove([name for name in (*self._manifests(), *runs) if name not in kept])
         except OSError as error:
             raise CheckpointError(f"{self.folder.place}: {error}") from error
 
