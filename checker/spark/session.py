@@ -24,6 +24,7 @@ from checker.spark.java import java_home
 
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
+_ROOT = Path(__file__).parents[2]
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # in the environment under spark-submit, which has started the JVM
 _SETTINGS = {
     "spark.shuffle.compress": "false",  # what is sent is compressed already
@@ -130,8 +131,10 @@ def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
     except (PySparkException, Py4JError) as error:
         raise SparkError(f"no Spark on {master or 'this cluster'}: {_words_of(error)}") from error
     try:
-        _ship(str(context.applicationId))
-        yield Cluster(context)
+        found = Cluster(context)
+        if not found.is_local:
+            _ship(str(context.applicationId))
+        yield found
     finally:
         if own:
             context.stop()
@@ -146,7 +149,7 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
         conf = {**conf, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_file(_LOGGING_FILE)} {_JIT} {theirs}"}
     if master is not None:
         settings["spark.master"] = master
-        settings |= _LOCAL if master.startswith("local") else {}
+        settings |= {**_LOCAL, "spark.executorEnv.PYTHONPATH": str(_ROOT)} if master.startswith("local") else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return SparkConf().setAll(list({**settings, **conf}.items()))
 
@@ -177,11 +180,10 @@ def _file(name: str) -> str:
 
 def archive(path: Path) -> None:
     """Write the packages that tasks import from as a zip, for executors that have no Fencepost (or an older one)."""
-    root = Path(__file__).parents[2]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for package in PACKAGES:
-            for source in sorted((root / package).rglob("*.py")):
-                file.write(source, source.relative_to(root))
+            for source in sorted((_ROOT / package).rglob("*.py")):
+                file.write(source, source.relative_to(_ROOT))
 
 
 def _words_of(error: BaseException) -> str:
