@@ -11,7 +11,7 @@ import base64
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from checker.explicit.checkpoint import CheckpointError
 from checker.explicit.store import Words
 from checker.spark.order import Order, Records
 
@@ -138,21 +139,29 @@ class RunWriter:
 
 
 class RunReader:
-    """Reads one run. firsts: the first state of every row group."""
+    """Reads one run. firsts: the first state of every row group. Raises CheckpointError where it is damaged."""
 
     def __init__(self, folder: Folder, run: Run, words: int) -> None:
-        self._words = words
-        self._file = pq.ParquetFile(
-            folder.fs.open_input_file(folder.path(run.name)), page_checksum_verification=True, pre_buffer=False
-        )
+        self._name, self._words = run.name, words
+        stream = folder.fs.open_input_file(folder.path(run.name))
+        with self._damage():
+            self._file = pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
         if self._file.metadata.num_rows != run.states:
-            raise OSError(f"{run.name} has {self._file.metadata.num_rows} states, {run.states} were written")
+            raise CheckpointError(f"{run.name} has {self._file.metadata.num_rows} states, {run.states} were written")
         found = base64.b64decode(self._file.metadata.metadata[_FIRSTS])
         self.firsts: Words = np.frombuffer(found, "<u8").reshape(-1, words)
 
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            raise CheckpointError(f"{self._name} is damaged: {error}") from error
+
     def group(self, number: int) -> Words:
         """The states of a row group."""
-        table = self._file.read_row_group(number, use_threads=False)
+        with self._damage():
+            table = self._file.read_row_group(number, use_threads=False)
         states: Words = np.empty((table.num_rows, self._words), np.uint64)
         for k, column in enumerate(table.columns):
             values = column.combine_chunks()  # to_numpy() would load pandas

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import re
 import sys
 import tempfile
 import zipfile
@@ -39,9 +38,14 @@ _LOCAL = {
 }
 _JAVA_OPTIONS, _LOGGING_FILE = "spark.driver.extraJavaOptions", "log4j2.properties"
 _JIT = "-XX:TieredStopAtLevel=1"  # it moves bytes for a minute or two: the better compiler costs more than it gives
-# Errors only. By a filter: where the root's level is another than `warn`, Spark says that it changes it.
+# Errors only, and not those of tasks, which `SparkError` tells. By a filter: where the root's level is another than
+# `warn`, Spark says that it changes it.
 _LOGGING = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
 appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
@@ -187,7 +191,8 @@ def archive(path: Path) -> None:
 
 
 def _words_of(error: BaseException) -> str:
-    """What an error of Spark comes to: the last line of a task's Python if it is that, else Java's first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    python = [line for line in lines if re.match(r"[\w.]*(Error|Exception): ", line)]
-    return python[-1] if python and "Traceback" in str(error) else (lines or [type(error).__name__])[0]
+    """What an error of Spark comes to: what Python raised in a task, if it did, else the first line."""
+    text = str(error)
+    raised = text[text.rindex('\n  File "') :].splitlines()[2:] if '\n  File "' in text else []
+    lines = [line.strip() for line in raised if line and not line.startswith(" ")] or text.strip().splitlines()
+    return lines[0] if lines else type(error).__name__
