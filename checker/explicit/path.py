@@ -121,7 +121,8 @@ class _Sources:
                 found.append(candidates[self._marks.has(candidates), -1])
             if self._marks is None or self._pick.last:
                 found.append(edges[self._pick.target.hits(edges[:, -1]), -2])
-        return states[np.unique(np.concatenate(found) >> abi.META_SHIFT)]
+        picked: Words = states[np.unique(np.concatenate(found) >> abi.META_SHIFT)]
+        return picked
 
 
 class Expander:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from checker.explicit.store import Words
 Records = npt.NDArray[np.uint64]  # shape (n, words + 1)
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
-_SIGNATURES = {
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
     "merge_records": (_LONG, _POINTER, _LONG, _POINTER, _LONG, _POINTER),
     "merge_states": (_LONG, _POINTER, _LONG, _POINTER, _LONG, _POINTER),
     "strike": (_LONG, _POINTER, _LONG, _LONG, _POINTER, _LONG, _POINTER),

@@ -80,8 +80,8 @@ class Found:
 
     @classmethod
     def nothing(cls, kernel: Kernel) -> Found:
-        sizes = kernel.counters, len(kernel.layout.leaves), len(kernel.actions)
-        return cls(*[np.zeros(size, dtype=np.int64) for size in sizes])
+        counters, leaves, actions = kernel.counters, len(kernel.layout.leaves), len(kernel.actions)
+        return cls(np.zeros(counters, np.int64), np.zeros(leaves, np.int64), np.zeros(actions, np.int64))
 
     def add(self, other: Found) -> None:
         """Put two parts together."""
@@ -154,7 +154,7 @@ def pack(records: Records) -> bytes:
     """Sorted records for sending: column by column, which makes them small."""
     columns = [np.ascontiguousarray(records[:, k]).tobytes() for k in range(records.shape[1] - 1)]
     columns.append(records[:, -1].astype("<u2").tobytes())
-    return len(records).to_bytes(8, "little") + _CODEC.compress(b"".join(columns), asbytes=True)
+    return len(records).to_bytes(8, "little") + bytes(_CODEC.compress(b"".join(columns), asbytes=True))
 
 
 def unpack(data: bytes, words: int) -> Records:

@@ -18,8 +18,8 @@ def main(master: str, place: str, how: str) -> None:
         print("level", now.depth, flush=True)
 
     where = {"checkpoint": place} if how == "start" else {"resume": place}
-    options = Options(master=master, conf=CONF, partitions=None if how == "resume" else 3, small=0, **where)
-    report = check(load("tests/models/async_isr.py"), options, started=time.perf_counter(), progress=progress)
+    options = Options(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
+    report = check(load("tests/models/two_phase_commit.py"), options, started=time.perf_counter(), progress=progress)
     print(json.dumps(told(report)), flush=True)
 
 

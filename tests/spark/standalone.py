@@ -19,7 +19,7 @@ from checker.spark.java import java_home
 
 START_LIMIT_S = 120
 CONF = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.executor.memory": "512m",
-        "spark.ui.enabled": "false"}  # fmt: skip
+        "spark.ui.enabled": "false", "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1"}  # fmt: skip
 
 
 @dataclass
@@ -59,7 +59,8 @@ def standalone(workers: int, logs: Path) -> Iterator[Standalone]:
 
 def _start(role: str, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
     home = Path(pyspark.__file__).parent
-    environment = {**os.environ, "JAVA_HOME": java_home(), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "JAVA_HOME": java_home(), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
+                   "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1", "SPARK_DAEMON_MEMORY": "256m"}  # fmt: skip
     command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1", *arguments]
     with log.with_suffix(".log").open("wb") as output:
         return subprocess.Popen(command, env=environment, stdout=output, stderr=output)

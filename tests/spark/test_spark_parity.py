@@ -22,10 +22,7 @@ MODELS = [
 SPARK_MODELS = [
     ("tests/models/two_phase_commit.py", {}),
     ("tests/models/bounds.py/constraint_is_checked", {}),
-    ("tests/models/bounds.py/stuck", {}),
     ("tests/models/bounds.py/overflow", {}),
-    ("tests/models/verdicts.py/broken_step", {}),
-    ("tests/models/verdicts.py/forgotten", {}),
 ]
 
 

@@ -21,8 +21,8 @@ from tests.conftest import ROOT
 from tests.spark.standalone import CONF, Standalone, standalone
 from tests.spark.told import locally, told
 
-MODEL = "tests/models/async_isr.py"
-KILLED_AT = (3, 12)  # levels, of 21
+MODEL = "tests/models/two_phase_commit.py"
+KILLED_AT = (2, 7)  # levels, of 11
 
 
 @pytest.fixture(scope="module")
@@ -60,12 +60,12 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
         assert now.tasks is not None
         executors = two_workers.executors()
         working = 0 < now.tasks[0] < now.tasks[1]  # what the executor has done of the level is lost with it
-        if now.depth >= 5 and working and not killed and executors:
+        if now.depth >= 3 and working and not killed and executors:
             killed.append(executors[-1])
             os.kill(executors[-1], signal.SIGKILL)
 
     options = Options(
-        master=two_workers.master, conf=CONF, partitions=8, small=0, checkpoint=str(tmp_path / "run")
+        master=two_workers.master, conf=CONF, partitions=4, small=0, checkpoint=str(tmp_path / "run")
     )
     report = check(model, options, started=time.perf_counter(), progress=progress)
     assert killed
