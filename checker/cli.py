@@ -21,6 +21,9 @@ COMMANDS = {
     "check": "explore:check",
     "simulate": "explore:simulate",
     "reach": "explore:reach",
+    "diff": "compare:diff",
+    "gallery": "gallery:gallery",
+    "mutate": "mutate:mutate",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

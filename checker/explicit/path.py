@@ -29,7 +29,10 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Target:
-    """What a path leads to: a property (broken, or a witness reached), an error at a site, or a deadlock."""
+    """What a path leads to: a property (broken, or a witness reached), an error at a site, or a deadlock.
+
+    None of them: states that are given (`way_to`).
+    """
 
     property: int | None = None
     site: int | None = None
@@ -78,6 +81,11 @@ def shortest(kernel: Kernel, result: SearchResult, target: Target) -> Path:
         assert target.property is not None
         level = (result.witnesses if declared == "witness" else result.broken)[target.property]
     return _Tracer(kernel, result.exploration, target).path(level)
+
+
+def way_to(kernel: Kernel, result: SearchResult, states: Words, level: int) -> Path:
+    """The shortest path to one of `states` (contiguous, at least one), all of them stored ones of `level`."""
+    return _Tracer(kernel, result.exploration, Target()).path(level, states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +178,13 @@ class _Tracer:
         self._target = target
         self._expander = Expander(kernel)
 
-    def path(self, level: int) -> Path:
+    def path(self, level: int, final: Words | None = None) -> Path:
+        """The path to the target at `level`; final: the states that it is, or out of which it happens."""
         explored, target = self._explored, self._target
         if level == 1 and target.property is not None:
             hits = explored.initial_bits >> target.property & 1
             return Path([], [packed(explored.initial[np.flatnonzero(hits)[0]])])
-        marks = [self._select(level, Pick(target))]
+        marks = [self._select(level, Pick(target)) if final is None else final]
         for previous in range(level - 1, 0, -1):
             last = previous == level - 1 and target.property is not None
             marks.append(self._select(previous, Pick(target, marks[-1], last)))

@@ -18,12 +18,14 @@ from checker.lang.loader import BoundModel
 from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
 from checker.lang.values import Identity
 from traces import Column, Step, Trace, Violation
+from traces.values import show
 
 if TYPE_CHECKING:
     from checker.explicit.kernel import Kernel
     from checker.explicit.path import Packed
 
 OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
+MANY_CONSTANTS = 12  # above this the head tells only those that are not as declared
 
 
 class Tracer:
@@ -116,7 +118,7 @@ class Tracer:
 
     def head(self) -> tuple[str, ...]:
         """What a reader must know before the first step."""
-        lines = [f"model: {self.model.model.doc}"] if self.model.model.doc else []
+        lines = [*self._constants(), *([f"model: {self.model.model.doc}"] if self.model.model.doc else [])]
         for word, wanted in (("on", True), ("off", False)):
             names = [n for n, v in self.model.constants.items() if v is wanted and usual(self.model, n) is not wanted]
             lines += [f"switched {word}: {', '.join(names)}"] * bool(names)
@@ -125,6 +127,14 @@ class Tracer:
         if self.model.model.not_modelled:
             lines.append(f"not modelled: {self.model.model.not_modelled}")
         return tuple(lines)
+
+    def _constants(self) -> list[str]:
+        """The constants; where they are many, those that are not as declared."""
+        values, defaults = self.model.constants, self.model.info.defaults if self.model.info else {}
+        told = {n: v for n, v in values.items() if len(values) <= MANY_CONSTANTS or v != defaults.get(n)}
+        rest = ["the others as declared"] if len(told) < len(values) else []
+        shown = "  ".join([*(f"{name}={show(to_itf(value))}" for name, value in told.items()), *rest])
+        return [f"constants: {shown}"] if values else []
 
     def columns(self) -> tuple[Column, ...]:
         """One column for each key of a map over an identity, one for each large record, one for what is left."""

@@ -10,21 +10,23 @@ Leaves out: SIGTERM and controlled shutdown; the time limit of the first registr
 
 from __future__ import annotations
 
-from checker.lang import action, fresh, replace, require, require_some
+from checker.lang import Map, Option, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
-    BrokerProcess,
     Cluster,
     Leadership,
+    Partition,
+    Replica,
     Service,
     active_brokers,
     another_is_alive,
+    committed,
     is_alive,
     lifecycle_exchanges,
     newest_registration,
 )
-from spec.kraft.types import BrokerState, Error, Incarnation, Process, node_id
+from spec.kraft.types import BrokerState, Error, Incarnation, Process, TopicPartition, node_id
 
 
 @action(
@@ -132,36 +134,36 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
     has registered its id since, it sees a broker epoch there that is not its own.
     """
     broker = s.processes[process]
-    registration = s.controller.registrations[node_id(process)]
+    registration = committed(s).registrations[node_id(process)]
     if broker.broker_epoch is None or registration is None:
         return False
     return broker.broker_epoch == registration.broker_epoch or not Design.superseded_stops
 
 
-def new_leadership(s: Cluster, broker: BrokerProcess) -> Leadership:
+def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
     """What a leader begins with, or goes on with where the partition changed and it still leads."""
-    partition = s.controller.partition
+    image = committed(s)
     # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
-    applied = newest_registration(s.controller) if Design.second_processes > 0 else None
-    candidates = active_brokers(s.controller) - partition.isr
-    if broker.leadership is None or broker.leader_epoch != partition.leader_epoch:
+    applied = newest_registration(image) if Design.second_processes > 0 else None
+    candidates = active_brokers(image) - partition.isr
+    if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
             isr=partition.isr,
             asked=None,
             reply=None,
             holders=frozenset(),
-            starts_with_record=broker.has_record,
+            starts_with_record=replica.has_record,
             applied=applied,
             candidates=candidates,
         )
-    settled = broker.leadership.partition_epoch != partition.partition_epoch
+    settled = replica.leadership.partition_epoch != partition.partition_epoch
     return replace(
-        broker.leadership,
+        replica.leadership,
         partition_epoch=partition.partition_epoch,
         isr=partition.isr,
-        asked=None if settled else broker.leadership.asked,
-        reply=None if settled else broker.leadership.reply,
+        asked=None if settled else replica.leadership.asked,
+        reply=None if settled else replica.leadership.reply,
         applied=applied,
         candidates=candidates,
     )
@@ -181,24 +183,30 @@ def apply_metadata(s: Cluster, process: Process) -> None:
     """
     broker = s.processes[process]
     require(is_alive(broker))
-    partition = s.controller.partition
-    acts = acts_on_image(s, process)
-    leads = acts and partition.leader == node_id(process)
-    leadership = new_leadership(s, broker) if leads else None
-    follows = acts and not leads and partition.leader is not None
-    leader_epoch = partition.leader_epoch if leads or follows else None
     starts = broker.state == BrokerState.STARTING
-    require(
-        starts
-        or (broker.broker_epoch is not None and not broker.caught_up)
-        or broker.leader_epoch != leader_epoch
-        or broker.leadership != leadership
-    )
-    if leads and broker.broker_epoch is not None:
-        if s.last_service is None or s.last_service.leader_epoch < partition.leader_epoch:
-            s.last_service = Service(partition.leader_epoch, broker.broker_epoch)
+    replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
+    require(starts or (broker.broker_epoch is not None and not broker.caught_up) or broker.replicas != replicas)
+    s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
     broker.caught_up = broker.broker_epoch is not None
-    broker.leader_epoch = leader_epoch
-    broker.leadership = leadership
+    broker.replicas = replicas
     if starts:
         broker.state = BrokerState.RECOVERY
+
+
+def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
+    """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
+    replica = s.processes[process].replicas[p]
+    partition = committed(s).partitions[p]
+    if partition is None or partition.leader is None or not acts_on_image(s, process):
+        return replace(replica, leader_epoch=None, leadership=None)
+    leads = partition.leader == node_id(process)
+    leadership = new_leadership(s, replica, partition) if leads else None
+    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership)
+
+
+def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:
+    """Who was the first to lead in the newest leader epoch, once `process` has `replica`."""
+    last, epoch, broker_epoch = s.last_service[p], replica.leader_epoch, s.processes[process].broker_epoch
+    if replica.leadership is None or epoch is None or broker_epoch is None:
+        return last
+    return Service(epoch, broker_epoch) if last is None or last.leader_epoch < epoch else last

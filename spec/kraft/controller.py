@@ -10,25 +10,64 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import MemberOf, action, fresh, require, require_some
+from checker.lang import Map, MemberOf, Option, Set, action, fresh, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.partition import replayed, with_unfenced, without
 from spec.kraft.state import (
-    BrokerProcess,
     Cluster,
     Controller,
+    Metadata,
+    Partition,
     Registration,
+    Replica,
     active_brokers,
+    committed,
     is_active,
     is_silent,
     proposed_isr,
 )
-from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Error, PartitionEpoch, RecordStatus, node_id
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    BrokerState,
+    Error,
+    PartitionEpoch,
+    RecordStatus,
+    TopicPartition,
+    Voter,
+    node_id,
+)
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
 SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
 SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
+Partitions = Map[TopicPartition, Option[Partition]]
+
+
+# What a decision leaves of every partition.
+
+
+def partitions_without(s: Cluster, partitions: Partitions, broker: Broker, active: Set[Broker]) -> Partitions:
+    """The partitions once `broker` no longer serves. active: the brokers that stay unfenced."""
+    return Map({p: partition_without(s, partitions[p], broker, active) for p in TopicPartition})
+
+
+def partition_without(
+    s: Cluster, partition: Option[Partition], broker: Broker, active: Set[Broker]
+) -> Option[Partition]:
+    return None if partition is None else without(s, partition, broker, active)
+
+
+def partitions_with_unfenced(s: Cluster, image: Metadata, broker: Broker) -> Partitions:
+    """The partitions once `broker` is unfenced."""
+    return Map({p: partition_with_unfenced(s, image, image.partitions[p], broker) for p in TopicPartition})
+
+
+def partition_with_unfenced(
+    s: Cluster, image: Metadata, partition: Option[Partition], broker: Broker
+) -> Option[Partition]:
+    return None if partition is None else with_unfenced(s, image, partition, broker)
 
 
 # Registration.
@@ -36,153 +75,159 @@ SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
     """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_active(controller, broker) and broker not in controller.lapsed
+    return is_active(controller.image, broker) and broker not in controller.lapsed
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
     kafka="ClusterControlManager.registerBroker",
     deviates="a fenced holder does not block the id, as in Kafka; the draft counts any contact, 'even if fenced'",
     api="BrokerRegistration v0",
 )
-def handle_registration(s: Cluster, request: SentRegister) -> None:
+def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None:
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
     require(isinstance(request, Register))
+    controller = s.controllers[voter]
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.incarnation == request.incarnation and not request.late
-    existing = s.controller.registrations[broker]
+    existing = controller.image.registrations[broker]
     repeated = existing is not None and existing.incarnation == request.incarnation
-    if not repeated and has_valid_session(s.controller, broker):
+    if not repeated and has_valid_session(controller, broker):
         if waits:
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
-        s.controller.lapsed -= {broker}
+        controller.lapsed -= {broker}
         if waits:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
-        s.record = owed_after_registration(s, request)
-        if is_active(s.controller, broker) and Design.lapsed_session:
-            others = active_brokers(s.controller) - {broker}
-            s.controller.partition = without(s, s.controller.partition, broker, others)
-        s.controller.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
-        s.controller.lapsed -= {broker}
+        s.produced = Map({p: owed_after_registration(s, p, request) for p in TopicPartition})
+        if is_active(controller.image, broker) and Design.lapsed_session:
+            others = active_brokers(controller.image) - {broker}
+            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
+        controller.lapsed -= {broker}
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
     s.lifecycle = s.lifecycle.remove(request)
 
 
-def owed_after_registration(s: Cluster, request: Register) -> RecordStatus:
+def owed_after_registration(s: Cluster, p: TopicPartition, request: Register) -> RecordStatus:
     """What the cluster still owes the producer. This is where acknowledged_record_survives states its exception.
 
     When the last member of the ISR comes back from a disk without the record, no other replica may lead and
     the record is lost by design, until ELR (KIP-966).
     """
-    last = s.controller.partition.isr == {node_id(request.sender)}
-    if last and not s.processes[request.sender].has_record and s.record != RecordStatus.UNWRITTEN:
+    partition = committed(s).partitions[p]
+    last = partition is not None and partition.isr == {node_id(request.sender)}
+    if last and not s.processes[request.sender].replicas[p].has_record and s.produced[p] != RecordStatus.UNWRITTEN:
         return RecordStatus.FORFEITED
-    return s.record
+    return s.produced[p]
 
 
 # Heartbeats and leases.
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
     deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
     api="BrokerHeartbeat v0",
 )
-def handle_heartbeat(s: Cluster, request: SentHeartbeat) -> None:
+def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
     require(isinstance(request, Heartbeat))
+    controller = s.controllers[voter]
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.broker_epoch == request.broker_epoch and not request.late
-    registration = s.controller.registrations[broker]
+    registration = controller.image.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         if waits:
             sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True)
     else:
         fenced = request.want_fence or (registration.fenced and not request.caught_up)
         if registration.fenced and not fenced:
-            s.controller.partition = with_unfenced(s, broker)
+            controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
         if not registration.fenced and fenced:
-            others = active_brokers(s.controller) - {broker}
-            s.controller.partition = without(s, s.controller.partition, broker, others)
+            others = active_brokers(controller.image) - {broker}
+            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
         registration.fenced = fenced
-        s.controller.lapsed -= {broker}
+        controller.lapsed -= {broker}
         if waits and sender.state == BrokerState.RECOVERY and not fenced:
             sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
     s.lifecycle = s.lifecycle.remove(request)
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="BrokerHeartbeatManager.hasValidSession",
 )
-def expire_lease(s: Cluster, broker: Broker) -> None:
+def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out that no longer sends heartbeats."""
-    require(has_valid_session(s.controller, broker))
+    controller = s.controllers[voter]
+    require(has_valid_session(controller, broker))
     require(is_silent(s, broker))
-    s.controller.lapsed |= {broker}
+    controller.lapsed |= {broker}
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.maybeFenceReplicas",
 )
-def fence_lapsed(s: Cluster, broker: Broker) -> None:
+def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
-    registration = require_some(s.controller.registrations[broker])
-    require(broker in s.controller.lapsed)
-    others = active_brokers(s.controller) - {broker}
-    s.controller.partition = without(s, s.controller.partition, broker, others)
+    controller = s.controllers[voter]
+    registration = require_some(controller.image.registrations[broker])
+    require(broker in controller.lapsed)
+    others = active_brokers(controller.image) - {broker}
+    controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
-    s.controller.lapsed -= {broker}
+    controller.lapsed -= {broker}
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.maybeFenceReplicas",
     deviates="since KAFKA-13173 Kafka fences one broker in a decision; as a design, several in one decision must do",
 )
-def fence_two_lapsed(s: Cluster, first: Broker, second: Broker) -> None:
+def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) -> None:
     """The controller fences two brokers whose leases ran out, in one decision: `first`, then `second`."""
     require(first != second)
-    first_registration = require_some(s.controller.registrations[first])
-    second_registration = require_some(s.controller.registrations[second])
-    require(first in s.controller.lapsed and second in s.controller.lapsed)
-    active = active_brokers(s.controller)
-    once = without(s, s.controller.partition, first, active - {first})
+    controller = s.controllers[voter]
+    first_registration = require_some(controller.image.registrations[first])
+    second_registration = require_some(controller.image.registrations[second])
+    require(first in controller.lapsed and second in controller.lapsed)
+    active = active_brokers(controller.image)
+    before = controller.image.partitions
+    once = partitions_without(s, before, first, active - {first})
     if Design.kafka_13173:
-        s.controller.partition = without(s, once, second, active - {first, second})
+        controller.image.partitions = partitions_without(s, once, second, active - {first, second})
     else:
-        again = without(s, s.controller.partition, second, active - {second})
-        s.controller.partition = replayed(s.controller.partition, once, again)
+        again = partitions_without(s, before, second, active - {second})
+        controller.image.partitions = Map({p: replayed(before[p], once[p], again[p]) for p in TopicPartition})
     first_registration.fenced = True
     second_registration.fenced = True
-    s.controller.lapsed -= {first, second}
+    controller.lapsed -= {first, second}
 
 
 # Changes of the ISR.
 
 
-def alter_isr_error(s: Cluster, request: AlterIsr) -> Error:
+def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
     With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
     and INVALID_REQUEST hold their places for the failover to come.
     """
     sender = node_id(request.sender)
-    registration = s.controller.registrations[sender]
-    partition = s.controller.partition
+    registration = image.registrations[sender]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Error.STALE_BROKER_EPOCH
     if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
@@ -193,36 +238,37 @@ def alter_isr_error(s: Cluster, request: AlterIsr) -> Error:
         return Error.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
-    if not all(is_eligible(s, request, member) for member in request.isr):
+    if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA
     return Error.NONE
 
 
-def is_eligible(s: Cluster, request: AlterIsr, member: Broker) -> bool:
+def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member: Broker) -> bool:
     """Whether a broker may be in the ISR that the request asks for."""
-    registration = s.controller.registrations[member]
+    registration = image.registrations[member]
     if registration is None:
         return False
     if Design.kip_841 and registration.fenced:
         return False
-    is_added = member not in s.controller.partition.isr
+    is_added = member not in partition.isr
     return not (Design.kip_903 and is_added and registration.broker_epoch != request.added_epoch)
 
 
 @action(
-    who="active controller",
+    who="controller {voter}",
     source="KIP-631, Partition Reassignment (AlterIsr); KIP-497; KIP-841; KIP-903",
     kafka="ReplicationControlManager.alterPartition",
     deviates="of the broker epochs in the request only the added member's is checked: members of the ISR at the same "
     "partition epoch have not registered anew since, for registering takes them out",
     api="AlterPartition v3",
 )
-def handle_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
+def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
     require(isinstance(request, AlterIsr))
-    error = alter_isr_error(s, request)
-    partition = s.controller.partition
-    sender = s.processes[request.sender]
+    controller = s.controllers[voter]
+    partition = require_some(controller.image.partitions[request.partition])
+    error = alter_isr_error(controller.image, partition, request)
+    sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
     if error == Error.NONE:
         partition.isr = request.isr
@@ -234,7 +280,7 @@ def handle_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
     s.alterations = s.alterations.remove(request)
 
 
-def asks_for(sender: BrokerProcess, request: AlterIsr) -> bool:
+def asks_for(sender: Replica, request: AlterIsr) -> bool:
     """The leader still asks for this very change."""
     leadership = sender.leadership
     return (

@@ -15,8 +15,12 @@ from checker.lang import constants
 class Design:
     """The constants of a model, with their defaults: the repaired design, two brokers and no faults."""
 
+    controllers: int = 1
+    "Voters of the metadata quorum. With 1, what is decided is committed at once."
     brokers: int = 2
-    "Broker ids, all of them replicas of the one partition: 2 or 3."
+    "Broker ids."
+    partitions: int = 1
+    "Partitions of the topic, each with every broker as a replica: 1 or 2."
     second_processes: int = 0
     "How many processes beyond one an id there are: with 1, a second process is configured as broker 0."
     min_insync_replicas: int = 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 from checker.lang import action, fresh, require
 from spec.kraft.controller import has_valid_session
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, another_is_alive, is_alive, is_silent, stopped
-from spec.kraft.types import Broker, BrokerState, Incarnation, Process
+from spec.kraft.state import Cluster, another_is_alive, disk, is_alive, is_silent, stopped
+from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Voter
 
 
 @action(who="process {process}", source="KIP-631, Handling Broker ID Conflicts (a broker crashes)")
@@ -18,7 +18,7 @@ def crash(s: Cluster, process: Process) -> None:
     """A process dies. What it had in memory is gone, its log stays."""
     require(is_alive(s.processes[process]))
     require(s.faults.crashes < Design.max_crashes)
-    s.processes[process] = stopped(s.processes[process].has_record)
+    s.processes[process] = stopped(disk(s.processes[process]))
     s.faults.crashes += 1
 
 
@@ -27,18 +27,19 @@ def crash_losing_disk(s: Cluster, process: Process) -> None:
     """A process dies and its disk with it: it will start again from an empty log."""
     require(is_alive(s.processes[process]))
     require(s.faults.crashes < Design.max_crashes and s.faults.disk_losses < Design.max_disk_losses)
-    s.processes[process] = stopped(has_record=False)
+    s.processes[process] = stopped(disk=frozenset())
     s.faults.crashes += 1
     s.faults.disk_losses += 1
 
 
-@action(who="active controller", source="KIP-631, Broker Leases")
-def expire_lease_early(s: Cluster, broker: Broker) -> None:
+@action(who="controller {voter}", source="KIP-631, Broker Leases")
+def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out although it is alive: its heartbeats did not get through in time."""
-    require(has_valid_session(s.controller, broker))
+    controller = s.controllers[voter]
+    require(has_valid_session(controller, broker))
     require(not is_silent(s, broker))
     require(s.faults.early_expiries < Design.max_early_expiries)
-    s.controller.lapsed |= {broker}
+    controller.lapsed |= {broker}
     s.faults.early_expiries += 1
 
 

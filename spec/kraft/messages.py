@@ -12,7 +12,16 @@ requests (see `replica`).
 from __future__ import annotations
 
 from checker.lang import Option, Set, message
-from spec.kraft.types import Broker, BrokerEpoch, Error, Incarnation, LeaderEpoch, PartitionEpoch, Process
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    Error,
+    Incarnation,
+    LeaderEpoch,
+    PartitionEpoch,
+    Process,
+    TopicPartition,
+)
 
 
 @message
@@ -57,6 +66,7 @@ class AlterIsr:
 
     sender: Process
     broker_epoch: BrokerEpoch
+    partition: TopicPartition
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
     isr: Set[Broker]

@@ -9,8 +9,8 @@ Leaves out: a model with all faults at once, which does not close.
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, init
-from spec.kraft import broker, controller, faults, network, properties, replica, witnesses
+from checker.lang import Bag, Map, Model, Option, Set, init
+from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
 from spec.kraft.design import SETTINGS
 from spec.kraft.state import (
     BrokerProcess,
@@ -18,8 +18,10 @@ from spec.kraft.state import (
     Controller,
     Faults,
     Leadership,
+    Metadata,
     Partition,
     Registration,
+    Replica,
     Service,
     stopped,
 )
@@ -32,22 +34,35 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicPartition,
+    Voter,
 )
 
 NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
 
 
+def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
+    """Every partition, unchanged since it was created with every broker as a replica."""
+    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0))
+    return Map(dict.fromkeys(TopicPartition, first))
+
+
+def all_have(image: Metadata) -> Map[Voter, Controller]:
+    """Controllers that have replayed the same log, and know of no lease that ran out."""
+    return Map({voter: Controller(image, frozenset()) for voter in Voter})
+
+
 @init
 def nothing_registered() -> Cluster:
     """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
-    partition = Partition(tuple(Broker), frozenset({Broker(0)}), None, LeaderEpoch(0), PartitionEpoch(0))
+    last = frozenset({Broker(0)})
     return Cluster(
-        controller=Controller(Map(dict.fromkeys(Broker)), partition, frozenset()),
-        processes=Map({process: stopped(has_record=False) for process in Process}),
+        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
+        processes=Map({process: stopped(disk=frozenset()) for process in Process}),
         lifecycle=Bag(),
         alterations=Bag(),
-        record=RecordStatus.UNWRITTEN,
-        last_service=None,
+        produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
+        last_service=Map(dict.fromkeys(TopicPartition)),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -57,7 +72,6 @@ def running_cluster() -> Cluster:
     """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
     everyone = frozenset(Broker)
     last = BrokerEpoch(len(Broker) - 1)
-    partition = Partition(tuple(Broker), everyone, Broker(0), LeaderEpoch(0), PartitionEpoch(0))
     leadership = Leadership(
         partition_epoch=PartitionEpoch(0),
         isr=everyone,
@@ -68,7 +82,7 @@ def running_cluster() -> Cluster:
         applied=last,
         candidates=frozenset(),
     )
-    processes = {process: stopped(has_record=False) for process in Process}
+    processes = {process: stopped(disk=frozenset()) for process in Process}
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
@@ -81,18 +95,15 @@ def running_cluster() -> Cluster:
             reply=None,
             wants_fence=False,
             caught_up=True,
-            leader_epoch=LeaderEpoch(0),
-            leadership=leads,
-            high_watermark=False,
-            has_record=False,
+            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
         )
     return Cluster(
-        controller=Controller(Map(registrations), partition, frozenset()),
+        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
         processes=Map(processes),
         lifecycle=Bag(),
         alterations=Bag(),
-        record=RecordStatus.UNWRITTEN,
-        last_service=Service(LeaderEpoch(0), BrokerEpoch(0)),
+        produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
+        last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -231,6 +242,7 @@ TWINS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.two_processes_of_one_id,
         witnesses.stale_heartbeat_refused,
@@ -258,6 +270,7 @@ ISR_MODEL = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.record_outlives_its_leader,
     ),
@@ -286,6 +299,7 @@ ZOMBIE = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         *SEEN,
         witnesses.deposed_leader_refused,
         witnesses.record_outlives_its_leader,
@@ -317,6 +331,7 @@ ISR_SPURIOUS = Model(
         *SAFETY,
         *RECORD,
         properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
         witnesses.elected_after_fencing,
         witnesses.whole_isr_follows_broker_1,
         witnesses.isr_changed_by_leader,
@@ -354,4 +369,4 @@ TWINS_SPURIOUS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS]
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR]

@@ -13,7 +13,7 @@ from checker.lang import MemberOf, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, LifecycleRequest, Register
 from spec.kraft.state import Cluster
-from spec.kraft.types import Process
+from spec.kraft.types import Process, TopicPartition
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
 SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
@@ -42,9 +42,9 @@ def lose_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
 
 
 @action(who="network", source="KIP-497")
-def lose_alter_isr_reply(s: Cluster, leader: Process) -> None:
+def lose_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """The reply to an AlterIsr request is lost."""
-    leadership = require_some(s.processes[leader].leadership)
+    leadership = require_some(s.processes[leader].replicas[p].leadership)
     require(leadership.reply is not None)
     leadership.reply = None
 

@@ -1,4 +1,4 @@
-"""Pure decisions about the partition: who may lead, who leads, and what becomes of the ISR when a broker goes.
+"""Pure decisions about a partition: who may lead, who leads, and what becomes of the ISR when a broker goes.
 
 Nothing here changes the state: each function returns the partition as the controller's records would leave
 it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from checker.lang import Option, Set, fresh, replace
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Partition, Replicas, active_brokers
+from spec.kraft.state import Cluster, Metadata, Partition, Replicas, active_brokers
 from spec.kraft.types import Broker, LeaderEpoch, PartitionEpoch
 
 
@@ -53,17 +53,18 @@ def without(s: Cluster, partition: Partition, broker: Broker, active: Set[Broker
     return changed(s, partition, isr, elect(partition, isr, active))
 
 
-def with_unfenced(s: Cluster, broker: Broker) -> Partition:
+def with_unfenced(s: Cluster, image: Metadata, partition: Partition, broker: Broker) -> Partition:
     """The partition once `broker` is unfenced: no ISR gains a member, but one without a leader may get one."""
-    partition = s.controller.partition
-    active = active_brokers(s.controller) | {broker}
+    active = active_brokers(image) | {broker}
     return changed(s, partition, partition.isr, elect(partition, partition.isr, active))
 
 
-def replayed(before: Partition, first: Partition, second: Partition) -> Partition:
+def replayed(
+    before: Option[Partition], first: Option[Partition], second: Option[Partition]
+) -> Option[Partition]:
     """What two records leave that were both computed from `before`: a record holds only what it changes."""
-    if second == before:
-        return replace(first)
+    if before is None or first is None or second is None or second == before:
+        return first
     return replace(
         second,
         isr=first.isr if second.isr == before.isr else second.isr,

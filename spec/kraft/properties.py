@@ -11,14 +11,24 @@ from __future__ import annotations
 from checker.lang import Option, Set, invariant, transition_invariant
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply
-from spec.kraft.state import Cluster, Replicas, active_brokers, is_active, maximal_isr
-from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, node_id
+from spec.kraft.state import (
+    Cluster,
+    Metadata,
+    Partition,
+    Replica,
+    Replicas,
+    active_brokers,
+    committed,
+    is_active,
+    maximal_isr,
+)
+from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, TopicPartition, Voter, node_id
 
 # Membership.
 
 
 def holds_id(s: Cluster, sender: Process, epoch: BrokerEpoch) -> bool:
-    registration = s.controller.registrations[node_id(sender)]
+    registration = committed(s).registrations[node_id(sender)]
     return registration is not None and registration.broker_epoch == epoch
 
 
@@ -29,9 +39,7 @@ def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> b
     Registrations are no part of this: a UUID does not tell which of two incarnations is the older, so the
     late registration of a dead process takes the id from a live one that is still fenced.
     """
-    unchanged = before.controller.partition == after.controller.partition and all(
-        before.controller.registrations[broker] == after.controller.registrations[broker] for broker in Broker
-    )
+    unchanged = committed(before) == committed(after)
     stale_heartbeat = any(
         isinstance(m, Heartbeat)
         and after.lifecycle.count(m) < before.lifecycle.count(m)
@@ -49,13 +57,14 @@ def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> b
 @invariant(source="KIP-631, Broker Registration (S1)")
 def leader_epoch_has_one_incarnation(s: Cluster) -> bool:
     """One leader epoch is never served by two incarnations, at once or one after the other."""
-    served = s.last_service
-    return served is None or all(
-        s.processes[process].leadership is None
-        or s.processes[process].leader_epoch != served.leader_epoch
-        or s.processes[process].broker_epoch == served.broker_epoch
-        for process in Process
-    )
+    return all(serves_alone(s, process, p) for process in Process for p in TopicPartition)
+
+
+def serves_alone(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    served, replica = s.last_service[p], s.processes[process].replicas[p]
+    if served is None or replica.leadership is None or replica.leader_epoch != served.leader_epoch:
+        return True
+    return s.processes[process].broker_epoch == served.broker_epoch
 
 
 @transition_invariant(source="KIP-631, Broker Registration (S2)")
@@ -65,7 +74,7 @@ def broker_epochs_rise(before: Cluster, after: Cluster) -> bool:
 
 
 def epoch_rises(before: Cluster, after: Cluster, broker: Broker) -> bool:
-    old, new = before.controller.registrations[broker], after.controller.registrations[broker]
+    old, new = committed(before).registrations[broker], committed(after).registrations[broker]
     if old is None:
         return True
     if new is None:
@@ -82,15 +91,19 @@ def fenced_for_cause(before: Cluster, after: Cluster) -> bool:
 
 
 def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
-    old, new = before.controller.registrations[broker], after.controller.registrations[broker]
+    old, new = committed(before).registrations[broker], committed(after).registrations[broker]
     if old is None or new is None or old.fenced or not new.fenced:
         return True
-    if broker in before.controller.lapsed or old.incarnation != new.incarnation:
+    if has_lapsed(before, broker) or old.incarnation != new.incarnation:
         return True
     return any(
         isinstance(m, Heartbeat) and m.want_fence and m.broker_epoch == old.broker_epoch
         for m in before.lifecycle
     )
+
+
+def has_lapsed(s: Cluster, broker: Broker) -> bool:
+    return any(broker in s.controllers[voter].lapsed for voter in Voter)
 
 
 @invariant(source="KIP-631, Broker Leases")
@@ -101,7 +114,7 @@ def unfenced_broker_is_ready(s: Cluster) -> bool:
 
 def is_ready(s: Cluster, process: Process) -> bool:
     broker = s.processes[process]
-    registration = s.controller.registrations[node_id(process)]
+    registration = committed(s).registrations[node_id(process)]
     if registration is None or registration.fenced or broker.broker_epoch != registration.broker_epoch:
         return True
     return not broker.wants_fence and broker.caught_up
@@ -110,14 +123,16 @@ def is_ready(s: Cluster, process: Process) -> bool:
 @invariant(source="Kafka, BrokerHeartbeatManager: sessions are of unfenced brokers")
 def lapsed_broker_is_unfenced(s: Cluster) -> bool:
     """The controller waits to fence only brokers that are unfenced."""
-    return all(is_active(s.controller, broker) for broker in s.controller.lapsed)
+    return all(
+        is_active(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
+    )
 
 
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_renews_lease(before: Cluster, after: Cluster) -> bool:
     """When a heartbeat is answered without an error, the lease of its broker holds."""
     return all(
-        node_id(process) not in after.controller.lapsed
+        not has_lapsed(after, node_id(process))
         or is_success(before.processes[process].reply)
         or not is_success(after.processes[process].reply)
         for process in Process
@@ -134,25 +149,41 @@ def is_success(reply: Option[LifecycleReply]) -> bool:
 @invariant(source="KIP-631, Three Cluster Membership States (S3)")
 def leader_may_lead(s: Cluster) -> bool:
     """A leader, where there is one, is in the ISR, registered and unfenced."""
-    leader = s.controller.partition.leader
-    return leader is None or (leader in s.controller.partition.isr and is_active(s.controller, leader))
+    image = committed(s)
+    return all(has_fit_leader(image, image.partitions[p]) for p in TopicPartition)
+
+
+def has_fit_leader(image: Metadata, partition: Option[Partition]) -> bool:
+    if partition is None or partition.leader is None:
+        return True
+    return partition.leader in partition.isr and is_active(image, partition.leader)
 
 
 @invariant(source="KIP-631, Three Cluster Membership States; Kafka, ReplicationControlManager.handleBrokerUnfenced")
 def leaderless_for_want_of_candidates(s: Cluster) -> bool:
     """A partition is without a leader only while no member of its ISR is unfenced."""
-    partition = s.controller.partition
-    return partition.leader is not None or not any(is_active(s.controller, member) for member in partition.isr)
+    image = committed(s)
+    return all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
+
+
+def is_led_if_possible(image: Metadata, partition: Option[Partition]) -> bool:
+    if partition is None or partition.leader is not None:
+        return True
+    return not any(is_active(image, member) for member in partition.isr)
 
 
 @transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
 def leader_changes_in_replica_order(before: Cluster, after: Cluster) -> bool:
     """A leader is replaced only when it may no longer lead, and then by the first member in replica order that may."""
-    old, new = before.controller.partition.leader, after.controller.partition.leader
-    if new is None or old == new:
+    return all(changes_leader_in_order(before, after, p) for p in TopicPartition)
+
+
+def changes_leader_in_order(before: Cluster, after: Cluster, p: TopicPartition) -> bool:
+    old, new = committed(before).partitions[p], committed(after).partitions[p]
+    if old is None or new is None or new.leader is None or old.leader == new.leader:
         return True
-    candidates = after.controller.partition.isr & active_brokers(after.controller)
-    return old not in candidates and comes_first(after.controller.partition.replicas, candidates, new)
+    candidates = new.isr & active_brokers(committed(after))
+    return old.leader not in candidates and comes_first(new.replicas, candidates, new.leader)
 
 
 def comes_first(replicas: Replicas, candidates: Set[Broker], leader: Broker) -> bool:
@@ -167,23 +198,37 @@ def comes_first(replicas: Replicas, candidates: Set[Broker], leader: Broker) -> 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
 def isr_is_never_empty(s: Cluster) -> bool:
     """The ISR has a member, so that somebody may lead again."""
-    return len(s.controller.partition.isr) > 0
+    return all(has_isr(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def has_isr(partition: Option[Partition]) -> bool:
+    return partition is None or len(partition.isr) > 0
 
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
 def fenced_broker_is_out_of_isr(s: Cluster) -> bool:
     """A broker that is fenced or not registered is in the ISR only as its last member, without being leader."""
-    partition = s.controller.partition
-    return all(
-        is_active(s.controller, member) or (len(partition.isr) == 1 and partition.leader is None)
-        for member in partition.isr
+    image = committed(s)
+    return all(fenced_are_out(image, image.partitions[p]) for p in TopicPartition)
+
+
+def fenced_are_out(image: Metadata, partition: Option[Partition]) -> bool:
+    return partition is None or all(
+        is_active(image, member) or (len(partition.isr) == 1 and partition.leader is None) for member in partition.isr
     )
 
 
 @transition_invariant(source="KIP-631, PartitionRecord, LeaderEpoch; KIP-497 (S5)")
 def epochs_never_go_back(before: Cluster, after: Cluster) -> bool:
     """Epochs never go back. Each change of leader raises the leader epoch, each change the partition epoch."""
-    old, new = before.controller.partition, after.controller.partition
+    return all(
+        epochs_follow(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
+    )
+
+
+def epochs_follow(old: Option[Partition], new: Option[Partition]) -> bool:
+    if old is None or new is None:
+        return True
     leader_epoch_follows = old.leader_epoch < new.leader_epoch or (
         old.leader_epoch == new.leader_epoch and old.leader == new.leader
     )
@@ -197,22 +242,29 @@ def epochs_never_go_back(before: Cluster, after: Cluster) -> bool:
 @invariant(source="KIP-497, maximal ISR (S12)")
 def maximal_isr_covers_committed(s: Cluster) -> bool:
     """A leader at the controller's leader epoch waits for every member of the committed ISR."""
-    return all(waits_for_isr(s, process) for process in Process)
+    return all(
+        waits_for_isr(committed(s).partitions[p], s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
 
 
-def waits_for_isr(s: Cluster, process: Process) -> bool:
-    broker = s.processes[process]
-    if broker.leadership is None or broker.leader_epoch != s.controller.partition.leader_epoch:
+def waits_for_isr(partition: Option[Partition], replica: Replica) -> bool:
+    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return True
-    return s.controller.partition.isr <= maximal_isr(broker.leadership)
+    return partition.isr <= maximal_isr(replica.leadership)
 
 
 @transition_invariant(source="Kafka, acks=all and min.insync.replicas (S13)")
 def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
     """When a record is acknowledged, min.insync.replicas processes have it on disk, unless a disk was lost."""
-    acknowledged = before.record == RecordStatus.WRITTEN and after.record == RecordStatus.ACKNOWLEDGED
-    disks = sum(1 for process in Process if after.processes[process].has_record)
-    return not acknowledged or after.faults.disk_losses > 0 or disks >= Design.min_insync_replicas
+    return after.faults.disk_losses > 0 or all(
+        before.produced[p] == after.produced[p]
+        or after.produced[p] != RecordStatus.ACKNOWLEDGED
+        or sum(1 for process in Process if after.processes[process].replicas[p].has_record)
+        >= Design.min_insync_replicas
+        for p in TopicPartition
+    )
 
 
 @invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
@@ -223,24 +275,35 @@ def acknowledged_record_survives(s: Cluster) -> bool:
     disks, but for one: the last member of the ISR registers again from a disk without the record (the last
     replica standing lost its disk; `controller.owed_after_registration` ends the claim there).
     """
-    return s.record != RecordStatus.ACKNOWLEDGED or all(leads_with_record(s, process) for process in Process)
+    return all(
+        s.produced[p] != RecordStatus.ACKNOWLEDGED
+        or leads_with_record(committed(s).partitions[p], s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
 
 
-def leads_with_record(s: Cluster, process: Process) -> bool:
-    broker = s.processes[process]
-    leads = broker.leadership is not None and broker.leader_epoch == s.controller.partition.leader_epoch
-    return broker.has_record or not leads
+def leads_with_record(partition: Option[Partition], replica: Replica) -> bool:
+    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+        return True
+    return replica.has_record
 
 
 @invariant(source="KIP-497; Kafka, acks=all (S13)")
 def isr_has_acknowledged_record(s: Cluster) -> bool:
     """A process that is registered and in the ISR has the acknowledged record: whoever is elected has it."""
-    return s.record != RecordStatus.ACKNOWLEDGED or all(
-        s.processes[process].has_record
-        or node_id(process) not in s.controller.partition.isr
-        or not is_registered(s, process)
+    return all(
+        s.produced[p] != RecordStatus.ACKNOWLEDGED
+        or s.processes[process].replicas[p].has_record
+        or not is_in_isr(s, process, p)
         for process in Process
+        for p in TopicPartition
     )
+
+
+def is_in_isr(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and node_id(process) in partition.isr and is_registered(s, process)
 
 
 def is_registered(s: Cluster, process: Process) -> bool:

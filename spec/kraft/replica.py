@@ -12,8 +12,17 @@ from __future__ import annotations
 from checker.lang import action, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
-from spec.kraft.state import BrokerProcess, Cluster, IsrChange, Leadership, alter_exchanges, maximal_isr, proposed_isr
-from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, node_id
+from spec.kraft.state import (
+    Cluster,
+    IsrChange,
+    Leadership,
+    Replica,
+    alter_exchanges,
+    committed,
+    maximal_isr,
+    proposed_isr,
+)
+from spec.kraft.types import Broker, BrokerEpoch, Error, LeaderEpoch, Process, RecordStatus, TopicPartition, node_id
 
 
 @action(
@@ -22,19 +31,19 @@ from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, 
     kafka="Partition.appendRecordsToLeader",
     deviates="one record in the whole behaviour",
 )
-def write(s: Cluster, leader: Process) -> None:
+def write(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader appends the record that a producer sends with acks=all."""
-    broker = s.processes[leader]
-    leadership = require_some(broker.leadership)
-    require(s.record == RecordStatus.UNWRITTEN)
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
+    require(s.produced[p] == RecordStatus.UNWRITTEN)
     require(len(leadership.isr) >= Design.min_insync_replicas)
-    broker.has_record = True
-    s.record = RecordStatus.WRITTEN
+    replica.has_record = True
+    s.produced[p] = RecordStatus.WRITTEN
 
 
 def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
     """Whether the leader's image has a newer registration of the follower's id than the one that fetches."""
-    registration = s.controller.registrations[node_id(follower)]
+    registration = committed(s).registrations[node_id(follower)]
     epoch = s.processes[follower].broker_epoch
     if registration is None or epoch is None or leader.applied is None:
         return False
@@ -46,7 +55,7 @@ def has_seen_epoch(leader: Leadership, epoch: BrokerEpoch) -> bool:
     return Design.second_processes == 0 or (leader.applied is not None and epoch <= leader.applied)
 
 
-def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
+def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
     """Whether the leader asks to add a follower whose fetch shows whether it has the record.
 
     It must be caught up to the high watermark and to the start of the leader's epoch, and active in
@@ -64,16 +73,16 @@ def may_join_isr(leader: BrokerProcess, leadership: Leadership, follower: Broker
     deviates="request and reply in one step",
     api="Fetch v15",
 )
-def fetch(s: Cluster, follower: Process, leader: Process, answered: bool) -> None:
+def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, answered: bool) -> None:
     """A follower fetches from its leader and, unless the reply is lost, takes over its log and high watermark.
 
     The leader notes how far the follower was, and asks to add it to the ISR where it may join.
     """
     require(follower != leader and node_id(follower) != node_id(leader))
-    fetching = s.processes[follower]
-    serving = s.processes[leader]
+    fetching = s.processes[follower].replicas[p]
+    serving = s.processes[leader].replicas[p]
     leader_epoch = require_some(fetching.leader_epoch)
-    broker_epoch = require_some(fetching.broker_epoch)
+    broker_epoch = require_some(s.processes[follower].broker_epoch)
     require(fetching.leadership is None)
     leadership = require_some(serving.leadership)
     require(serving.leader_epoch == leader_epoch)
@@ -96,13 +105,13 @@ def fetch(s: Cluster, follower: Process, leader: Process, answered: bool) -> Non
     kafka="Partition.maybeShrinkIsr",
     deviates="members leave one at a time; any member that lacks the record may be found too slow",
 )
-def shrink_isr(s: Cluster, leader: Process, member: Broker) -> None:
+def shrink_isr(s: Cluster, leader: Process, p: TopicPartition, member: Broker) -> None:
     """A leader asks to remove a follower from the ISR that it has not seen to have the record for too long."""
-    broker = s.processes[leader]
-    leadership = require_some(broker.leadership)
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
     require(member != node_id(leader) and member in leadership.isr)
     require(leadership.asked is None)
-    require(broker.has_record and member not in leadership.holders)
+    require(replica.has_record and member not in leadership.holders)
     leadership.asked = IsrChange(member, None)
 
 
@@ -112,19 +121,29 @@ def shrink_isr(s: Cluster, leader: Process, member: Broker) -> None:
     kafka="AlterPartitionManager.maybePropagateIsrChanges",
     api="AlterPartition v3",
 )
-def send_alter_isr(s: Cluster, leader: Process) -> None:
+def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader sends the change that it asks for, again if need be; one request is under way at a time."""
-    broker = s.processes[leader]
-    leadership = require_some(broker.leadership)
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
     change = require_some(leadership.asked)
-    broker_epoch = require_some(broker.broker_epoch)
-    leader_epoch = require_some(broker.leader_epoch)
+    broker_epoch = require_some(s.processes[leader].broker_epoch)
+    leader_epoch = require_some(replica.leader_epoch)
     require(alter_exchanges(s) < Design.alter_in_flight)
     require(leadership.reply is None)
-    require(not any(m.sender == leader and m.leader_epoch == leader_epoch and not m.late for m in s.alterations))
+    require(not any(is_same_request(m, leader, p, leader_epoch) for m in s.alterations))
     isr = proposed_isr(leadership)
-    request = AlterIsr(leader, broker_epoch, leader_epoch, leadership.partition_epoch, isr, change.epoch, False)
+    request = AlterIsr(leader, broker_epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
     s.alterations = s.alterations.add(request)
+
+
+def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
+    """Whether a leader waits for the reply to this request about the partition."""
+    return (
+        request.sender == leader
+        and request.partition == p
+        and request.leader_epoch == leader_epoch
+        and not request.late
+    )
 
 
 @action(
@@ -133,13 +152,13 @@ def send_alter_isr(s: Cluster, leader: Process) -> None:
     kafka="Partition.handleAlterPartitionUpdate, Partition.handleAlterPartitionError",
     api="AlterPartition v3",
 )
-def receive_alter_isr_reply(s: Cluster, leader: Process) -> None:
+def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
 
     It forgets only after INELIGIBLE_REPLICA. After any other error it keeps its maximal ISR and asks again, until
     the metadata shows a newer partition.
     """
-    leadership = require_some(s.processes[leader].leadership)
+    leadership = require_some(s.processes[leader].replicas[p].leadership)
     reply = require_some(leadership.reply)
     if reply.error == Error.NONE:
         leadership.isr = reply.isr
@@ -155,12 +174,12 @@ def receive_alter_isr_reply(s: Cluster, leader: Process) -> None:
     kafka="Partition.maybeIncrementLeaderHW, Partition.checkEnoughReplicasReachOffset",
     deviates="the producer's acknowledgement is part of the step",
 )
-def advance_high_watermark(s: Cluster, leader: Process) -> None:
+def advance_high_watermark(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader that saw the whole maximal ISR to have the record commits and acknowledges it."""
-    broker = s.processes[leader]
-    leadership = require_some(broker.leadership)
-    require(broker.has_record and not broker.high_watermark)
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
+    require(replica.has_record and not replica.high_watermark)
     require(maximal_isr(leadership) <= leadership.holders | {node_id(leader)})
-    broker.high_watermark = True
-    if s.record == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
-        s.record = RecordStatus.ACKNOWLEDGED
+    replica.high_watermark = True
+    if s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
+        s.produced[p] = RecordStatus.ACKNOWLEDGED

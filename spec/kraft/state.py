@@ -1,9 +1,9 @@
-"""The state of the cluster: the active controller, the broker processes, the messages under way.
+"""The state of the cluster: the controllers, the broker processes, the messages under way.
 
-One controller is active throughout and what it decides is committed at once: its registrations and partition
-are speculative and committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; topics, and partitions but one; controlled
-shutdown; reassignment. The data of the partition is one record, produced at most once.
+One controller is active throughout and what it decides is committed at once: its image is speculative and
+committed state in one. What is soft state (lost on a failover) is named so.
+Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
+of a partition is one record, produced at most once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicPartition,
+    Voter,
     node_id,
 )
 
@@ -39,7 +41,7 @@ class Registration:
 
 @record
 class Partition:
-    """The partition as the metadata log has it. `replicas` are in preferred order."""
+    """A partition as the metadata log has it. `replicas` are in preferred order."""
 
     replicas: Replicas
     isr: Set[Broker]
@@ -49,11 +51,18 @@ class Partition:
 
 
 @record
-class Controller:
-    """The active controller."""
+class Metadata:
+    """What a replay of the metadata log gives."""
 
     registrations: Map[Broker, Option[Registration]]
-    partition: Partition
+    partitions: Map[TopicPartition, Option[Partition]]
+
+
+@record
+class Controller:
+    """A controller's memory."""
+
+    image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
 
 
@@ -80,6 +89,16 @@ class Leadership:
 
 
 @record
+class Replica:
+    """A process's replica of a partition, with what is on its disk."""
+
+    leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
+    leadership: Option[Leadership]
+    high_watermark: bool  # the record is below the high watermark that it knows
+    has_record: bool  # on disk: what a crash leaves, unless the disk is lost
+
+
+@record
 class BrokerProcess:
     """A broker process, and the disk of its machine."""
 
@@ -89,10 +108,7 @@ class BrokerProcess:
     reply: Option[LifecycleReply]  # under way to the process
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
-    leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
-    leadership: Option[Leadership]
-    high_watermark: bool  # the record is below the high watermark that it knows
-    has_record: bool  # on disk: what a crash leaves, unless the disk is lost
+    replicas: Map[TopicPartition, Replica]
 
 
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
@@ -121,7 +137,7 @@ class Service:
     broker_epoch: BrokerEpoch
 
 
-LastService = Annotated[Option[Service], History]
+LastService = Annotated[Map[TopicPartition, Option[Service]], History]
 LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
 
@@ -130,31 +146,33 @@ AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + 
 class Cluster:
     """The whole cluster."""
 
-    controller: Controller
+    controllers: Map[Voter, Controller]
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way
-    record: RecordStatus  # what the producer knows of its record
+    produced: Map[TopicPartition, RecordStatus]  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
     faults: Faults
 
 
-def active_brokers(controller: Controller) -> Set[Broker]:
+def committed(s: Cluster) -> Metadata:
+    """What the cluster has decided for good: the replay of the log up to the high watermark."""
+    return s.controllers[Voter(0)].image
+
+
+def active_brokers(image: Metadata) -> Set[Broker]:
     """The brokers that are registered and unfenced."""
-    return frozenset(broker for broker in Broker if is_active(controller, broker))
+    return frozenset(broker for broker in Broker if is_active(image, broker))
 
 
-def is_active(controller: Controller, broker: Broker) -> bool:
-    registration = controller.registrations[broker]
+def is_active(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
     return registration is not None and not registration.fenced
 
 
-def newest_registration(controller: Controller) -> Option[BrokerEpoch]:
+def newest_registration(image: Metadata) -> Option[BrokerEpoch]:
     """The offset of the last registration record."""
-    return max(
-        (r.broker_epoch for r in controller.registrations.values() if r is not None),
-        default=None,
-    )
+    return max((r.broker_epoch for r in image.registrations.values() if r is not None), default=None)
 
 
 def is_alive(process: BrokerProcess) -> bool:
@@ -170,7 +188,7 @@ def another_is_alive(s: Cluster, process: Process) -> bool:
 
 def is_silent(s: Cluster, broker: Broker) -> bool:
     """No process that is alive sends heartbeats which the controller would take as this broker's."""
-    registration = s.controller.registrations[broker]
+    registration = committed(s).registrations[broker]
     return registration is not None and not any(
         node_id(process) == broker and s.processes[process].broker_epoch == registration.broker_epoch
         for process in Process
@@ -186,11 +204,13 @@ def lifecycle_exchanges(s: Cluster) -> int:
 def alter_exchanges(s: Cluster) -> int:
     """AlterIsr requests under way, and the replies to them. Late copies do not count."""
     requests = sum(1 for m in s.alterations if not m.late)
-    return requests + sum(1 for process in Process if is_answered(s.processes[process].leadership))
+    return requests + sum(
+        1 for process in Process for p in TopicPartition if is_answered(s.processes[process].replicas[p])
+    )
 
 
-def is_answered(leadership: Option[Leadership]) -> bool:
-    return leadership is not None and leadership.reply is not None
+def is_answered(replica: Replica) -> bool:
+    return replica.leadership is not None and replica.leadership.reply is not None
 
 
 def proposed_isr(leadership: Leadership) -> Set[Broker]:
@@ -206,8 +226,18 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
     return leadership.isr | proposed_isr(leadership)
 
 
-def stopped(has_record: bool) -> BrokerProcess:
-    """A process that does not run, with what is on its disk."""
+def unassigned(has_record: bool) -> Replica:
+    """A replica that neither leads nor follows, with what is on its disk."""
+    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+
+
+def disk(process: BrokerProcess) -> Set[TopicPartition]:
+    """The partitions of which a process has the record on disk."""
+    return frozenset(partition for partition in TopicPartition if process.replicas[partition].has_record)
+
+
+def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
+    """A process that does not run. `disk`: the partitions of which it has the record."""
     return BrokerProcess(
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
@@ -215,8 +245,5 @@ def stopped(has_record: bool) -> BrokerProcess:
         reply=None,
         wants_fence=False,
         caught_up=False,
-        leader_epoch=None,
-        leadership=None,
-        high_watermark=False,
-        has_record=has_record,
+        replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
     )

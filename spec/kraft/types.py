@@ -13,12 +13,20 @@ from checker.lang import Identity, Ordinal
 from spec.kraft.design import Design
 
 
+class Voter(Identity, size=lambda: Design.controllers):
+    """A controller of the metadata quorum."""
+
+
 class Broker(Identity, size=lambda: Design.brokers):
     """A broker id, as configured by node.id."""
 
 
 class Process(Identity, size=lambda: Design.brokers + Design.second_processes):
     """A place where a broker process runs, with a disk of its own. `node_id` says as which broker."""
+
+
+class TopicPartition(Identity, size=lambda: Design.partitions):
+    """A partition of the topic."""
 
 
 class Incarnation(Ordinal):
@@ -60,7 +68,7 @@ class Error(Enum):
 
 
 class RecordStatus(Enum):
-    """What became of the one record that is ever produced."""
+    """What became of the one record that is ever produced to a partition."""
 
     UNWRITTEN = "UNWRITTEN"
     WRITTEN = "WRITTEN"
@@ -74,4 +82,8 @@ def node_id(process: Process) -> Broker:
         return Broker(1)
     if Design.brokers > 2 and process == Process(2):
         return Broker(2)
+    if Design.brokers > 3 and process == Process(3):
+        return Broker(3)
+    if Design.brokers > 4 and process == Process(4):
+        return Broker(4)
     return Broker(0)

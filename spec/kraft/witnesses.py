@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from checker.lang import Option, witness
 from spec.kraft.messages import HeartbeatReply, LifecycleReply, RegisterReply
-from spec.kraft.state import Cluster, another_is_alive, is_active, is_alive, maximal_isr, newest_registration
-from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus
+from spec.kraft.state import (
+    Cluster,
+    Metadata,
+    Partition,
+    Replica,
+    another_is_alive,
+    committed,
+    is_active,
+    is_alive,
+    maximal_isr,
+    newest_registration,
+)
+from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, TopicPartition
 
 
 @witness
@@ -36,40 +47,59 @@ def broker_runs_again(s: Cluster) -> bool:
     return (
         s.faults.crashes > 0
         and s.processes[Process(0)].state == BrokerState.RUNNING
-        and s.processes[Process(0)].broker_epoch == newest_registration(s.controller)
+        and s.processes[Process(0)].broker_epoch == newest_registration(committed(s))
     )
 
 
 @witness
 def whole_isr_follows_broker_1(s: Cluster) -> bool:
     """Broker 1 leads, and all brokers are unfenced and in the ISR."""
-    partition = s.controller.partition
-    return partition.leader == Broker(1) and all(
-        is_active(s.controller, broker) and broker in partition.isr for broker in Broker
-    )
+    return any(follows_broker_1(committed(s), committed(s).partitions[p]) for p in TopicPartition)
+
+
+def follows_broker_1(image: Metadata, partition: Option[Partition]) -> bool:
+    if partition is None or partition.leader != Broker(1):
+        return False
+    return all(is_active(image, broker) and broker in partition.isr for broker in Broker)
 
 
 @witness
 def elected_after_fencing(s: Cluster) -> bool:
     """Broker 0 is fenced, and broker 1 leads in its place."""
-    return s.controller.partition.leader == Broker(1) and not is_active(s.controller, Broker(0))
+    return not is_active(committed(s), Broker(0)) and any(leads_broker_1(s, p) for p in TopicPartition)
+
+
+def leads_broker_1(s: Cluster, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and partition.leader == Broker(1)
 
 
 @witness
 def leaderless_partition(s: Cluster) -> bool:
     """The partition has no leader although a broker is active."""
-    return s.controller.partition.leader is None and any(is_active(s.controller, broker) for broker in Broker)
+    return any(is_leaderless(committed(s).partitions[p]) for p in TopicPartition) and any(
+        is_active(committed(s), broker) for broker in Broker
+    )
+
+
+def is_leaderless(partition: Option[Partition]) -> bool:
+    return partition is not None and partition.leader is None
 
 
 @witness
 def fenced_last_isr_member(s: Cluster) -> bool:
     """The last member of the ISR is registered and fenced, and stays."""
-    isr = s.controller.partition.isr
-    return len(isr) == 1 and any(is_fenced(s, member) for member in isr)
+    return any(has_fenced_last_member(s, committed(s).partitions[p]) for p in TopicPartition)
+
+
+def has_fenced_last_member(s: Cluster, partition: Option[Partition]) -> bool:
+    if partition is None or len(partition.isr) != 1:
+        return False
+    return any(is_fenced(s, member) for member in partition.isr)
 
 
 def is_fenced(s: Cluster, broker: Broker) -> bool:
-    registration = s.controller.registrations[broker]
+    registration = committed(s).registrations[broker]
     return registration is not None and registration.fenced
 
 
@@ -94,11 +124,11 @@ def is_duplicate(reply: Option[LifecycleReply]) -> bool:
 
 
 def alter_isr_answered(s: Cluster, error: Error) -> bool:
-    return any(answered(s, process, error) for process in Process)
+    return any(answered(s.processes[process].replicas[p], error) for process in Process for p in TopicPartition)
 
 
-def answered(s: Cluster, process: Process, error: Error) -> bool:
-    leadership = s.processes[process].leadership
+def answered(replica: Replica, error: Error) -> bool:
+    leadership = replica.leadership
     return leadership is not None and leadership.reply is not None and leadership.reply.error == error
 
 
@@ -141,27 +171,32 @@ def two_processes_of_one_id(s: Cluster) -> bool:
 @witness
 def maximal_isr_beyond_committed(s: Cluster) -> bool:
     """A leader waits for a follower that the committed ISR does not have yet."""
-    return any(waits_beyond(s, process) for process in Process)
+    return any(
+        waits_beyond(committed(s).partitions[p], s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
 
 
-def waits_beyond(s: Cluster, process: Process) -> bool:
-    leadership = s.processes[process].leadership
-    return leadership is not None and not maximal_isr(leadership) <= s.controller.partition.isr
+def waits_beyond(partition: Option[Partition], replica: Replica) -> bool:
+    if partition is None or replica.leadership is None:
+        return False
+    return not maximal_isr(replica.leadership) <= partition.isr
 
 
 @witness
 def record_acknowledged(s: Cluster) -> bool:
     """The record is acknowledged."""
-    return s.record == RecordStatus.ACKNOWLEDGED
+    return any(s.produced[p] == RecordStatus.ACKNOWLEDGED for p in TopicPartition)
 
 
 @witness
 def record_outlives_its_leader(s: Cluster) -> bool:
     """The record is acknowledged, and a broker other than 0 leads."""
-    return s.record == RecordStatus.ACKNOWLEDGED and s.controller.partition.leader == Broker(1)
+    return any(s.produced[p] == RecordStatus.ACKNOWLEDGED and leads_broker_1(s, p) for p in TopicPartition)
 
 
 @witness
 def record_forfeited(s: Cluster) -> bool:
     """The last replica standing came back from an empty disk: the failure that is not allowed."""
-    return s.record == RecordStatus.FORFEITED
+    return any(s.produced[p] == RecordStatus.FORFEITED for p in TopicPartition)

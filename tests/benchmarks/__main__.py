@@ -1,7 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft plain_python list spark spark_memory spark_workers
+names: async_isr whole_process kraft diff plain_python mutation list spark spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import spark
+from tests.benchmarks.diff import diff
 from tests.benchmarks.printing import line
 
 ROOT = Path(__file__).parents[2]
@@ -154,6 +155,14 @@ def plain_rate(name: str, changes: dict[str, str]) -> float:
     return generated / (time.perf_counter() - started)
 
 
+def mutation() -> None:
+    """`fencepost mutate`: mutants/s with one job and two, and against a cold `fencepost check` of each mutant."""
+    from tests.benchmarks.mutation import figures
+
+    for what, value in figures():
+        line(what, value)
+
+
 def list_() -> None:
     """How long `fencepost list` takes."""
     seconds = []
@@ -168,7 +177,9 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "async_isr": async_isr,
     "whole_process": whole_process,
     "kraft": kraft,
+    "diff": diff,
     "plain_python": plain_python,
+    "mutation": mutation,
     "list": list_,
     **spark.BENCHMARKS,
 }

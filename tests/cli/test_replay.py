@@ -266,7 +266,7 @@ def test_a_state_without_processes_is_one_column() -> None:
 
 def test_records_are_columns_of_their_own() -> None:
     titles = [c.title for c in Tracer(load_model("kraft/isr")).columns()]
-    assert {"controller", "process 0", "process 1", "process 2", "shared"} <= set(titles)
+    assert {"voter 0", "process 0", "process 1", "process 2", "shared"} <= set(titles)
 
 
 # The end of a counterexample: what a repaired design does with the same steps.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.lang.bad_spec import body, more, parameter
 
 ACTIONS = [
+    body(7, "a map of an unknown type", "modes = «Map({b: True for b in Broker})»", "where its type is known",
+         "say which"),
     body(5, "a guard after an assignment", "s.leader = None\n«require(s.count > 0)»", "after the assignment in line",
          "before"),
     body(5, "a guard after an assignment on one path", "if s.count == 0:\n    s.leader = None\n«require(s.level > 0)»\n"

@@ -244,6 +244,16 @@ s.mm[Mode.X] = s.x
 ---
 s.ml[s.x + s.y] = True
 ---
+s.mm = raised(s.mm, s.x)
+---
+s.board = Board(Map({m: s.mm[m] if s.on else s.y for m in Mode}), not s.on)
+---
+s.board = replace(s.board, levels=Map({Mode.X: s.y, Mode.Y: s.x, Mode.Z: s.x + s.y}))
+---
+levels: Map[Mode, Level] = Map({m: s.y for m in Mode})
+s.flag = levels != s.mm
+s.mm = levels
+---
 s.flag = s.ml[s.x * s.y]
 ---
 s.e1 = fresh(s, E)

@@ -69,6 +69,12 @@ class R:
     who: Option[B]
 
 
+@record
+class Board:
+    levels: Map[Mode, Level]
+    on: bool
+
+
 @state
 class S:
     x: Level
@@ -97,6 +103,7 @@ class S:
     u: Option[U]
     uu: U
     us: Map[B, U]
+    board: Board
     tape: Tape
     n: Few
     w: Wide
@@ -134,6 +141,7 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         ms=Map({b: Map({m: x if b == B(0) else y for m in Mode}) for b in B}),
         u=u,
         uu=Z() if x == y else P(who=B(0), lv=x),
+        board=Board(Map({m: x for m in Mode}), on),
         us=Map({b: u if b in isr and u is not None else Z() for b in B}),
         tape=() if on else (P(who=B(0), lv=x), P(who=B(0), lv=y)) if x < 1 else (Q(mode=Mode.Z, flag=False),),
         n=0,
@@ -170,4 +178,10 @@ def total(xs: Levels) -> int:
             return t
         t = t * 2 + x
     return t + 100
+
+
+def raised(modes: Map[Mode, Level], x: int) -> Map[Mode, Level]:
+    if x > 0:
+        return modes
+    return Map({m: x if m == Mode.Y else modes[m] for m in Mode})
 '''

@@ -15,7 +15,18 @@ from checker.lang.values import Bag, Disabled
 from spec.kraft import broker, controller, partition, replica
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
 from spec.kraft.models import MODELS, running_cluster
-from spec.kraft.state import Cluster, IsrChange, Leadership, active_brokers, is_silent, maximal_isr, proposed_isr
+from spec.kraft.state import (
+    Cluster,
+    Controller,
+    IsrChange,
+    Leadership,
+    Partition,
+    active_brokers,
+    committed,
+    is_silent,
+    maximal_isr,
+    proposed_isr,
+)
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
@@ -26,9 +37,12 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicPartition,
+    Voter,
 )
 
 A, B, C = Broker(0), Broker(1), Broker(2)
+ONLY, P = Voter(0), TopicPartition(0)
 
 
 @pytest.fixture
@@ -45,76 +59,86 @@ def switched(**switches: bool) -> None:
     model.with_constants(switches).bind()
 
 
+def active(s: Cluster) -> Controller:
+    return s.controllers[ONLY]
+
+
+def the_partition(s: Cluster) -> Partition:
+    partition = active(s).image.partitions[P]
+    assert partition is not None
+    return partition
+
+
 def leadership_of(s: Cluster, process: Process) -> Leadership:
-    leadership = s.processes[process].leadership
+    leadership = s.processes[process].replicas[P].leadership
     assert leadership is not None
     return leadership
 
 
 def fence(s: Cluster, *brokers: Broker) -> None:
     for one in brokers:
-        registration = s.controller.registrations[one]
+        registration = active(s).image.registrations[one]
         assert registration is not None
         registration.fenced = True
 
 
 class TestElection:
     def test_a_leader_that_may_lead_stays(self, s: Cluster) -> None:
-        s.controller.partition.leader = B
-        assert partition.elect(s.controller.partition, {A, B, C}, {A, B, C}) == B
+        the_partition(s).leader = B
+        assert partition.elect(the_partition(s), {A, B, C}, {A, B, C}) == B
 
     def test_else_the_first_active_member_in_replica_order_leads(self, s: Cluster) -> None:
-        s.controller.partition.replicas = (C, A, B)
-        assert partition.elect(s.controller.partition, {B, C}, {A, B, C}) == C
-        assert partition.elect(s.controller.partition, {B, C}, {A, B}) == B
+        the_partition(s).replicas = (C, A, B)
+        assert partition.elect(the_partition(s), {B, C}, {A, B, C}) == C
+        assert partition.elect(the_partition(s), {B, C}, {A, B}) == B
 
     def test_nobody_leads_where_no_member_is_active(self, s: Cluster) -> None:
-        assert partition.elect(s.controller.partition, {B}, {A, C}) is None
+        assert partition.elect(the_partition(s), {B}, {A, C}) is None
 
 
 class TestFencing:
     def test_of_a_follower_leaves_the_leader_epoch_alone(self, s: Cluster) -> None:
-        after = partition.without(s, s.controller.partition, B, {A, C})
+        after = partition.without(s, the_partition(s), B, {A, C})
         assert (after.isr, after.leader) == ({A, C}, A)
         assert after.leader_epoch == LeaderEpoch(0) and PartitionEpoch(0) < after.partition_epoch
 
     def test_of_the_leader_elects_another_at_a_new_leader_epoch(self, s: Cluster) -> None:
-        after = partition.without(s, s.controller.partition, A, {B, C})
+        after = partition.without(s, the_partition(s), A, {B, C})
         assert (after.isr, after.leader) == ({B, C}, B)
         assert LeaderEpoch(0) < after.leader_epoch and PartitionEpoch(0) < after.partition_epoch
 
     def test_of_the_last_member_leaves_it_in_the_isr_without_a_leader(self, s: Cluster) -> None:
-        s.controller.partition.isr = frozenset({A})
-        after = partition.without(s, s.controller.partition, A, {B, C})
+        the_partition(s).isr = frozenset({A})
+        after = partition.without(s, the_partition(s), A, {B, C})
         assert (after.isr, after.leader) == ({A}, None)
         switched(last_member_stays=False)
-        assert partition.without(s, s.controller.partition, A, {B, C}).isr == frozenset()
+        assert partition.without(s, the_partition(s), A, {B, C}).isr == frozenset()
 
     def test_of_two_in_one_decision_sees_what_the_first_left(self, s: Cluster) -> None:
-        s.controller.partition.isr = frozenset({A, B})
-        s.controller.lapsed = frozenset({A, B})
-        controller.fence_two_lapsed(s, A, B)
-        assert (s.controller.partition.isr, s.controller.partition.leader) == ({B}, None)
+        the_partition(s).isr = frozenset({A, B})
+        active(s).lapsed = frozenset({A, B})
+        controller.fence_two_lapsed(s, ONLY, A, B)
+        assert (the_partition(s).isr, the_partition(s).leader) == ({B}, None)
 
     def test_of_two_without_kafka_13173_makes_a_fenced_broker_leader(self, s: Cluster) -> None:
         switched(kafka_13173=False)
-        s.controller.partition.isr = frozenset({A, B})
-        s.controller.lapsed = frozenset({A, B})
-        controller.fence_two_lapsed(s, A, B)
-        assert (s.controller.partition.isr, s.controller.partition.leader) == ({A}, B)
-        assert active_brokers(s.controller) == {C}
+        the_partition(s).isr = frozenset({A, B})
+        active(s).lapsed = frozenset({A, B})
+        controller.fence_two_lapsed(s, ONLY, A, B)
+        assert (the_partition(s).isr, the_partition(s).leader) == ({A}, B)
+        assert active_brokers(committed(s)) == {C}
 
 
 class TestUnfencing:
     def test_adds_to_no_isr(self, s: Cluster) -> None:
-        s.controller.partition.isr = frozenset({A})
+        the_partition(s).isr = frozenset({A})
         fence(s, B)
-        assert partition.with_unfenced(s, B) == s.controller.partition
+        assert partition.with_unfenced(s, committed(s), the_partition(s), B) == the_partition(s)
 
     def test_elects_where_there_was_no_leader(self, s: Cluster) -> None:
-        s.controller.partition.isr, s.controller.partition.leader = frozenset({B}), None
+        the_partition(s).isr, the_partition(s).leader = frozenset({B}), None
         fence(s, B)
-        assert partition.with_unfenced(s, B).leader == B
+        assert partition.with_unfenced(s, committed(s), the_partition(s), B).leader == B
 
 
 class TestRegistration:
@@ -126,55 +150,55 @@ class TestRegistration:
         return request
 
     def test_over_a_valid_session_is_refused(self, s: Cluster) -> None:
-        controller.handle_registration(s, self.request(s))
+        controller.handle_registration(s, ONLY, self.request(s))
         assert s.processes[Process(1)].reply == RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
-        assert active_brokers(s.controller) == {A, B, C}
+        assert active_brokers(committed(s)) == {A, B, C}
 
     def test_over_a_lapsed_session_takes_the_old_incarnation_out(self, s: Cluster) -> None:
-        s.controller.lapsed = frozenset({B})
-        controller.handle_registration(s, self.request(s))
-        registration = s.controller.registrations[B]
+        active(s).lapsed = frozenset({B})
+        controller.handle_registration(s, ONLY, self.request(s))
+        registration = active(s).image.registrations[B]
         assert registration is not None and registration.fenced and BrokerEpoch(2) < registration.broker_epoch
-        assert s.controller.partition.isr == {A, C}
-        assert s.controller.lapsed == frozenset()
+        assert the_partition(s).isr == {A, C}
+        assert active(s).lapsed == frozenset()
 
     def test_repeated_changes_nothing(self, s: Cluster) -> None:
-        controller.handle_registration(s, self.request(s, incarnation=1))
+        controller.handle_registration(s, ONLY, self.request(s, incarnation=1))
         assert s.processes[Process(1)].reply == RegisterReply(Error.NONE, BrokerEpoch(1))
-        assert active_brokers(s.controller) == {A, B, C}
+        assert active_brokers(committed(s)) == {A, B, C}
 
     def test_repeated_without_kafka_16952_gets_a_new_epoch(self, s: Cluster) -> None:
         switched(kafka_16952=False)
-        controller.handle_registration(s, self.request(s, incarnation=1))
-        registration = s.controller.registrations[B]
+        controller.handle_registration(s, ONLY, self.request(s, incarnation=1))
+        registration = active(s).image.registrations[B]
         assert registration is not None and registration.fenced and registration.broker_epoch == BrokerEpoch(3)
 
     def test_of_the_last_replica_standing_from_an_empty_disk_forfeits_the_record(self, s: Cluster) -> None:
-        s.record = RecordStatus.ACKNOWLEDGED
-        s.controller.partition.isr, s.controller.partition.leader = frozenset({B}), None
+        s.produced[P] = RecordStatus.ACKNOWLEDGED
+        the_partition(s).isr, the_partition(s).leader = frozenset({B}), None
         fence(s, B)
-        controller.handle_registration(s, self.request(s))
-        assert s.record == RecordStatus.FORFEITED
+        controller.handle_registration(s, ONLY, self.request(s))
+        assert s.produced[P] == RecordStatus.FORFEITED
 
 
 class TestHeartbeat:
     def handled(self, s: Cluster, epoch: int = 1, want_fence: bool = False, caught_up: bool = True) -> None:
         request = Heartbeat(Process(1), BrokerEpoch(epoch), want_fence, caught_up, late=False)
         s.lifecycle = Bag([request])
-        controller.handle_heartbeat(s, request)
+        controller.handle_heartbeat(s, ONLY, request)
 
     def test_of_another_epoch_is_stale(self, s: Cluster) -> None:
         s.processes[Process(1)].broker_epoch = BrokerEpoch(9)
-        s.controller.lapsed = frozenset({B})
+        active(s).lapsed = frozenset({B})
         self.handled(s, epoch=9)
         reply = s.processes[Process(1)].reply
         assert reply is not None and reply.error == Error.STALE_BROKER_EPOCH
-        assert s.controller.lapsed == {B}
+        assert active(s).lapsed == {B}
 
     def test_renews_a_lapsed_lease(self, s: Cluster) -> None:
-        s.controller.lapsed = frozenset({B})
+        active(s).lapsed = frozenset({B})
         self.handled(s)
-        assert s.controller.lapsed == frozenset() and active_brokers(s.controller) == {A, B, C}
+        assert active(s).lapsed == frozenset() and active_brokers(committed(s)) == {A, B, C}
 
     @pytest.mark.parametrize(
         ("want_fence", "caught_up", "unfenced"),
@@ -184,24 +208,25 @@ class TestHeartbeat:
         self, s: Cluster, want_fence: bool, caught_up: bool, unfenced: bool
     ) -> None:
         fence(s, B)
-        s.controller.partition.isr = frozenset({A, C})
+        the_partition(s).isr = frozenset({A, C})
         self.handled(s, want_fence=want_fence, caught_up=caught_up)
-        assert (B in active_brokers(s.controller)) == unfenced
-        assert s.controller.partition.isr == {A, C}
+        assert (B in active_brokers(committed(s))) == unfenced
+        assert the_partition(s).isr == {A, C}
 
     def test_that_wants_the_fence_takes_the_broker_out(self, s: Cluster) -> None:
         self.handled(s, want_fence=True)
-        assert active_brokers(s.controller) == {A, C} and s.controller.partition.isr == {A, C}
+        assert active_brokers(committed(s)) == {A, C} and the_partition(s).isr == {A, C}
 
 
 class TestAlterIsr:
     """A request of the leader A that adds B; each test breaks one thing more, from the last check to the first."""
 
     def request(self, s: Cluster, **changes: object) -> AlterIsr:
-        s.controller.partition.isr = frozenset({A, C})
+        the_partition(s).isr = frozenset({A, C})
         made = AlterIsr(
             sender=Process(0),
             broker_epoch=BrokerEpoch(0),
+            partition=P,
             leader_epoch=LeaderEpoch(0),
             partition_epoch=PartitionEpoch(0),
             isr=frozenset({A, B, C}),
@@ -212,31 +237,31 @@ class TestAlterIsr:
 
     def test_the_first_check_that_fails_names_the_error(self, s: Cluster) -> None:
         request = self.request(s)
-        assert controller.alter_isr_error(s, request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
         fence(s, B)
-        assert controller.alter_isr_error(s, request) == Error.INELIGIBLE_REPLICA
-        s.controller.partition.partition_epoch = PartitionEpoch(1)
-        assert controller.alter_isr_error(s, request) == Error.INVALID_UPDATE_VERSION
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
+        the_partition(s).partition_epoch = PartitionEpoch(1)
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INVALID_UPDATE_VERSION
         malformed = replace(request, isr=frozenset({B}))
-        assert controller.alter_isr_error(s, malformed) == Error.INVALID_REQUEST
-        s.controller.partition.leader_epoch = LeaderEpoch(1)
-        assert controller.alter_isr_error(s, malformed) == Error.FENCED_LEADER_EPOCH
+        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.INVALID_REQUEST
+        the_partition(s).leader_epoch = LeaderEpoch(1)
+        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.FENCED_LEADER_EPOCH
         ahead = replace(malformed, partition_epoch=PartitionEpoch(2))
-        assert controller.alter_isr_error(s, ahead) == Error.NOT_CONTROLLER
+        assert controller.alter_isr_error(committed(s), the_partition(s), ahead) == Error.NOT_CONTROLLER
         superseded = replace(ahead, broker_epoch=BrokerEpoch(5))
-        assert controller.alter_isr_error(s, superseded) == Error.STALE_BROKER_EPOCH
+        assert controller.alter_isr_error(committed(s), the_partition(s), superseded) == Error.STALE_BROKER_EPOCH
 
     def test_kip_841_keeps_fenced_replicas_out(self, s: Cluster) -> None:
         request = self.request(s)
         fence(s, B)
         switched(kip_841=False)
-        assert controller.alter_isr_error(s, request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
 
     def test_kip_903_keeps_replicas_out_that_registered_anew(self, s: Cluster) -> None:
         request = self.request(s, added_epoch=BrokerEpoch(0))
-        assert controller.alter_isr_error(s, request) == Error.INELIGIBLE_REPLICA
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
         switched(kip_903=False)
-        assert controller.alter_isr_error(s, request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
 
     @pytest.mark.parametrize("raises", [True, False])
     def test_a_refusal_raises_the_partition_epoch(self, s: Cluster, raises: bool) -> None:
@@ -244,9 +269,9 @@ class TestAlterIsr:
         request = self.request(s)
         fence(s, B)
         s.alterations = Bag([request])
-        controller.handle_alter_isr(s, request)
-        assert (PartitionEpoch(0) < s.controller.partition.partition_epoch) == raises
-        assert s.controller.partition.isr == {A, C}
+        controller.handle_alter_isr(s, ONLY, request)
+        assert (PartitionEpoch(0) < the_partition(s).partition_epoch) == raises
+        assert the_partition(s).isr == {A, C}
 
 
 class TestLeader:
@@ -260,18 +285,18 @@ class TestLeader:
         assert (proposed_isr(leadership), maximal_isr(leadership)) == ({A}, {A, C})
 
     def test_does_not_acknowledge_before_the_whole_maximal_isr_has_the_record(self, s: Cluster) -> None:
-        replica.write(s, Process(0))
+        replica.write(s, Process(0), P)
         leadership = leadership_of(s, Process(0))
         leadership.isr, leadership.holders = frozenset({A, B}), frozenset({B})
         leadership.asked = IsrChange(C, BrokerEpoch(2))
         with pytest.raises(Disabled):
-            replica.advance_high_watermark(s, Process(0))
+            replica.advance_high_watermark(s, Process(0), P)
         leadership.asked = None
-        replica.advance_high_watermark(s, Process(0))
-        assert s.record == RecordStatus.ACKNOWLEDGED
+        replica.advance_high_watermark(s, Process(0), P)
+        assert s.produced[P] == RecordStatus.ACKNOWLEDGED
 
     def test_asks_to_add_only_a_follower_past_its_high_watermark_and_epoch_start(self, s: Cluster) -> None:
-        leader, leadership = s.processes[Process(0)], leadership_of(s, Process(0))
+        leader, leadership = s.processes[Process(0)].replicas[P], leadership_of(s, Process(0))
         leadership.isr, leadership.candidates = frozenset({A, B}), frozenset({C})
         assert replica.may_join_isr(leader, leadership, C, has_record=False)
         leader.high_watermark = True
@@ -283,10 +308,10 @@ class TestLeader:
         assert not replica.may_join_isr(leader, leadership, C, has_record=True)
 
     def test_sees_at_a_fetch_what_the_follower_had_before_it(self, s: Cluster) -> None:
-        replica.write(s, Process(0))
-        replica.fetch(s, Process(1), Process(0), True)
-        assert leadership_of(s, Process(0)).holders == frozenset() and s.processes[Process(1)].has_record
-        replica.fetch(s, Process(1), Process(0), True)
+        replica.write(s, Process(0), P)
+        replica.fetch(s, Process(1), Process(0), P, True)
+        assert leadership_of(s, Process(0)).holders == frozenset() and s.processes[Process(1)].replicas[P].has_record
+        replica.fetch(s, Process(1), Process(0), P, True)
         assert leadership_of(s, Process(0)).holders == {B}
 
 
@@ -294,18 +319,19 @@ class TestMetadata:
     def test_a_newer_partition_settles_what_the_leader_asked_for(self, s: Cluster) -> None:
         leadership = leadership_of(s, Process(0))
         leadership.asked = IsrChange(C, None)
-        s.controller.partition.isr = frozenset({A, B})
-        s.controller.partition.partition_epoch = PartitionEpoch(1)
+        the_partition(s).isr = frozenset({A, B})
+        the_partition(s).partition_epoch = PartitionEpoch(1)
         broker.apply_metadata(s, Process(0))
         leadership = leadership_of(s, Process(0))
         assert leadership.asked is None and leadership.isr == {A, B}
 
     def test_a_process_whose_id_was_taken_over_stops(self, s: Cluster) -> None:
-        registration = s.controller.registrations[A]
+        registration = active(s).image.registrations[A]
         assert registration is not None
         registration.broker_epoch = BrokerEpoch(3)
         broker.apply_metadata(s, Process(0))
-        assert s.processes[Process(0)].leadership is None and s.processes[Process(0)].leader_epoch is None
+        stopped = s.processes[Process(0)].replicas[P]
+        assert stopped.leadership is None and stopped.leader_epoch is None
 
 
 def test_a_broker_is_silent_once_no_process_has_its_epoch(s: Cluster) -> None:

@@ -23,9 +23,10 @@ from checker.lang.types import (
     OrdinalType,
     RecordType,
     SeqType,
+    Type,
     UnionType,
 )
-from checker.lang.values import Ordinal
+from checker.lang.values import Map, Ordinal
 
 MAX_DEPTH = 24
 
@@ -154,7 +155,8 @@ class Calls(Expressions):
             if type_ is None:
                 self.fail(node, f"{holder.type} has no field {keyword.arg}", f"it has {', '.join(holder.type.fields)}")
             start = holder.type.offsets[keyword.arg or ""]
-            nodes[start : start + type_.width] = self.coerced(self.expression(keyword.value), type_, keyword.value)
+            symbol = self.typed_value(keyword.value, type_)
+            nodes[start : start + type_.width] = self.coerced(symbol, type_, keyword.value)
         return Val(holder.type, tuple(nodes))
 
     def _known_variant(self, union: Val, type_: UnionType, node: ast.AST) -> Val:
@@ -168,7 +170,55 @@ class Calls(Expressions):
         [items] = self._argument(node)
         if not isinstance(items, ast.DictComp | ast.Dict):
             return self.value(self.expression(items), node)
-        self.fail(node, "a map is made where its type is known", "assign Map({...}) to a field of the state")
+        self.fail(node, "a map is made where its type is known", "assign it, return it, or give it to a field")
+
+    def assigned_value(self, value: ast.expr) -> Symbol | Callable[[MapType], tuple[Node, ...]]:
+        """The symbol of what is assigned; a map literal waits for the type of where it goes."""
+        if isinstance(value, ast.Call) and len(value.args) == 1:
+            literal = value.args[0]
+            callee = self.expression(value.func) if isinstance(value.func, ast.Name) else NONE
+            if callee == Static(Map) and isinstance(literal, ast.DictComp | ast.Dict):
+                return lambda type_: self._map_literal(literal, type_)
+        return self.expression(value)
+
+    def _map_literal(self, node: ast.DictComp | ast.Dict, type_: MapType) -> tuple[Node, ...]:
+        width = type_.value_type.width
+        nodes: dict[int, tuple[Node, ...]] = {}
+        if isinstance(node, ast.Dict):
+            pairs = [(self.expression(k), v) for k, v in zip(node.keys, node.values, strict=True) if k is not None]
+            for key, value in pairs:
+                self._put(nodes, key, type_, self.coerced(self.expression(value), type_.value_type, value), node)
+        else:
+            pair = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+            for there, item in self.generated(ast.copy_location(pair, node)):
+                assert isinstance(item, Display)
+                if there is not self.graph.true:
+                    self.fail(node, "a map without some of its keys", "maps are total: give every key a value")
+                key, symbol = item.elements
+                self._put(nodes, key, type_, self.coerced(symbol, type_.value_type, node.value), node)
+        if len(nodes) != len(type_.keys):
+            found = f"a map with {len(nodes)} of {len(type_.keys)} keys"
+            self.fail(node, found, "maps are total: give every key a value")
+        assert all(len(n) == width for n in nodes.values())
+        return tuple(n for i in range(len(type_.keys)) for n in nodes[i])
+
+    def _put(
+        self, nodes: dict[int, tuple[Node, ...]], key: Symbol, type_: MapType, value: tuple[Node, ...], node: ast.AST
+    ) -> None:
+        code = self.coerced(key, type_.key_type, node)[0]
+        if not isinstance(code.data, int) or code.args:
+            self.fail(node, "a key that depends on the state", "range over the keys themselves")
+        nodes[int(code.data)] = value
+
+    def typed_value(self, value: ast.expr, type_: Type) -> Symbol:
+        """The symbol of what goes where a `type_` stands."""
+        symbol = self.assigned_value(value)
+        return self.made_map(symbol, type_, value) if callable(symbol) else symbol
+
+    def made_map(self, make: Callable[[MapType], tuple[Node, ...]], type_: Type, node: ast.expr) -> Symbol:
+        if not isinstance(type_, MapType):
+            self.fail(node, f"a map where a {type_} is needed")
+        return self.symbol(type_, make(type_))
 
     # Built-in functions.
 
@@ -341,7 +391,7 @@ class Calls(Expressions):
         if unknown or missing or len(node.args) > len(type_.fields):
             problem = f"no field {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
             self.fail(node, f"{type_}: {problem}", f"it has {', '.join(type_.fields)}")
-        symbols = {name: self.expression(argument) for name, argument in given.items()}
+        symbols = {name: self.typed_value(argument, type_.fields[name]) for name, argument in given.items()}
         nodes: list[Node] = []
         for name, field in type_.fields.items():
             nodes += self.coerced(symbols[name], field, given[name])

@@ -11,11 +11,10 @@ from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.loops import check_order
 from checker.lang.frontend.path import Frame, PathState, Write
 from checker.lang.frontend.source import function_of
-from checker.lang.frontend.symbols import Display, Location, Static, Symbol
+from checker.lang.frontend.symbols import Display, Location, Symbol
 from checker.lang.ir import Node
 from checker.lang.resolve import resolve
-from checker.lang.types import MapType, OptionType, RecordType, SeqType
-from checker.lang.values import Map
+from checker.lang.types import MapType, OptionType, RecordType, SeqType, Type
 
 Block = list["ast.stmt | Binding"]
 
@@ -242,11 +241,11 @@ class Machine(Calls):
 
     def _statement(self, node: ast.stmt | Binding) -> None:
         if isinstance(node, ast.Return):
-            self.frame.result = NONE if node.value is None else self.expression(node.value)
+            self.frame.result = NONE if node.value is None else self._returned(node.value)
             self.frame.returned = True
         elif isinstance(node, ast.Assign):
             for target in node.targets:
-                self.assign(target, self._assigned_value(node.value, target), node)
+                self.assign(target, self.assigned_value(node.value), node)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._annotated(node)
         elif isinstance(node, ast.AugAssign):
@@ -269,15 +268,29 @@ class Machine(Calls):
         if self.expression(node.value) != NONE:
             self.fail(node, "a call whose result is not used", "values do not change: assign the result")
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
-        assert node.value is not None
+    def _returned(self, value: ast.expr) -> Symbol:
+        symbol = self.assigned_value(value)
+        returns = self.frame.function.tree.returns
+        if not callable(symbol):
+            return symbol
+        if returns is None:
+            self.fail(value, "a map is made where its type is known", "say what the function returns")
+        return self.made_map(symbol, self._type(returns, "what is returned"), value)
+
+    def _type(self, annotation: ast.expr, where: str) -> Type:
         names = self.frame.function.globals
         try:
-            hint = eval(compile(ast.Expression(node.annotation), self.frame.function.file, "eval"), names)
+            hint = eval(compile(ast.Expression(annotation), self.frame.function.file, "eval"), names)
         except Exception:
-            self.fail(node.annotation, "this is no type", "name a declared type")
-        type_ = resolve(hint, self.frame.function.text(node.target))
-        symbol = self.expression(node.value)
+            self.fail(annotation, "this is no type", "name a declared type")
+        return resolve(hint, where)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        assert node.value is not None
+        type_ = self._type(node.annotation, self.frame.function.text(node.target))
+        symbol = self.assigned_value(node.value)
+        if callable(symbol):
+            symbol = self.made_map(symbol, type_, node.value)
         if isinstance(type_, SeqType) and isinstance(symbol, Display):
             type_ = SeqType(type_.element, len(symbol.elements))  # a bound of the type is one of what is stored
         if isinstance(symbol, Display) or symbol == NONE:
@@ -288,50 +301,13 @@ class Machine(Calls):
         current = self.expression(_loading(node.target))
         self.assign(node.target, self.binary(current, node.op, self.expression(node.value), node), node)
 
-    def _assigned_value(self, value: ast.expr, target: ast.expr) -> Symbol | Callable[[MapType], tuple[Node, ...]]:
-        """The symbol of what is assigned; a map literal waits for the type of where it goes."""
-        if isinstance(value, ast.Call) and len(value.args) == 1:
-            literal = value.args[0]
-            callee = self.expression(value.func) if isinstance(value.func, ast.Name) else NONE
-            if callee == Static(Map) and isinstance(literal, ast.DictComp | ast.Dict):
-                return lambda type_: self._map_literal(literal, type_)
-        return self.expression(value)
-
-    def _map_literal(self, node: ast.DictComp | ast.Dict, type_: MapType) -> tuple[Node, ...]:
-        width = type_.value_type.width
-        nodes: dict[int, tuple[Node, ...]] = {}
-        if isinstance(node, ast.Dict):
-            pairs = [(self.expression(k), v) for k, v in zip(node.keys, node.values, strict=True) if k is not None]
-            for key, value in pairs:
-                self._put(nodes, key, type_, self.coerced(self.expression(value), type_.value_type, value), node)
-        else:
-            pair = ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
-            for there, item in self.generated(ast.copy_location(pair, node)):
-                assert isinstance(item, Display)
-                if there is not self.graph.true:
-                    self.fail(node, "a map without some of its keys", "maps are total: give every key a value")
-                key, symbol = item.elements
-                self._put(nodes, key, type_, self.coerced(symbol, type_.value_type, node.value), node)
-        if len(nodes) != len(type_.keys):
-            found = f"a map with {len(nodes)} of {len(type_.keys)} keys"
-            self.fail(node, found, "maps are total: give every key a value")
-        assert all(len(n) == width for n in nodes.values())
-        return tuple(n for i in range(len(type_.keys)) for n in nodes[i])
-
-    def _put(
-        self, nodes: dict[int, tuple[Node, ...]], key: Symbol, type_: MapType, value: tuple[Node, ...], node: ast.AST
-    ) -> None:
-        code = self.coerced(key, type_.key_type, node)[0]
-        if not isinstance(code.data, int) or code.args:
-            self.fail(node, "a key that depends on the state", "range over the keys themselves")
-        nodes[int(code.data)] = value
-
     # Assignments.
 
     def assign(self, target: ast.expr, value: Any, node: ast.stmt) -> None:
         if isinstance(target, ast.Name):
             if callable(value):
-                self.fail(node, "a map outside the state", "assign Map({...}) to a field of the state")
+                literal = getattr(node, "value", node)
+                self.fail(literal, "a map is made where its type is known", "say which: names: Map[K, V] = ...")
             self.frame.locals[target.id] = value
         elif isinstance(target, ast.Tuple):
             self.bind(target, value)
