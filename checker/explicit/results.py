@@ -77,7 +77,8 @@ class SearchResult:
     has no enabled action and is not terminal. new per action: states first generated in that level,
     credited to the least action that generates them. bytes_per_state: packed words.
     peak_memory_bytes: most that was held at once in tables, stored states, origins, boxes and counters;
-    growing a table counts with the new table, the old one is freed before. On Spark: the largest worker process.
+    growing a table counts with the new table, the old one is freed before. On Spark: the largest process of
+    Python, all that it holds.
     workers: how many shared the work, and what one of them is called.
     explored: where the states are; of the local engine: its `Exploration`.
     """

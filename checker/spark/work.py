@@ -6,12 +6,14 @@ driver's manifest names it.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import resource
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from checker.explicit import abi
+from checker.explicit.cache import cache_directory
 from checker.explicit.findings import survey
 from checker.explicit.kernel import Kernel, KernelSource, compile_source, load_kernel
 from checker.explicit.path import Pick
@@ -57,9 +60,24 @@ class Job:
     def kernel(self) -> Kernel:
         """The kernel, compiled once on a machine (where it has a cache) and loaded once in a process."""
         if self.digest not in _kernels:
-            source = KernelSource(*json.loads(zlib.decompress(self.packed)))
-            _kernels[self.digest] = load_kernel(self.digest) or compile_source(source, self.digest)
+            with _one_at_a_time(self.digest):
+                source = KernelSource(*json.loads(zlib.decompress(self.packed)))
+                _kernels[self.digest] = load_kernel(self.digest) or compile_source(source, self.digest)
         return _kernels[self.digest]
+
+
+@contextmanager
+def _one_at_a_time(name: str) -> Iterator[None]:
+    """While one process of a machine is in the body, others wait. Without a cache there is nothing to wait for."""
+    try:
+        cache_directory().mkdir(parents=True, exist_ok=True)
+        lock = (cache_directory() / f"{name}.lock").open("w")
+    except OSError:
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass

@@ -96,7 +96,7 @@ def memory() -> None:
     theirs, _ = on_spark(target, changes, LOCAL, partitions=16)
     line(f"here with {MEMORY_GIB} GiB", f"{mine.verdict}, {mine.result.distinct:,} distinct")
     line("Spark, 16 partitions", f"{theirs.verdict}, {theirs.result.distinct:,} distinct")
-    line("largest worker process, MiB", f"{theirs.result.peak_memory_bytes / 2**20:,.0f}")
+    line("largest process of Python, MiB", f"{theirs.result.peak_memory_bytes / 2**20:,.0f}")
 
 
 def workers() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.explicit.results import Limits
 from checker.lang.loader import find, load
+from checker.spark import work
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
 from tests.conftest import ROOT
@@ -57,3 +59,13 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
     for partitions in (1, 2, 8):
         options = Options(partitions=partitions, small=0, all_violations=True)
         assert told(check(model, options, started=time.perf_counter())) == expected, partitions
+
+
+@pytest.mark.usefixtures("no_cluster")
+def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "strike", lambda *arguments: None)
+    model = load("tests/models/verdicts.py/never_fires")
+    options = Options(partitions=2, small=EVERYTHING, limits=Limits(max_depth=8))
+    report = check(model, options, started=time.perf_counter())
+    assert report.result.distinct == 8  # round and round
+    assert locally(model)["distinct"] == 4
