@@ -132,16 +132,16 @@ def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
     own = SparkContext._active_spark_context is None
     try:
         context = SparkContext.getOrCreate(_settings(master, conf) if own else None)
+        try:
+            found = Cluster(context)
+            if not found.is_local:
+                _ship(str(context.applicationId))
+            yield found
+        finally:
+            if own:
+                context.stop()
     except (PySparkException, Py4JError) as error:
-        raise SparkError(f"no Spark on {master or 'this cluster'}: {_words_of(error)}") from error
-    try:
-        found = Cluster(context)
-        if not found.is_local:
-            _ship(str(context.applicationId))
-        yield found
-    finally:
-        if own:
-            context.stop()
+        raise SparkError(f"Spark on {master or 'this cluster'} failed: {_words_of(error)}") from error
 
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
@@ -191,8 +191,9 @@ def archive(path: Path) -> None:
 
 
 def _words_of(error: BaseException) -> str:
-    """What an error of Spark comes to: what Python raised in a task, if it did, else the first line."""
+    """What an error of Spark comes to: what Python raised in a task, if it did, else what Java says in one line."""
     text = str(error)
     raised = text[text.rindex('\n  File "') :].splitlines()[2:] if '\n  File "' in text else []
-    lines = [line.strip() for line in raised if line and not line.startswith(" ")] or text.strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    lines = [line.strip() for line in raised if line and not line.startswith(" ")]
+    lines += [line.removeprefix(": ") for line in text.splitlines() if line.startswith(": ")]  # after py4j's own line
+    return (lines or text.strip().splitlines() or [type(error).__name__])[0]

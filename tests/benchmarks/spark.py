@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import time
 from collections.abc import Callable
@@ -37,13 +38,17 @@ class Levels:
             self._depth = now.depth
             self._begun.append((now.seconds, now.frontier))
 
-    def cost(self, least: int) -> tuple[float, float]:
-        """(seconds that a level takes whatever its size, microseconds a state): a line through the levels that expand
-        at least so many states."""
-        spans = [(f, b - a) for (a, f), (b, _) in zip(self._begun, self._begun[1:], strict=False) if f > least]
-        frontier, seconds = np.array(spans).T
-        slope, fixed = np.polyfit(frontier, seconds, 1)
-        return float(fixed), float(slope) * 1e6
+    def spans(self) -> list[tuple[int, float]]:
+        """(states that a level expands, seconds)."""
+        return [(states, after - before) for (before, states), (after, _) in itertools.pairwise(self._begun)]
+
+
+def cost(levels: list[Levels], least: int) -> tuple[float, float]:
+    """(seconds that a level takes whatever its size, microseconds a state): a line through the levels of several
+    searches that expand more than `least` states."""
+    states, seconds = np.array([span for one in levels for span in one.spans() if span[0] > least]).T
+    slope, fixed = np.polyfit(states, seconds, 1)
+    return float(fixed), float(slope) * 1e6
 
 
 def on_spark(target: str, changes: dict[str, str], master: str, **options: Any) -> tuple[Report, Levels]:
@@ -71,22 +76,25 @@ def sizes() -> None:
     """A KIP-631 model at three sizes: the local engine on two threads and Spark local[2] in turn."""
     from checker.spark.search import SMALL
 
-    totals = []
+    totals, mine_all, theirs_all = [], [], []
     for target, changes in SIZES:
         (mine, local), (theirs, spark) = here(target, changes), on_spark(target, changes, LOCAL)
-        distinct = theirs.result.distinct
         same = [getattr(mine.result, n) == getattr(theirs.result, n) for n in ("generated", "distinct", "depth")]
-        label = name(target, changes)
+        label, distinct = name(target, changes), theirs.result.distinct
         line(f"{label}: distinct", f"{distinct:,}" + ("" if all(same) else " DIFFERENT"))
-        line(f"{label}: search, seconds here and on Spark",
-             f"{mine.seconds['search']:.1f} {theirs.seconds['search']:.1f}")  # fmt: skip
-        fixed, marginal = spark.cost(SMALL)
-        line(f"{label}: seconds a level, whatever its size", f"{fixed:.2f}")
-        line(f"{label}: microseconds a state, here and on Spark", f"{local.cost(SMALL)[1]:.2f} {marginal:.2f}")
-        line(f"{label}: ratio of these", f"{marginal / local.cost(SMALL)[1]:.1f}", "4 at most")
+        line(f"{label}: search, seconds here", f"{mine.seconds['search']:.1f}")
+        line(f"{label}: search, seconds on Spark", f"{theirs.seconds['search']:.1f}")
         totals.append((distinct, theirs.seconds["search"]))
-    (n, first), (m, last) = totals[1], totals[-1]
-    line("seconds a state at the largest size to that at the middle one", f"{last / m / (first / n):.2f}", "1")
+        mine_all.append(local)
+        theirs_all.append(spark)
+    fixed, marginal = cost(theirs_all, SMALL)
+    here_marginal = cost(mine_all, SMALL)[1]
+    line("seconds a job, whatever the size of its level", f"{fixed:.2f}")
+    line("microseconds a state here", f"{here_marginal:.2f}")
+    line("microseconds a state on Spark", f"{marginal:.2f}")
+    line("Spark to here, a state", f"{marginal / here_marginal:.1f}", "4 at most")
+    (n, first), (m, last) = totals[-2:]
+    line("seconds a state, largest size to the one before", f"{last / m / (first / n):.2f}", "1")
 
 
 def memory() -> None:
