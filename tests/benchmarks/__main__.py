@@ -1,6 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python mutation list)
+usage: python -m tests.benchmarks [NAME ...]
+names: async_isr whole_process kraft diff plain_python mutation list spark spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import spark
 from tests.benchmarks.diff import diff
+from tests.benchmarks.printing import line
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -38,10 +41,6 @@ def check(model: str, *arguments: str, cache: str | None = None) -> tuple[float,
 
 def large(*arguments: str) -> list[str]:
     return [*[f for n, v in LARGE.items() for f in ("--set", f"{n}={v}")], *arguments]
-
-
-def line(what: str, value: str, aim: str = "") -> None:
-    print(f"  {what:<58} {value:>24}   {f'aim: {aim}' if aim else ''}".rstrip(), flush=True)
 
 
 def async_isr() -> None:
@@ -182,6 +181,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "plain_python": plain_python,
     "mutation": mutation,
     "list": list_,
+    **spark.BENCHMARKS,
 }
 
 
