@@ -23,6 +23,7 @@ COMMANDS = {
     "reach": "explore:reach",
     "diff": "compare:diff",
     "gallery": "gallery:gallery",
+    "mutate": "mutate:mutate",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
 def known_error(error: Exception) -> bool:
     """Whether an error is bad input that its message explains: no stack trace is needed."""
-    names = {"TraceError", "CheckpointError", "LayoutError"}
+    names = {"TraceError", "CheckpointError", "LayoutError", "SparkError", "JavaError"}
     return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
@@ -60,7 +60,7 @@ class ProgressLine:
         self._show(progress.seconds, progress.generated, lambda rate: [
             f"level {progress.depth}", f"{count(progress.generated)} generated", f"{count(progress.distinct)} distinct",
             f"{rate}/s", f"{progress.seconds:.0f} s", f"frontier {count(progress.frontier)}",
-            f"{progress.memory_bytes / 2**30:.2f} GiB", f"{count(progress.queue)} of the frontier to go",
+            *_memory_or_tasks(progress),
         ])  # fmt: skip
 
     def walks(self, made: Simulation) -> None:
@@ -73,6 +73,13 @@ class ProgressLine:
         """Show how far the comparison of two searches is."""
         self._show(made.seconds, made.done, lambda rate: [
             f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def mutants(self, model: str, judged: int, total: int, counts: Mapping[str, int], seconds: float) -> None:
+        """Show how far a model's mutants are. counts: by verdict."""
+        self._show(seconds, judged, lambda _: [
+            f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
+            f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
         ])  # fmt: skip
 
     def stage(self, made: Stage) -> None:
@@ -99,6 +106,13 @@ class ProgressLine:
             self._gap = min(LONGEST_GAP_S, self._gap * 1.5)
             self._next = seconds + self._gap
             click.echo(", ".join(shown), err=True)
+
+
+def _memory_or_tasks(progress: Progress) -> list[str]:
+    if progress.tasks is None:
+        return [f"{progress.memory_bytes / 2**30:.2f} GiB", f"{count(progress.queue)} of the frontier to go"]
+    done, tasks = progress.tasks
+    return [f"{progress.sent_bytes / 2**20:,.1f} MiB shuffled", f"{done} of {tasks} tasks done"]
 
 
 def _columns_of_stderr() -> int:
@@ -207,7 +221,7 @@ def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> st
         "",
         f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}; "
         f"{result.bytes_per_state} bytes a state, {result.peak_memory_bytes / 2**20:,.0f} MiB at most",
-        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.threads, 'thread')}; "
+        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.workers, result.worker)}; "
         + (f"{report.seconds['liveness']:.2f} s liveness; " if report.kernel.obligations else "")
         + f"{report.seconds['total']:.2f} s in all",
         *_hints(report, checkpoint),

@@ -127,7 +127,7 @@ class Report:
             "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
             "bytes_per_state": result.bytes_per_state,
             "peak_memory_bytes": result.peak_memory_bytes,
-            "threads": result.threads,
+            f"{result.worker}s": result.workers,
         }  # fmt: skip
 
     def fields(self) -> list[dict[str, Any]]:
@@ -172,22 +172,34 @@ def check(
         limits=options.limits, all_violations=options.all_violations, progress=progress,
         checkpoint=options.checkpoint, resume=options.resume,
     )  # fmt: skip
-    searched = time.perf_counter()
-    judge = _Judge(model, kernel, result, options)
-    judge.look_for_lassos(stages)
-    looked = time.perf_counter()
-    properties = judge.properties()
-    verdict, reasons = judge.verdict(properties)
-    seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
-               "liveness": looked - searched, "total": time.perf_counter() - started}  # fmt: skip
-    return Report(model, verdict, reasons, result, kernel, properties, seconds, judge.stopped)
+    seconds = {"load": loaded - started, "compile": compiled - loaded, "search": time.perf_counter() - compiled}
+    return judge(model, kernel, result, seconds, started=started, all_violations=options.all_violations,
+                 stages=stages)  # fmt: skip
+
+
+def judge(
+    model: BoundModel, kernel: Kernel, result: SearchResult, seconds: dict[str, float], *, started: float,
+    all_violations: bool, stages: Callable[[Stage], None] | None = None,
+) -> Report:  # fmt: skip
+    """What a search means for the properties of its model, with traces.
+
+    seconds: so far; those for liveness and in all are added. stages: told how far the search for lassos is.
+    """
+    judgement = _Judge(model, kernel, result, all_violations)
+    begun = time.perf_counter()
+    judgement.look_for_lassos(stages)
+    seconds = {**seconds, "liveness": time.perf_counter() - begun}
+    properties = judgement.properties()
+    verdict, reasons = judgement.verdict(properties)
+    seconds["total"] = time.perf_counter() - started
+    return Report(model, verdict, reasons, result, kernel, properties, seconds, judgement.stopped)
 
 
 class _Judge:
     """What a search result means for the properties of its model."""
 
-    def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, options: Options) -> None:
-        self.model, self.kernel, self.result, self.options = model, kernel, result, options
+    def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, all_violations: bool) -> None:
+        self.model, self.kernel, self.result, self.all_violations = model, kernel, result, all_violations
         self._lassos: Lassos | None = None
 
     def look_for_lassos(self, stages: Callable[[Stage], None] | None) -> None:
@@ -207,7 +219,7 @@ class _Judge:
             report = PropertyReport(f"{place.reason}: {place.text}", "runtime error", VIOLATED, level)
             targets.append((report, Target(site=site)))
         violated = [found for found in targets if found[0].verdict == VIOLATED]
-        if not self.options.all_violations and violated:
+        if not self.all_violations and violated:
             violated = [min(violated, key=lambda found: found[0].trace_length or 0)]
         with suppress(KeyboardInterrupt):  # Ctrl-C gives up the traces, not what was found
             for report, target in violated:
@@ -245,7 +257,7 @@ class _Judge:
 
     def _unfinished(self) -> bool:
         """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
-        return self.result.stopped is not None or (self.result.violated and not self.options.all_violations)
+        return self.result.stopped is not None or (self.result.violated and not self.all_violations)
 
     def bounds(self) -> list[str]:
         return bounds(self.model, self.kernel, self.result)

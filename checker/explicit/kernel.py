@@ -83,16 +83,37 @@ class Kernel:
         return sum(1 << i for i, p in enumerate(self.properties) if p.kind in kinds)
 
 
+@dataclass(frozen=True)
+class KernelSource:
+    """What a kernel is made from: fit for any machine, where object code is fit for this one. text: LLVM IR."""
+
+    metadata: Mapping[str, Any]
+    text: str
+
+
 def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False) -> Kernel:
     """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
 
     record_outcomes: a slower kernel that also tells how each single instance ended (`walk.outcomes`).
     Raises LayoutError where a state or a step cannot be represented.
     """
-    metadata, ir = _generate(program, record_outcomes)
-    code = compile_ir(ir)
-    store_entry(_entry(key, record_outcomes), metadata, code)
-    return _assemble(key, metadata, code)
+    return compile_source(kernel_source(program, record_outcomes), key)
+
+
+def compile_source(source: KernelSource, key: str) -> Kernel:
+    """The same from what `kernel_source` made, here or on another machine."""
+    code = compile_ir(source.text)
+    store_entry(_entry(key, source.metadata["outcomes"]), source.metadata, code)
+    return _assemble(key, source.metadata, code)
+
+
+def passing_kernel(program: Program, *, quick: bool) -> Kernel:
+    """A kernel that is not kept. quick: made in a quarter of the time, and its search takes twice as long.
+
+    Raises LayoutError as `compile_kernel` does.
+    """
+    source = kernel_source(program)
+    return _assemble("", source.metadata, compile_ir(source.text, quick=quick))
 
 
 def load_kernel(key: str, *, record_outcomes: bool = False) -> Kernel | None:
@@ -105,8 +126,8 @@ def _entry(key: str, record_outcomes: bool) -> str:
     return f"{key}-outcomes" if record_outcomes else key
 
 
-def _generate(program: Program, record_outcomes: bool) -> tuple[dict[str, Any], str]:
-    """The metadata and the IR text of a program's kernel."""
+def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSource:
+    """What a program's kernel is compiled from. Raises LayoutError."""
     if len(program.properties) > abi.MAX_PROPERTIES:
         raise LayoutError(f"{len(program.properties)} properties; at most {abi.MAX_PROPERTIES} are supported")
     if len(program.instances) >= abi.NO_INSTANCE:
@@ -129,7 +150,7 @@ def _generate(program: Program, record_outcomes: bool) -> tuple[dict[str, Any], 
         watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
-    return _describe(program, plan, record_outcomes), "\n".join(parts)
+    return KernelSource(_describe(program, plan, record_outcomes), "\n".join(parts))
 
 
 def _describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Finds specs and models by name, and puts a model's constants in force.
 
-`kraft` is a design below the folder `spec` (its models stand in `spec/kraft/models.py`), `kraft/isr`
+`kraft` is a design below the folder `spec` (its models stand in `models.py` and `models_*.py` there), `kraft/isr`
 one of its models, `a.b.c` any importable module and `some/file.py` any Python file with a spec.
 """
 
@@ -30,7 +30,7 @@ from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
 from checker.lang.values import Disabled, StepEnd
-from checker.lang.where import field_place
+from checker.lang.where import VARIANT, field_place
 
 STDLIB = sys.stdlib_module_names
 
@@ -115,7 +115,10 @@ class BoundModel:
         for path, text in sorted(_sources(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
-        names = [(d.kind, d.name, d.fair, d.function.__module__) for d in [*parts, *self.model.terminal]]
+        names = [
+            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""))
+            for d in [*parts, *self.model.terminal]
+        ]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
 
@@ -281,9 +284,21 @@ def _broken_import(error: BaseException) -> SpecError:
     return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {error}", place=where)
 
 
-def _models(module: ModuleType, name: str) -> list[Model]:
+def _parts(module: ModuleType) -> list[ModuleType]:
+    """The modules beside a package's `models` whose names begin so: each holds more models of the same spec."""
+    package, _, stem = module.__name__.rpartition(".")
+    if stem != "models" or not module.__file__:
+        return []
+    return [_import(f"{package}.{file.stem}") for file in sorted(Path(module.__file__).parent.glob("models_*.py"))]
+
+
+def _listed(module: ModuleType) -> list[Model]:
     listed = getattr(module, "MODELS", None)
-    models = list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+    return list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+
+
+def _models(module: ModuleType, name: str) -> list[Model]:
+    models = [model for part in (module, *_parts(module)) for model in _listed(part)]
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
             raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")

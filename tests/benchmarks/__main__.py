@@ -1,6 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff liveness plain_python list)
+usage: python -m tests.benchmarks [NAME ...]
+names: async_isr whole_process kraft diff liveness plain_python mutation list spark spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import spark
 from tests.benchmarks.diff import diff
 from tests.benchmarks.liveness import liveness
+from tests.benchmarks.printing import line
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -39,10 +42,6 @@ def check(model: str, *arguments: str, cache: str | None = None) -> tuple[float,
 
 def large(*arguments: str) -> list[str]:
     return [*[f for n, v in LARGE.items() for f in ("--set", f"{n}={v}")], *arguments]
-
-
-def line(what: str, value: str, aim: str = "") -> None:
-    print(f"  {what:<58} {value:>24}   {f'aim: {aim}' if aim else ''}".rstrip(), flush=True)
 
 
 def async_isr() -> None:
@@ -157,6 +156,14 @@ def plain_rate(name: str, changes: dict[str, str]) -> float:
     return generated / (time.perf_counter() - started)
 
 
+def mutation() -> None:
+    """`fencepost mutate`: mutants/s with one job and two, and against a cold `fencepost check` of each mutant."""
+    from tests.benchmarks.mutation import figures
+
+    for what, value in figures():
+        line(what, value)
+
+
 def list_() -> None:
     """How long `fencepost list` takes."""
     seconds = []
@@ -174,7 +181,9 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "diff": diff,
     "liveness": liveness,
     "plain_python": plain_python,
+    "mutation": mutation,
     "list": list_,
+    **spark.BENCHMARKS,
 }
 
 

@@ -12,14 +12,14 @@ import sys
 import time
 from typing import Any
 
+from tests.benchmarks.printing import line
+
 SIZES = {"1 M": (6, 10), "10 M": (7, 10), "36 M": (7, 12)}
 """States: clocks and hours of `tests/models/liveness_clocks.py`."""
 
 
 def liveness() -> None:
     """Liveness of 1, 10 and 36 million states, one process each, about 8 edges a state. Seconds of CPU, one thread."""
-    from tests.benchmarks.__main__ import line
-
     for size, (clocks, hours) in SIZES.items():
         strong, weak = (run(model, clocks, hours) for model in ("strong", "weak"))
         line(f"{size}: states, edges", f"{strong['states']:,} {strong['edges']:,}")
