@@ -142,6 +142,9 @@ def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None
 
 def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     """What becomes of the property that a trace violates, along other states."""
+    if trace.loop is not None:
+        refusal, _ = unfair(model, states[trace.loop :], trace.loop)
+        return "the steps after it can be taken" + (f", but {refusal}" if refusal else "")
     name = trace.violation.property if trace.violation is not None else ""
     declared = model.declared(name)
     if declared is None or not declared.span:
