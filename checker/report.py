@@ -21,6 +21,7 @@ from traces.values import plural
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
     from checker.explicit.diff import Compared, Difference
+    from checker.explicit.export import Written
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
@@ -79,6 +80,12 @@ class ProgressLine:
         self._show(seconds, judged, lambda _: [
             f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
             f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
+        ])  # fmt: skip
+
+    def written(self, done: Written) -> None:
+        """Show how far an export is."""
+        self._show(done.seconds, done.rows, lambda rate: [
+            f"{done.table}: {count(done.rows)} rows", f"{rate}/s", f"{done.seconds:.0f} s",
         ])  # fmt: skip
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
