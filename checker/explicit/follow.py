@@ -27,7 +27,7 @@ from checker.explicit.native import compile_ir, link
 from checker.explicit.runtime import Runtime
 from checker.explicit.store import Words
 from checker.lang.frontend import compile_model
-from checker.lang.ir import EventKind, Program, Site
+from checker.lang.ir import EventKind, Program
 from checker.lang.loader import BoundModel
 
 ANY = -1  # for an action: steps of all of them
@@ -45,14 +45,15 @@ class Successors:
 
     survivors: shape (rows, sorts), a mask of the codes before the step that are left: bit 0 always, bit c for the
     live code c, the bits above all codes of the sort for those that were issued; or ALL_SURVIVE.
-    cut: indices of the states of which a step that was asked for would exceed a bound of the model.
+    cut_sources, cut_instances: steps that were asked for and would exceed a bound of the model.
     """
 
     sources: Longs
     instances: Longs
     words: Words
     survivors: Longs
-    cut: Longs
+    cut_sources: Longs
+    cut_instances: Longs
 
 
 class Follower:
@@ -63,7 +64,7 @@ class Follower:
         self.actions: list[str] = list(metadata["actions"])
         self.instances: list[tuple[int, int]] = [(a, n) for a, n in metadata["instances"]]
         self.sorts = list(self.layout.sorts)
-        self._sites: list[Site] = sites_of(metadata)
+        self._is_cut = np.array([site.kind is EventKind.CUT for site in sites_of(metadata)], dtype=bool)
         self._engine, (address,) = link(code, ["follow"])  # the engine keeps the code loaded
         self._follow: Callable[..., int] = _FOLLOW(address)
         margin = len(self.instances) + 1
@@ -88,22 +89,19 @@ class Follower:
             )
             found.append(self._taken(1, self._found).copy())
             edges = self._taken(0, self._edges)
-            cut.append(edges[self._is_cut(edges[:, -1]), -2] >> abi.META_SHIFT)
+            cut.append(edges[self._is_cut[-1 - edges[:, -1]], -2].copy())
         rows = np.concatenate([self._found[:0], *found])
+        cuts = np.concatenate([np.zeros(0, np.int64), *cut])
         words = self.layout.words
         return Successors(
             rows[:, -1] >> abi.META_SHIFT, rows[:, -1] & abi.NO_INSTANCE,
             np.ascontiguousarray(rows[:, :words]).view(np.uint64), rows[:, words:-1],
-            np.unique(np.concatenate([np.zeros(0, np.int64), *cut])),
+            cuts >> abi.META_SHIFT, cuts & abi.NO_INSTANCE,
         )  # fmt: skip
 
     def _taken(self, box: int, memory: Longs) -> Longs:
         used = int(self._record[abi.BOXES + 2 * box]) - memory.ctypes.data
         return memory[: used // memory.strides[0]]
-
-    def _is_cut(self, codes: Longs) -> npt.NDArray[np.bool_]:
-        cuts = np.array([site.kind is EventKind.CUT for site in self._sites] or [False])
-        return cuts[-1 - codes]
 
 
 def follower_of(model: BoundModel) -> Follower:

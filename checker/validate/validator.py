@@ -1,0 +1,253 @@
+"""Which recorded traces are behaviours of a model: all traces of a batch at once, an event of each per round.
+
+A trace is cut where a state was observed in full: what comes after depends on nothing before, so the pieces are
+looked at side by side. Each piece is an item with a set of candidates; a round takes the next event of every item,
+asks the kernel for the successors that look as observed, and keeps the candidates whose ordinals agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.explicit.follow import ANY, Follower, Successors, follower_of
+from checker.lang.loader import BoundModel
+from checker.validate.candidates import Candidates, Numbers
+from checker.validate.coverage import Coverage
+from checker.validate.recorded import ANYWHERE, Reader, Recorded
+
+Longs = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.bool_]
+
+AT_ONCE = 1 << 12  # items that are looked at side by side
+ACCEPTED, REJECTED, UNDECIDED, UNREADABLE = "accepted", "rejected", "undecided", "unreadable"
+CUT = "a step that may be this one exceeds a bound of the model"
+
+
+@dataclass
+class Death:
+    """Where a trace is no behaviour: no candidate is left after event `event` (a position in the trace).
+
+    before: the candidates before it (some of them, where there are many). undecided: why it may be one all the same.
+    """
+
+    event: int
+    before: Candidates
+    undecided: str = ""
+
+
+@dataclass
+class Batch:
+    """The events of some traces, one after the other. kinds, numbers, whole: per event; first: per trace."""
+
+    traces: Sequence[Recorded]
+    kinds: Longs
+    numbers: Longs
+    whole: Bits
+    first: Longs
+
+
+@dataclass
+class _Items:
+    """Pieces of traces. trace: whose; first, limit: their events; start: the event before, -1 for the initial states.
+
+    dead: where an item has no candidate left; cut: whether a step that might have matched exceeded a bound.
+    """
+
+    trace: Longs
+    first: Longs
+    limit: Longs
+    start: Longs
+    cut: Bits
+    dead: dict[int, Death] = field(default_factory=dict)
+
+
+class Validator:
+    """Validates traces of one model. silent: unobserved steps before each event, where a trace declares none.
+
+    max_candidates: of one trace at one time; beyond it the trace is undecided.
+    """
+
+    def __init__(self, model: BoundModel, *, silent: int = 0, max_candidates: int = 10_000) -> None:
+        self.model = model
+        self.reader = Reader(model, silent)
+        self.follower: Follower = follower_of(model)
+        self.numbers = Numbers(self.follower)
+        self.coverage = Coverage(model)
+        self._most = max_candidates
+        initial = [model.state_type.encode(state) for state in model.initial_states()]
+        packed = np.array([self.follower.layout.pack(codes) for codes in initial], np.uint64)
+        self.initial = np.unique(packed.reshape(-1, self.follower.layout.words), axis=0)
+        self._leaves = len(self.follower.layout.leaves)
+
+    def deaths(self, traces: Sequence[Recorded]) -> list[Death | None]:
+        """Per trace where it stops being a behaviour, None where it does not."""
+        batch = self._batch(traces)
+        found: list[Death | None] = [None] * len(traces)
+        for items in self._items(batch):
+            self._run(batch, items)
+            for item, death in items.dead.items():
+                trace = int(items.trace[item])
+                before = found[trace]
+                if before is None or (before.undecided and not death.undecided):
+                    death.event -= int(batch.first[trace])
+                    found[trace] = death
+        return found
+
+    def _batch(self, traces: Sequence[Recorded]) -> Batch:
+        lengths = np.array([len(trace.events) for trace in traces], dtype=np.int64)
+        every = [event for trace in traces for event in trace.events]
+        kinds = np.array([kind for kind, _ in every], dtype=np.int64)
+        width = len(self.reader.states.nothing)
+        numbers = np.array([numbers for _, numbers in every], dtype=np.int64).reshape(len(every), width)
+        first = np.concatenate([[0], np.cumsum(lengths)])
+        return Batch(traces, kinds, numbers, self.reader.states.whole(numbers), first)
+
+    def _items(self, batch: Batch) -> Iterator[_Items]:
+        """The pieces of all traces, some at a time."""
+        count = len(batch.kinds)
+        starts = np.zeros(count, dtype=bool)
+        opening = batch.first[:-1][np.diff(batch.first) > 0]
+        starts[opening] = True
+        starts[1:] |= batch.whole[:-1]
+        first = np.flatnonzero(starts)
+        limit = np.append(first[1:], count)[: len(first)]
+        trace = np.searchsorted(batch.first, first, side="right") - 1
+        start = np.where(np.isin(first, opening), -1, first - 1)
+        trusted = np.array([t.starts == ANYWHERE for t in batch.traces], dtype=bool)[trace]
+        keep = ~((start == -1) & trusted)
+        first, limit, trace, start = first[keep], limit[keep], trace[keep], start[keep]
+        for at in range(0, len(first), AT_ONCE):
+            some = slice(at, at + AT_ONCE)
+            yield _Items(trace[some], first[some], limit[some], start[some], np.zeros(len(first[some]), dtype=bool))
+
+    def _run(self, batch: Batch, items: _Items) -> None:
+        """Take all events of the items."""
+        candidates = self._start(batch, items)
+        for position in range(int((items.limit - items.first).max(initial=0))):
+            going = items.first + position < items.limit
+            candidates = candidates.take(going[candidates.item])
+            if not len(candidates):
+                break
+            candidates = self._round(batch, items, candidates, position)
+
+    def _start(self, batch: Batch, items: _Items) -> Candidates:
+        known = np.flatnonzero(items.start >= 0)
+        codes, _ = self.reader.states.rows(batch.numbers[items.start[known]])
+        observed = self.numbers.complete(known, codes)
+        others = np.flatnonzero(items.start < 0)
+        item = np.repeat(others, len(self.initial))
+        initial = self.numbers.unbound(item, np.tile(self.initial, (len(others), 1)))
+        joined = observed.joined(initial)
+        return joined.take(np.argsort(joined.item, kind="stable"))
+
+    def _round(self, batch: Batch, items: _Items, before: Candidates, position: int) -> Candidates:
+        """The candidates after the next event of each item."""
+        before = self._silent(batch, items, before)
+        events = items.first + position
+        kinds = batch.kinds[events]
+        actions = np.array(self.reader.kinds.actions, dtype=np.int64)[kinds]
+        present = np.unique(before.item)
+        row = np.zeros(len(events), dtype=np.int64)
+        row[present] = np.arange(len(present))
+        codes, known = self.reader.states.rows(batch.numbers[events[present]])
+        looks = actions[before.item] < ANY
+        looked, stepping = before.take(looks), before.take(~looks)
+        at = row[looked.item]
+        after, agree = self.numbers.observed(looked, codes[at], known[at], plain=True)
+        after = after.take(agree)
+        if len(stepping):
+            after = after.joined(self._stepped(batch, items, stepping, kinds, actions, codes, known, row, events))
+        after = after.distinct()
+        after = self._not_too_many(items, after, events)
+        alive = np.zeros(len(events), dtype=bool)
+        alive[after.item] = True
+        for item in present[~alive[present]].tolist():
+            if item not in items.dead:
+                mine = before.take(np.flatnonzero(before.item == item)[:20])
+                items.dead[item] = Death(int(events[item]), mine, CUT if items.cut[item] else "")
+        return after
+
+    def _stepped(
+        self, batch: Batch, items: _Items, before: Candidates, kinds: Longs, actions: Longs, codes: Longs,
+        known: Bits, row: Longs, events: Longs,
+    ) -> Candidates:  # fmt: skip
+        """The candidates after one step. kinds, actions, events: per item; codes, known: by `row` of an item."""
+        wanted = np.ascontiguousarray(self.numbers.wanted(codes, known)[row[before.item]])
+        found = self.follower.follow(before.words, np.ascontiguousarray(actions[before.item]), wanted)
+        self._note_cuts(batch, items, before, found, kinds, events)
+        fitting = self.reader.kinds.fits(kinds[before.item[found.sources]], found.instances)
+        sources, instances = found.sources[fitting], found.instances[fitting]
+        words, survivors = found.words[fitting], found.survivors[fitting]
+        origin = before.take(sources)
+        asked = self.reader.kinds.members(kinds[origin.item], instances, self._leaves)
+        if asked is not None:
+            origin, agree = self._with_members(origin, *asked)
+            origin, instances = origin.take(agree), instances[agree]
+            words, survivors = words[agree], survivors[agree]
+        after = self.numbers.after(origin, np.ascontiguousarray(words), survivors)
+        at = row[after.item]
+        after, agree = self.numbers.observed(after, codes[at], known[at], plain=False)
+        self.coverage.note(origin.item[agree], origin.words[agree], instances[agree])
+        return after.take(agree)
+
+    def _with_members(self, origin: Candidates, rows: Longs, codes: Longs, known: Bits) -> tuple[Candidates, Bits]:
+        """What a recorded parameter tells of the member of the state that it is."""
+        narrowed, fits = self.numbers.observed(origin.take(rows), codes, known, plain=True)
+        agree = np.ones(len(origin), dtype=bool)
+        agree[rows] = fits
+        low, high = origin.low.copy(), origin.high.copy()
+        low[rows], high[rows] = narrowed.low, narrowed.high
+        return Candidates(origin.item, origin.words, low, high), agree
+
+    def _note_cuts(
+        self, batch: Batch, items: _Items, before: Candidates, found: Successors, kinds: Longs, events: Longs
+    ) -> None:
+        """Remember whose candidates a bound took away. A state that was observed in full exceeds none."""
+        item = before.item[found.cut_sources]
+        maybe = self.reader.kinds.fits(kinds[item], found.cut_instances) & ~batch.whole[events[item]]
+        items.cut[item[maybe]] = True
+
+    def _silent(self, batch: Batch, items: _Items, candidates: Candidates) -> Candidates:
+        """The candidates and what up to the declared number of unobserved steps makes of them."""
+        declared = [batch.traces[t].silent for t in items.trace.tolist()]
+        most = np.array([steps for steps, _ in declared], dtype=np.int64)
+        frontier = candidates
+        for taken in range(int(most[candidates.item].max(initial=0))):
+            frontier = frontier.take(most[frontier.item] > taken)
+            anything = np.zeros((len(frontier), 2 * self.follower.layout.words), np.uint64)
+            found = self.follower.follow(frontier.words, np.full(len(frontier), ANY, np.int64), anything)
+            items.cut[frontier.item[found.cut_sources]] = True
+            unobserved = self._unobserved(declared, frontier.item[found.sources], found.instances)
+            words = np.ascontiguousarray(found.words[unobserved])
+            after = self.numbers.after(frontier.take(found.sources[unobserved]), words, found.survivors[unobserved])
+            size = len(candidates)
+            candidates = candidates.joined(after).distinct()
+            if len(candidates) == size:
+                break
+            candidates = self._not_too_many(items, candidates, items.first)
+            frontier = candidates
+        return candidates
+
+    def _unobserved(self, declared: list[tuple[int, frozenset[str] | None]], item: Longs, instances: Longs) -> Bits:
+        """Which steps are by actions that the trace of their item says may go unobserved."""
+        result = np.ones(len(item), dtype=bool)
+        action = np.array([a for a, _ in self.follower.instances], dtype=np.int64)[instances]
+        named = {declared[i][1] for i in np.unique(item).tolist()} - {None}
+        for names in named:
+            silent = np.array([name in (names or ()) for name in self.follower.actions], dtype=bool)
+            mine = np.array([d[1] == names for d in declared], dtype=bool)[item]
+            result[mine] = silent[action[mine]]
+        return result
+
+    def _not_too_many(self, items: _Items, candidates: Candidates, events: Longs) -> Candidates:
+        """Give up items that have more candidates than are followed."""
+        counts = np.bincount(candidates.item, minlength=len(items.trace))
+        over = counts > self._most
+        for item in np.flatnonzero(over).tolist():
+            why = f"more than {self._most:,} candidates (--max-candidates follows more)"
+            items.dead[item] = Death(int(events[item]), candidates.take(candidates.item == item).take(np.arange(1)), why)
+        return candidates.take(~over[candidates.item]) if over.any() else candidates
