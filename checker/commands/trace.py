@@ -1,18 +1,24 @@
-"""trace show, trace replay."""
+"""trace show, trace replay, trace validate."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.lang.errors import SpecError
-from checker.options import SET, columns, use_color
+from checker.options import SET, SETTING, columns, load_model, use_color
+
+if TYPE_CHECKING:
+    from checker.validate.corpus import Verdict
+    from checker.validate.recorded import Recorded
 
 
 @click.group()
 def trace() -> None:
-    """Show traces, and run them again."""
+    """Show traces, run them again, and hold those of an implementation to a spec."""
 
 
 @trace.command("show")
@@ -62,3 +68,63 @@ def trace_replay(file: Path, model: str | None, changes: dict[str, str], continu
         return 0
     click.echo(f"{file}: departs from {bound.name} at step {result.departure.index}: {result.departure.reason}")
     return 1
+
+
+@trace.command("validate")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option("--model", required=True, help="The model that they are to be behaviours of.")
+@SET
+@SETTING
+@click.option("--silent", type=click.IntRange(0), default=0, metavar="N",
+              help="Steps that may go unobserved before each event, where a trace declares none (default: 0).")
+@click.option("--max-candidates", type=click.IntRange(1), default=10_000, show_default=True,
+              help="States that one trace may be in at a time; beyond it the trace is undecided.")
+@click.option("--rejected", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Keep each rejected trace, whole, in this folder.")
+@click.option("--show", type=click.IntRange(0), default=10, show_default=True,
+              help="Traces that are not accepted to tell of.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def trace_validate(
+    paths: tuple[Path, ...], model: str, changes: dict[str, str], setting: str | None, **options: Any
+) -> int:
+    """Is each recorded trace a behaviour of the model? PATH: NDJSON files (.gz too), or folders of them.
+
+    Exit codes: 0 all accepted, 1 some rejected, 3 none rejected, and some undecided or unreadable.
+    """
+    from checker.validate.recorded import files_below
+
+    files = files_below(paths)
+    bound = load_model(model, changes, setting)
+    from checker.report import ProgressLine, corpus_text, print_json
+    from checker.validate.corpus import Options, validate
+
+    keep = None if options["rejected"] is None else _keeper(options["rejected"])
+    with ProgressLine(quiet=options["quiet"]) as line:
+        found = validate(
+            bound, _contents(files), Options(options["silent"], options["max_candidates"]), progress=line.corpus,
+            keep=keep,
+        )  # fmt: skip
+    if options["as_json"]:
+        print_json({"model": bound.name, **found.to_json()})
+    else:
+        click.echo(corpus_text(bound, found, options["show"]))
+    return found.exit_code
+
+
+def _contents(files: list[Path]) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        yield str(file), file.read_bytes()
+
+
+def _keeper(folder: Path) -> Any:
+    """What writes a rejected trace into `folder`."""
+    from traces.files import write_whole
+
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(verdict: Verdict, recorded: Recorded) -> None:
+        name = verdict.trace.replace("/", "_").removesuffix(".gz").removesuffix(".ndjson").lstrip("._")
+        write_whole(folder / f"{name}.ndjson", b"\n".join([*recorded.source, b""]))
+
+    return keep

@@ -127,6 +127,8 @@ class Numbers:
 
         Plain leaves, ordinals that are absent, and the ranks of a sort that was observed in full.
         """
+        if not known.any():
+            return np.zeros((len(codes), 2 * self.layout.words), np.uint64)
         shown = np.where(known, codes, 0)
         matched = known & (~self._ordinal | (codes == 0))
         ranks = self.ranked(shown)

@@ -242,36 +242,33 @@ class StateReader:
     """Reads states and keeps, for each field, every distinct reading in a table. Number 0: nothing was observed."""
 
     def __init__(self, state: RecordType) -> None:
-        self._fields = {name: (i, reader(field)) for i, (name, field) in enumerate(state.fields.items())}
-        self._numbers: list[dict[bytes, int]] = [{} for _ in self._fields]
+        self._fields = [(name, reader(field)) for name, field in state.fields.items()]
         self._readings: list[list[Reading]] = [
             [Reading((0,) * field.width, (False,) * field.width)] for field in state.fields.values()
         ]
+        self._numbers: list[dict[bytes, int]] = [{b"": 0} for _ in self._fields]
+        self._look_up = [numbers.get for numbers in self._numbers]
         self._tables = [_Table(field.width) for field in state.fields.values()]
         self.nothing = (0,) * len(self._fields)
 
-    def read(self, text: bytes | msgspec.Raw) -> tuple[int, ...]:
-        """The numbers of a state's fields in the tables. Raises ReadingError."""
-        try:
-            given = _OBJECT.decode(text)
-        except msgspec.DecodeError:
-            raise ReadingError("the state is no JSON object") from None
-        row = list(self.nothing)
-        for name, raw in given.items():
-            if name not in self._fields:
-                raise ReadingError(f"a state has no field {name}; it has {', '.join(self._fields)}")
-            at, read = self._fields[name]
-            value = bytes(raw)
-            number = self._numbers[at].get(value)
-            if number is None:
-                try:
-                    reading = read(value)
-                except ReadingError as error:
-                    raise ReadingError(f"{name}: {error}") from None
-                number = self._numbers[at][value] = len(self._readings[at])
-                self._readings[at].append(reading)
-            row[at] = number
-        return tuple(row)
+    def read(self, texts: tuple[msgspec.Raw, ...]) -> tuple[int, ...]:
+        """The numbers of a state's fields in the tables. texts: of each field, b"" for none. Raises ReadingError."""
+        row = [look_up(bytes(text)) for look_up, text in zip(self._look_up, texts, strict=True)]
+        if None in row:
+            row = [self._number(i, bytes(text)) for i, text in enumerate(texts)]
+        return tuple(row)  # type: ignore[arg-type]
+
+    def _number(self, at: int, text: bytes) -> int:
+        numbers, (name, read) = self._numbers[at], self._fields[at]
+        found = numbers.get(text)
+        if found is None:
+            try:
+                reading = read(text)
+            except ReadingError as error:
+                raise ReadingError(f"{name}: {error}") from None
+            found = numbers[text] = len(self._readings[at])
+            self._readings[at].append(reading)
+        return found
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """(codes, whether they are known) of states by their fields' numbers: shapes (states, leaves)."""
@@ -295,6 +292,7 @@ class StateReader:
         for at, readings in enumerate(self._readings):
             if len(readings) > KEPT:
                 self._numbers[at].clear()
+                self._numbers[at][b""] = 0
                 del readings[1:]
                 self._tables[at] = _Table(len(readings[0].codes))
 

@@ -5,10 +5,8 @@ Whatever is wrong with a line makes its trace unreadable, and no other: a header
 
 from __future__ import annotations
 
-import gzip
-import io
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import msgspec
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel, suggest
+from checker.lang.types import RecordType
 from checker.validate.readings import ReadingError, StateReader
 from checker.validate.steps import Kinds
 from traces import events, ndjson
@@ -27,28 +26,10 @@ ENDINGS = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
 INIT, ANYWHERE = "init", "anywhere"
 _SHORT = 256  # bytes: shorter lines are remembered as a whole
 _KEPT = 1 << 16
-_NOTHING = msgspec.Raw(b"")
 _VERSIONS = {events.FORMAT: events.VERSION, ndjson.FORMAT: TRACE_VERSION}
 _HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events")
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A line that is no header. The second row is what a trace of Fencepost's own has besides, and is not looked at."""
-
-    action: str | None = None
-    parameters: msgspec.Raw = _NOTHING
-    state: msgspec.Raw = _NOTHING
-    seen: msgspec.Raw = _NOTHING
-    end: int | None = None
-    note: msgspec.Raw = _NOTHING
-
-    index: msgspec.Raw = _NOTHING
-    actor: msgspec.Raw = _NOTHING
-    notes: msgspec.Raw = _NOTHING
-    source: msgspec.Raw = _NOTHING
-
-
-_LINE = msgspec.json.Decoder(_Line)
 _ANY = msgspec.json.Decoder()
 Event = tuple[int, tuple[int, ...]]
 
@@ -94,14 +75,17 @@ def unpacked(content: bytes) -> tuple[bytes, str]:
     """(the text, what is wrong with the packing): of a packed file that was cut, what can be had."""
     if not content.startswith(b"\x1f\x8b"):
         return content, ""
-    text = io.BytesIO()
+    parts, rest = [], content
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
-            while block := packed.read(1 << 16):
-                text.write(block)
-    except (OSError, EOFError, zlib.error) as error:
-        return text.getvalue(), f"the packed file is cut or damaged: {error}"
-    return text.getvalue(), ""
+        while rest:
+            member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            parts.append(member.decompress(rest))
+            if not member.eof:
+                return b"".join(parts), "the packed file was cut"
+            rest = member.unused_data
+    except zlib.error as error:
+        return b"".join(parts), f"the packed file is damaged: {error}"
+    return b"".join(parts), ""
 
 
 class Reader:
@@ -109,6 +93,7 @@ class Reader:
 
     def __init__(self, model: BoundModel, silent: int = 0) -> None:
         self._model = model
+        self._decode = _line_decoder(model.state_type)
         self._silent = silent
         self._constants = {name: to_itf(value) for name, value in model.constants.items()}
         self._actions = [action.name for action in model.model.actions]
@@ -125,37 +110,26 @@ class Reader:
     def traces(self, name: str, content: bytes) -> Iterator[Recorded]:
         """The traces of a file. name: what they are called, with a number from the second on."""
         text, damage = unpacked(content)
-        trace: Recorded | None = None
-        count = 0
         lines = text.split(b"\n")
-        unfinished = lines.pop() if lines[-1] else (lines.pop() and b"")
-        for number, line in enumerate(lines, 1):
-            header = _header(line)
-            if header is None and trace is None and line.strip():
-                header = {}
-            if header is not None:
-                if trace is not None:
-                    yield _closed(trace)
-                count += 1
-                trace = self._opened(header, name if count == 1 else f"{name}#{count}", number)
-            elif trace is not None:
-                self._add(trace, line, number)
+        unfinished = lines[-1] != b""
+        trace: Recorded | None = None
+        first = count = 0
+        for number, line in enumerate(lines if unfinished else lines[:-1], 1):
+            if trace is not None and self._add(trace, line, number):
+                continue
+            header = _header(line, trace is None)
+            if header is None:
+                continue
             if trace is not None:
-                trace.source.append(line)
-        last = trace or Recorded(name, problem="the file is empty" if not unfinished else "")
-        if unfinished:
-            self._unfinished(last, unfinished, len(lines) + 1)
-        if damage:
-            last.problem = last.problem or damage
-        yield _closed(last)
-
-    def _unfinished(self, trace: Recorded, line: bytes, number: int) -> None:
-        """A last line without an end: it may be whole all the same."""
-        trace.source.append(line)
-        if not trace.problem:
-            self._add(trace, line, number)
-        if trace.problem.startswith(f"line {number}"):
+                yield _closed(trace, lines[first : number - 1])
+            count += 1
+            first = number - 1
+            trace = self._opened(header, name if count == 1 else f"{name}#{count}", number)
+        trace = trace or Recorded(name, problem=damage or "the file is empty")
+        if unfinished and trace.problem.startswith(f"line {len(lines)}:"):
             trace.problem += " (the file ends in the middle of the line)"
+        trace.problem = trace.problem or damage
+        yield _closed(trace, lines[first:])
 
     def _opened(self, header: dict[str, Any], name: str, number: int) -> Recorded:
         trace = Recorded(name)
@@ -202,61 +176,77 @@ class Reader:
                 raise ReadingError(f"{self._model.name} has no action {name} ({suggest(name, self._actions, 'actions')})")
         return steps, None if names is None else frozenset(names)
 
-    def _add(self, trace: Recorded, line: bytes, number: int) -> None:
-        """Take in one line of a trace."""
-        if trace.problem:
-            return
-        known = self._known.get(line)
+    def _add(self, trace: Recorded, line: bytes, number: int) -> bool:
+        """Take in one line of a trace; whether it may be one (else it may be the header of the next)."""
+        short = len(line) < _SHORT
+        known = self._known.get(line) if short else None
         if known is None:
             try:
                 known = self._event(trace, line)
             except (ReadingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                trace.problem = f"line {number}: {error}"
-                return
+                if b'"format"' in line:
+                    return False
+                trace.problem = trace.problem or f"line {number}: {error}"
+                return True
             if known is None:
-                return
-            if len(line) < _SHORT:
+                return True
+            if short:
                 if len(self._known) >= _KEPT:
                     self._known.clear()
                 self._known[line] = known
-        trace.events.append(known)
-        trace.lines.append(number)
+        if not trace.problem:
+            trace.events.append(known)
+            trace.lines.append(number)
+        return True
 
     def _event(self, trace: Recorded, line: bytes) -> Event | None:
         """The event of a line; None for the line that ends a trace, and for an empty one."""
-        if not line.strip():
+        if not line or line.isspace():
             return None
-        found = _LINE.decode(line)
+        found = self._decode(line)
         if found.end is not None:
             trace.announced = found.end
             return None
-        state, kind = found.state, self.kinds.look
-        if found.seen is not _NOTHING:
-            if found.action is not None or state is not _NOTHING:
+        state = found.state
+        if found.seen is not None:
+            if found.action is not None or state is not None:
                 raise ReadingError("a state is seen with no step, and this line has both")
-            state = found.seen
+            state, kind = found.seen, self.kinds.look
         elif found.action == events.INIT:
             kind = self.kinds.start
         else:
             parameters = bytes(found.parameters)
-            kind = self.kinds.number(found.action, b"" if parameters == b"{}" else parameters)
-        text = bytes(state)
-        return kind, self.states.nothing if text in (b"", b"null") else self.states.read(text)
+            kind = self.kinds.number(found.action, b"" if parameters in (b"{}", b"null") else parameters)
+        return kind, self.states.nothing if state is None else self.states.read(msgspec.structs.astuple(state))
 
 
-def _header(line: bytes) -> dict[str, Any] | None:
-    """The header that a line is, None if it is none; {} for one that starts as a header does and is broken."""
-    if b'"format"' not in line[:2048]:
-        return None
+def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
+    """Decodes a line that is no header, with the parts of its state as raw JSON.
+
+    The last row is what a trace of Fencepost's own has besides, and is not looked at.
+    """
+    raw, none = msgspec.Raw, msgspec.Raw(b"")
+    state = msgspec.defstruct("State", [(name, raw, none) for name in type_.fields], forbid_unknown_fields=True)
+    fields: list[tuple[str, Any, Any]] = [
+        ("action", str | None, None), ("parameters", raw, none), ("state", state | None, None),
+        ("seen", state | None, None), ("end", int | None, None), ("note", raw, none),
+        ("index", raw, none), ("actor", raw, none), ("notes", raw, none), ("source", raw, none),
+    ]  # fmt: skip
+    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, forbid_unknown_fields=True)).decode
+
+
+def _header(line: bytes, first: bool) -> dict[str, Any] | None:
+    """The header that a line is, None if it is none; {} for a broken one. first: there is no trace yet."""
     try:
         found = _ANY.decode(line)
     except msgspec.DecodeError:
-        return {} if line.startswith(b'{"format"') else None
-    return found if isinstance(found, dict) and "format" in found else None
+        return {} if first or line.startswith(b'{"format"') else None
+    return found if isinstance(found, dict) and "format" in found else ({} if first else None)
 
 
-def _closed(trace: Recorded) -> Recorded:
+def _closed(trace: Recorded, source: list[bytes]) -> Recorded:
     """The trace once its last line was read: is it as long as it says?"""
+    trace.source = source
     if not trace.problem and trace.announced is not None and trace.announced != len(trace.events):
         trace.problem = f"{trace.announced} events are announced, and there are {len(trace.events)}: the file was cut"
     return trace

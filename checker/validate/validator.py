@@ -23,6 +23,7 @@ Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
 
 AT_ONCE = 1 << 12  # items that are looked at side by side
+LOOKED_AT = 20  # candidates of a trace that has ended, to say why
 ACCEPTED, REJECTED, UNDECIDED, UNREADABLE = "accepted", "rejected", "undecided", "unreadable"
 CUT = "a step that may be this one exceeds a bound of the model"
 
@@ -41,13 +42,14 @@ class Death:
 
 @dataclass
 class Batch:
-    """The events of some traces, one after the other. kinds, numbers, whole: per event; first: per trace."""
+    """The events of some traces, one after the other. kinds, numbers, whole: per event; first, silent: per trace."""
 
     traces: Sequence[Recorded]
     kinds: Longs
     numbers: Longs
     whole: Bits
     first: Longs
+    silent: Longs
 
 
 @dataclass
@@ -63,6 +65,25 @@ class _Items:
     start: Longs
     cut: Bits
     dead: dict[int, Death] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Now:
+    """The events of a round. items: whose; row[item]: its row in what follows; codes, known: what was observed."""
+
+    items: Longs
+    row: Longs
+    events: Longs
+    kinds: Longs
+    actions: Longs
+    codes: Longs
+    known: Bits
+    whole: Bits
+
+    def of(self, candidates: Candidates) -> Longs:
+        """The row of each candidate's item."""
+        found: Longs = self.row[candidates.item]
+        return found
 
 
 class Validator:
@@ -104,7 +125,8 @@ class Validator:
         width = len(self.reader.states.nothing)
         numbers = np.array([numbers for _, numbers in every], dtype=np.int64).reshape(len(every), width)
         first = np.concatenate([[0], np.cumsum(lengths)])
-        return Batch(traces, kinds, numbers, self.reader.states.whole(numbers), first)
+        silent = np.array([trace.silent[0] for trace in traces], dtype=np.int64)
+        return Batch(traces, kinds, numbers, self.reader.states.whole(numbers), first, silent)
 
     def _items(self, batch: Batch) -> Iterator[_Items]:
         """The pieces of all traces, some at a time."""
@@ -147,50 +169,49 @@ class Validator:
     def _round(self, batch: Batch, items: _Items, before: Candidates, position: int) -> Candidates:
         """The candidates after the next event of each item."""
         before = self._silent(batch, items, before)
-        events = items.first + position
-        kinds = batch.kinds[events]
-        actions = np.array(self.reader.kinds.actions, dtype=np.int64)[kinds]
-        present = np.unique(before.item)
-        row = np.zeros(len(events), dtype=np.int64)
-        row[present] = np.arange(len(present))
-        codes, known = self.reader.states.rows(batch.numbers[events[present]])
-        looks = actions[before.item] < ANY
+        now = self._events(batch, items, before, position)
+        looks = now.actions[now.of(before)] < ANY
         looked, stepping = before.take(looks), before.take(~looks)
-        at = row[looked.item]
-        after, agree = self.numbers.observed(looked, codes[at], known[at], plain=True)
+        at = now.of(looked)
+        after, agree = self.numbers.observed(looked, now.codes[at], now.known[at], plain=True)
         after = after.take(agree)
         if len(stepping):
-            after = after.joined(self._stepped(batch, items, stepping, kinds, actions, codes, known, row, events))
-        after = after.distinct()
-        after = self._not_too_many(items, after, events)
-        alive = np.zeros(len(events), dtype=bool)
+            after = after.joined(self._stepped(items, stepping, now))
+        after = self._not_too_many(items, after.distinct(), now.events[now.row])
+        alive = np.zeros(len(items.trace), dtype=bool)
         alive[after.item] = True
-        for item in present[~alive[present]].tolist():
+        for item in now.items[~alive[now.items]].tolist():
             if item not in items.dead:
-                mine = before.take(np.flatnonzero(before.item == item)[:20])
-                items.dead[item] = Death(int(events[item]), mine, CUT if items.cut[item] else "")
+                mine = before.take(np.flatnonzero(before.item == item)[:LOOKED_AT])
+                items.dead[item] = Death(int(now.events[now.row[item]]), mine, CUT if items.cut[item] else "")
         return after
 
-    def _stepped(
-        self, batch: Batch, items: _Items, before: Candidates, kinds: Longs, actions: Longs, codes: Longs,
-        known: Bits, row: Longs, events: Longs,
-    ) -> Candidates:  # fmt: skip
-        """The candidates after one step. kinds, actions, events: per item; codes, known: by `row` of an item."""
-        wanted = np.ascontiguousarray(self.numbers.wanted(codes, known)[row[before.item]])
-        found = self.follower.follow(before.words, np.ascontiguousarray(actions[before.item]), wanted)
-        self._note_cuts(batch, items, before, found, kinds, events)
-        fitting = self.reader.kinds.fits(kinds[before.item[found.sources]], found.instances)
-        sources, instances = found.sources[fitting], found.instances[fitting]
-        words, survivors = found.words[fitting], found.survivors[fitting]
-        origin = before.take(sources)
-        asked = self.reader.kinds.members(kinds[origin.item], instances, self._leaves)
+    def _events(self, batch: Batch, items: _Items, before: Candidates, position: int) -> _Now:
+        present = np.unique(before.item)
+        row = np.zeros(len(items.trace), dtype=np.int64)
+        row[present] = np.arange(len(present))
+        events = items.first[present] + position
+        kinds = batch.kinds[events]
+        codes, known = self.reader.states.rows(batch.numbers[events])
+        actions = np.array(self.reader.kinds.actions, dtype=np.int64)[kinds]
+        return _Now(present, row, events, kinds, actions, codes, known, batch.whole[events])
+
+    def _stepped(self, items: _Items, before: Candidates, now: _Now) -> Candidates:
+        """The candidates after one step."""
+        at = now.of(before)
+        wanted = np.ascontiguousarray(self.numbers.wanted(now.codes, now.known)[at])
+        found = self.follower.follow(before.words, np.ascontiguousarray(now.actions[at]), wanted)
+        self._note_cuts(items, before, found, now)
+        fitting = self.reader.kinds.fits(now.kinds[at[found.sources]], found.instances)
+        instances, words, survivors = found.instances[fitting], found.words[fitting], found.survivors[fitting]
+        origin = before.take(found.sources[fitting])
+        asked = self.reader.kinds.members(now.kinds[now.of(origin)], instances, self._leaves)
         if asked is not None:
             origin, agree = self._with_members(origin, *asked)
-            origin, instances = origin.take(agree), instances[agree]
-            words, survivors = words[agree], survivors[agree]
+            origin, instances, words, survivors = origin.take(agree), instances[agree], words[agree], survivors[agree]
         after = self.numbers.after(origin, np.ascontiguousarray(words), survivors)
-        at = row[after.item]
-        after, agree = self.numbers.observed(after, codes[at], known[at], plain=False)
+        at = now.of(after)
+        after, agree = self.numbers.observed(after, now.codes[at], now.known[at], plain=False)
         self.coverage.note(origin.item[agree], origin.words[agree], instances[agree])
         return after.take(agree)
 
@@ -203,44 +224,41 @@ class Validator:
         low[rows], high[rows] = narrowed.low, narrowed.high
         return Candidates(origin.item, origin.words, low, high), agree
 
-    def _note_cuts(
-        self, batch: Batch, items: _Items, before: Candidates, found: Successors, kinds: Longs, events: Longs
-    ) -> None:
+    def _note_cuts(self, items: _Items, before: Candidates, found: Successors, now: _Now) -> None:
         """Remember whose candidates a bound took away. A state that was observed in full exceeds none."""
-        item = before.item[found.cut_sources]
-        maybe = self.reader.kinds.fits(kinds[item], found.cut_instances) & ~batch.whole[events[item]]
-        items.cut[item[maybe]] = True
+        cut = before.take(found.cut_sources)
+        at = now.of(cut)
+        maybe = self.reader.kinds.fits(now.kinds[at], found.cut_instances) & ~now.whole[at]
+        items.cut[cut.item[maybe]] = True
 
     def _silent(self, batch: Batch, items: _Items, candidates: Candidates) -> Candidates:
         """The candidates and what up to the declared number of unobserved steps makes of them."""
-        declared = [batch.traces[t].silent for t in items.trace.tolist()]
-        most = np.array([steps for steps, _ in declared], dtype=np.int64)
+        most = batch.silent[items.trace]
         frontier = candidates
         for taken in range(int(most[candidates.item].max(initial=0))):
             frontier = frontier.take(most[frontier.item] > taken)
             anything = np.zeros((len(frontier), 2 * self.follower.layout.words), np.uint64)
             found = self.follower.follow(frontier.words, np.full(len(frontier), ANY, np.int64), anything)
             items.cut[frontier.item[found.cut_sources]] = True
-            unobserved = self._unobserved(declared, frontier.item[found.sources], found.instances)
+            unobserved = self._unobserved(batch, items.trace[frontier.item[found.sources]], found.instances)
             words = np.ascontiguousarray(found.words[unobserved])
             after = self.numbers.after(frontier.take(found.sources[unobserved]), words, found.survivors[unobserved])
             size = len(candidates)
-            candidates = candidates.joined(after).distinct()
-            if len(candidates) == size:
+            candidates = self._not_too_many(items, candidates.joined(after).distinct(), items.first)
+            if len(candidates) <= size:
                 break
-            candidates = self._not_too_many(items, candidates, items.first)
             frontier = candidates
         return candidates
 
-    def _unobserved(self, declared: list[tuple[int, frozenset[str] | None]], item: Longs, instances: Longs) -> Bits:
-        """Which steps are by actions that the trace of their item says may go unobserved."""
-        result = np.ones(len(item), dtype=bool)
+    def _unobserved(self, batch: Batch, traces: Longs, instances: Longs) -> Bits:
+        """Which steps are by actions that their trace says may go unobserved."""
+        result = np.ones(len(traces), dtype=bool)
         action = np.array([a for a, _ in self.follower.instances], dtype=np.int64)[instances]
-        named = {declared[i][1] for i in np.unique(item).tolist()} - {None}
-        for names in named:
-            silent = np.array([name in (names or ()) for name in self.follower.actions], dtype=bool)
-            mine = np.array([d[1] == names for d in declared], dtype=bool)[item]
-            result[mine] = silent[action[mine]]
+        for trace in np.unique(traces).tolist():
+            names = batch.traces[trace].silent[1]
+            if names is not None:
+                mine = traces == trace
+                result[mine] = np.array([name in names for name in self.follower.actions], dtype=bool)[action[mine]]
         return result
 
     def _not_too_many(self, items: _Items, candidates: Candidates, events: Longs) -> Candidates:
