@@ -123,10 +123,12 @@ def _map(type_: MapType) -> Read:
     def read(text: bytes) -> Reading:
         given = _OBJECT.decode(text)
         values = [unseen] * len(names)
-        pairs = given.items()
         if set(given) == {"#map"}:
             pairs = [(_name_of(_ANY.decode(k)), v) for k, v in _PAIRS.decode(given["#map"])]
-        for name, value in pairs:
+            given = dict(pairs)
+            if len(given) < len(pairs):
+                raise ReadingError(f"a {type_} has a key twice")
+        for name, value in given.items():
             if name not in names:
                 raise ReadingError(f"{name} is no {type_.key_type}")
             values[names[name]] = read_value(bytes(value))

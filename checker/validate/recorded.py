@@ -194,6 +194,8 @@ class Reader:
                 if len(self._known) >= _KEPT:
                     self._known.clear()
                 self._known[line] = known
+        if known[0] == self.kinds.start and trace.events:
+            trace.problem = trace.problem or f"line {number}: the initial state is told after other events"
         if not trace.problem:
             trace.events.append(known)
             trace.lines.append(number)

@@ -168,7 +168,7 @@ class Validator:
 
     def _round(self, batch: Batch, items: _Items, before: Candidates, position: int) -> Candidates:
         """The candidates after the next event of each item."""
-        before = self._silent(batch, items, before)
+        before = self._silent(batch, items, before, position)
         now = self._events(batch, items, before, position)
         looks = now.actions[now.of(before)] < ANY
         looked, stepping = before.take(looks), before.take(~looks)
@@ -231,9 +231,10 @@ class Validator:
         maybe = self.reader.kinds.fits(now.kinds[at], found.cut_instances) & ~now.whole[at]
         items.cut[cut.item[maybe]] = True
 
-    def _silent(self, batch: Batch, items: _Items, candidates: Candidates) -> Candidates:
-        """The candidates and what up to the declared number of unobserved steps makes of them."""
-        most = batch.silent[items.trace]
+    def _silent(self, batch: Batch, items: _Items, candidates: Candidates, position: int) -> Candidates:
+        """The candidates and what up to the declared number of unobserved steps makes of them; none before the start."""
+        starting = batch.kinds[np.minimum(items.first + position, items.limit - 1)] == self.reader.kinds.start
+        most = np.where(starting, 0, batch.silent[items.trace])
         frontier = candidates
         for taken in range(int(most[candidates.item].max(initial=0))):
             frontier = frontier.take(most[frontier.item] > taken)

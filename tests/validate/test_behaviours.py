@@ -1,0 +1,56 @@
+"""The validator against brute force: traces of random walks, thinned out, corrupted, with events missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checker.lang.loader import load
+from checker.validate.corpus import Options, validate
+from checker.validate.validator import ACCEPTED, CUT, REJECTED
+from tests.validate.oracle import Oracle
+from tests.validate.walks import Walks, text
+
+ROOT = Path(__file__).parent.parent.parent
+MODELS = [
+    *[f"tests/models/ordinals.py/{name}" for name in ("bumps", "sessions", "two_sorts", "swap", "stale")],
+    *[f"tests/models/collections_of_values.py/{name}" for name in ("bag", "stamped_bag", "first_served", "orders", "granted")],
+    *[f"tests/models/shapes.py/{name}" for name in ("locks", "mail", "copied_levels", "turns", "fleet")],
+    "docs/tutorial/lease.py", "tests/models/two_phase_commit.py",
+]  # fmt: skip
+WALKS, STEPS = 60, 6
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_verdict_is_that_of_brute_force(name: str) -> None:
+    model = load(str(ROOT / name))
+    walks = Walks(model, seed=7)
+    found: Counter[tuple[str, str]] = Counter()
+    for silent in (0, 1):
+        oracle = Oracle(model, silent)
+        cases = []
+        for _ in range(WALKS):
+            trace = walks.walk(STEPS - 3 * silent)
+            cases.append(("whole", trace))
+            cases.append(("corrupted", walks.corrupted(trace)))
+            thin = walks.partial(trace)
+            cases.append(("thin", thin))
+            cases.append(("thin and corrupted", walks.corrupted(thin) if thin else thin))
+            if silent and len(trace) > 2:
+                cases.append(("shortened", trace[:1] + trace[2:]))
+        files = [(f"{kind} {i}", text(trace)) for i, (kind, trace) in enumerate(cases)]
+        summary = validate(model, files, Options(silent=silent))
+        not_accepted = {verdict.trace: verdict for verdict in summary.verdicts}
+        for (label, content), (kind, trace) in zip(files, cases, strict=True):
+            verdict = not_accepted.get(label)
+            if verdict is not None and not verdict.line:
+                continue  # a corruption made it unreadable
+            expected = ACCEPTED if oracle.accepts(trace) else REJECTED
+            if expected == REJECTED and verdict is not None and verdict.reason == CUT:
+                continue  # a step beyond the model's bounds could be meant, which plain Python does not take
+            assert (verdict.status if verdict else ACCEPTED) == expected, f"{verdict}\n{content.decode()}"
+            found[kind, expected] += 1
+    assert not found["whole", REJECTED] and not found["thin", REJECTED]
+    assert found["corrupted", REJECTED] > WALKS // 3, found
