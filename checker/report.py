@@ -96,6 +96,10 @@ class ProgressLine:
             f"{found.counts['rejected']:,} rejected",
         ])  # fmt: skip
 
+    def tasks(self, done: int, every: int, seconds: float) -> None:
+        """Show how far a job of a cluster is."""
+        self._show(seconds, done, lambda _: [f"{done} of {plural(every, 'task')}", f"{seconds:.0f} s"])
+
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)
         if self._quiet or seconds < self._next:
