@@ -45,16 +45,19 @@ def start() -> Count:
 
 @action(who="-", source="-")
 def up(s: Count) -> None:
+    \"\"\"One more.\"\"\"
     require(s.n < 2)
     s.n += 1
 
 @action(who="-", source="-")
 def back(s: Count) -> None:
+    \"\"\"From the top.\"\"\"
     require(s.n == 2)
     s.n = 0
 
 @transition_invariant(source="-")
 def never_back(before: Count, after: Count) -> bool:
+    \"\"\"Upwards only.\"\"\"
     return before.n <= after.n
 """
 
