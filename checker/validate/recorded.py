@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
@@ -112,16 +113,17 @@ class Reader:
         text, damage = unpacked(content)
         lines = text.split(b"\n")
         unfinished = lines[-1] != b""
+        lines = lines if unfinished else lines[:-1]
         trace: Recorded | None = None
         first = count = 0
-        for number, line in enumerate(lines if unfinished else lines[:-1], 1):
+        for number, line in enumerate(lines, 1):
             if trace is not None and self._add(trace, line, number):
                 continue
             header = _header(line, trace is None)
             if header is None:
                 continue
             if trace is not None:
-                yield _closed(trace, lines[first : number - 1])
+                yield self._closed(trace, lines[first : number - 1])
             count += 1
             first = number - 1
             trace = self._opened(header, name if count == 1 else f"{name}#{count}", number)
@@ -129,7 +131,7 @@ class Reader:
         if unfinished and trace.problem.startswith(f"line {len(lines)}:"):
             trace.problem += " (the file ends in the middle of the line)"
         trace.problem = trace.problem or damage
-        yield _closed(trace, lines[first:])
+        yield self._closed(trace, lines[first:])
 
     def _opened(self, header: dict[str, Any], name: str, number: int) -> Recorded:
         trace = Recorded(name)
@@ -222,6 +224,18 @@ class Reader:
         return kind, self.states.nothing if state is None else self.states.read(msgspec.structs.astuple(state))
 
 
+    def _closed(self, trace: Recorded, source: list[bytes]) -> Recorded:
+        """The trace once its last line was read: is it as long as it says, can it start where it does?"""
+        trace.source = source
+        told = len(trace.events)
+        if not trace.problem and trace.announced is not None and trace.announced != told:
+            trace.problem = f"{trace.announced} events are announced, and there are {told}: the file was cut"
+        if not trace.problem and trace.starts == ANYWHERE and told:
+            if not self.states.whole(np.array([trace.events[0][1]]))[0]:
+                trace.problem = f'line {trace.lines[0]}: a trace that starts "{ANYWHERE}" begins with a state told in full'
+        return trace
+
+
 def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
     """Decodes a line that is no header, with the parts of its state as raw JSON.
 
@@ -244,14 +258,6 @@ def _header(line: bytes, first: bool) -> dict[str, Any] | None:
     except msgspec.DecodeError:
         return {} if first or line.startswith(b'{"format"') else None
     return found if isinstance(found, dict) and "format" in found else ({} if first else None)
-
-
-def _closed(trace: Recorded, source: list[bytes]) -> Recorded:
-    """The trace once its last line was read: is it as long as it says?"""
-    trace.source = source
-    if not trace.problem and trace.announced is not None and trace.announced != len(trace.events):
-        trace.problem = f"{trace.announced} events are announced, and there are {len(trace.events)}: the file was cut"
-    return trace
 
 
 def in_batches(traces: Iterable[Recorded], events_at_once: int) -> Iterator[list[Recorded]]:
