@@ -329,8 +329,9 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
         return [f"{verdict.trace}: {verdict.status}: {verdict.reason}"]
     lines = [f"{verdict.trace}: {verdict.status} at line {verdict.line}, {verdict.event}", f"  {verdict.reason}"]
     if verdict.nearest is not None:
-        of = "the state before it" if verdict.candidates == 1 else f"the nearest of {verdict.candidates} states before it"
-        lines += [f"  {of}:", *[f"    {name} = {show(value)}" for name, value in verdict.nearest.items()]]
+        which = "the" if verdict.candidates == 1 else f"the nearest of {verdict.candidates}"
+        lines.append(f"  {which} state{'s' * (verdict.candidates > 1)} before it:")
+        lines += [f"    {name} = {show(value)}" for name, value in verdict.nearest.items()]
     return lines
 
 

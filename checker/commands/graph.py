@@ -54,6 +54,7 @@ def export(model: str, changes: dict[str, str], setting: str | None, **options: 
 
     with ProgressLine(quiet=options["quiet"]) as line:
         rows = write(report, options["to"], line.written)
-    counts = ", ".join(plural(rows[table], word) for table, word in (("states", "state"), ("transitions", "transition")))
-    click.echo(f"{bound.name}: {counts} in {options['to']}; {report.verdict}" + f": {report.reason}" * bool(report.reason))
+    counts = f"{plural(rows['states'], 'state')}, {plural(rows['transitions'], 'transition')}"
+    verdict = f"{report.verdict}: {report.reason}" if report.reason else report.verdict
+    click.echo(f"{bound.name}: {counts} in {options['to']}; {verdict}")
     return 0

@@ -82,7 +82,8 @@ def column(type_: Type, codes: Codes) -> pa.Array:
             at = np.tile(np.arange(len(type_.keys)), len(codes))
             offsets = np.arange(len(codes) + 1, dtype=np.int32) * len(type_.keys)
             every = np.ones((len(codes), len(type_.keys)), dtype=bool)
-            return pa.MapArray.from_arrays(pa.array(offsets), keys.take(pa.array(at)), _chosen(type_.value_type, parts, every))
+            values = _chosen(type_.value_type, parts, every)
+            return pa.MapArray.from_arrays(pa.array(offsets), keys.take(pa.array(at)), values)
         case SeqType():
             there = np.arange(type_.length) < codes[:, :1]
             return _list(there, _chosen(type_.element, _parts(type_.element, codes, 1, type_.length), there))

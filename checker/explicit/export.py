@@ -88,10 +88,10 @@ class _Export:
 
     def _table(self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
         """Write a table in row groups of about ROWS; gives its rows."""
-        folder = self._folder / name
-        folder.mkdir()
+        file = self._folder / name / "part-00000.parquet"
+        file.parent.mkdir()
         rows, waiting = 0, []
-        with pq.ParquetWriter(folder / "part-00000.parquet", schema.with_metadata(self._about), compression="zstd") as writer:
+        with pq.ParquetWriter(file, schema.with_metadata(self._about), compression="zstd") as writer:
             for batch in batches:
                 waiting.append(batch)
                 if sum(len(b) for b in waiting) >= ROWS:
@@ -112,10 +112,8 @@ class _Export:
                 limit = min(shard.count, first + ROWS)
                 places = np.arange(first, limit)
                 depth = np.searchsorted(starts, places, side="right")
-                yield state_batch(
-                    self._report.model, self._kernel, schema, shard.states(first, limit), places + self._offsets[number],
-                    depth,
-                )  # fmt: skip
+                numbers, words = places + self._offsets[number], shard.states(first, limit)
+                yield state_batch(self._report.model, self._kernel, schema, words, numbers, depth)
 
     def _transitions(self) -> Iterator[pa.RecordBatch]:
         parameters = Parameters(self._report.model, self._kernel)
@@ -126,7 +124,7 @@ class _Export:
             while done < shard.count:
                 done = expand(context.address, shard.store_address, done, shard.count)
                 context.close()
-                broken = _broken(context.edges())
+                broken = _Broken(context.edges())
                 for target, other in enumerate(self._shards):
                     records = context.records(target)
                     found = np.zeros(len(records), dtype=np.int64)
@@ -141,8 +139,8 @@ class _Export:
     def _actions(self) -> pa.RecordBatch:
         coverage = self._report.result.actions
         rows = [
-            {"name": a.name, "who": a.who, "statement": a.doc, "source": a.source, "enabled": c.enabled, "fired": c.fired,
-             "cut": c.cut}
+            {"name": a.name, "who": a.who, "statement": a.doc, "source": a.source, "enabled": c.enabled,
+             "fired": c.fired, "cut": c.cut}
             for a, c in zip(self._report.model.model.actions, coverage, strict=True)
         ]  # fmt: skip
         return pa.RecordBatch.from_pylist(rows, ACTIONS)
@@ -188,7 +186,8 @@ def state_batch(
     """Rows of `states` for packed states, which must be contiguous. numbers: their names; depth: their levels."""
     bits = np.zeros(len(words), dtype=np.int64)
     kernel.calls["classify"](words.ctypes.data, len(words), bits.ctypes.data)
-    packed = pa.FixedSizeBinaryArray.from_buffers(schema.field("packed").type, len(words), [None, pa.py_buffer(words.tobytes())])
+    buffer = pa.py_buffer(words.tobytes())
+    packed = pa.FixedSizeBinaryArray.from_buffers(schema.field("packed").type, len(words), [None, buffer])
     return pa.RecordBatch.from_arrays([
         pa.array(numbers), pa.array(depth.astype(np.int32)), packed, _named(kernel, bits, "invariant"),
         _named(kernel, bits, "witness"), column(model.state_type, codes_of(kernel.layout, words)),
@@ -202,7 +201,8 @@ def transition_batch(
     names, of_instance = pa.array(kernel.actions), np.array([a for a, _ in kernel.instances] or [0])
     actions = names.take(pa.array(of_instance[instances]))
     violates = _named(kernel, broken, "transition invariant", "refinement")
-    return pa.RecordBatch.from_arrays([pa.array(sources), pa.array(targets), actions, parameters, violates], schema=TRANSITIONS)
+    columns = [pa.array(sources), pa.array(targets), actions, parameters, violates]
+    return pa.RecordBatch.from_arrays(columns, schema=TRANSITIONS)
 
 
 def _named(kernel: Kernel, bits: Longs, *kinds: str) -> pa.Array:
@@ -214,7 +214,7 @@ def _named(kernel: Kernel, bits: Longs, *kinds: str) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), names)
 
 
-class _broken:
+class _Broken:
     """Which properties of steps the steps break, from the edges that an expansion left."""
 
     def __init__(self, edges: npt.NDArray[np.int64]) -> None:
@@ -272,7 +272,8 @@ class Parameters:
                 continue
             for position, slot in self._slots[instance].items():
                 codes = codes_of(self._layout, words, range(slot.first, slot.first + slot.type.width))
-                texts[rows, position] = shown(slot.type, codes, _text_of(self._member(instance, position))).to_numpy(False)
+                text = _text_of(self._member(instance, position))
+                texts[rows, position] = shown(slot.type, codes, text).to_numpy(zero_copy_only=False)
         there = self._there[instances]
         offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int32)
         names = pa.array(self._names[instances][there], pa.string())

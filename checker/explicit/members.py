@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,10 @@ from checker.lang.types import BagType, MapType, RecordType, SeqType, SetType, T
 
 @dataclass(frozen=True)
 class Slot:
-    """The leaves `first`.. of a state hold a parameter's value.
-
-    type: what lies there; code: the codes there that say that `value` is the one (raw ordinals, as `Type.encode`).
-    """
+    """The leaves from `first` on hold a parameter's value, as one of `type` (in a bag: the option that a slot is)."""
 
     first: int
     type: Type
-    code: Callable[[Any], list[int]]
 
 
 class NotFixed(Exception):
@@ -65,8 +61,8 @@ def _place(path: ast.expr, state: RecordType, earlier: Mapping[str, Any]) -> tup
 
 def _slot(first: int, collection: Type, index: int) -> Slot:
     if isinstance(collection, BagType):
-        return Slot(first + index * collection.slot_width + int(collection.tagged), collection.slot, collection.slot.encode)
+        return Slot(first + index * collection.slot_width + int(collection.tagged), collection.slot)
     if isinstance(collection, SeqType):
-        return Slot(first + 1 + index * collection.element.width, collection.element, collection.element.encode)
+        return Slot(first + 1 + index * collection.element.width, collection.element)
     assert isinstance(collection, MapType)
-    return Slot(first + index * collection.value_type.width, collection.value_type, collection.value_type.encode)
+    return Slot(first + index * collection.value_type.width, collection.value_type)

@@ -1,4 +1,4 @@
-"""A corpus of recorded traces on Spark: files in shards, each judged where it is read; the parts are put together here."""
+"""A corpus of recorded traces on Spark: files in shards, each judged where it is read, the parts put together here."""
 
 from __future__ import annotations
 

@@ -78,8 +78,9 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
         return {
-            **self.counts, "events": self.events, "endless": self.endless, "actions": self.actions, "transitions": len(self.transitions),
-            "seconds": round(self.seconds, 3), "stopped": self.stopped, "verdicts": [asdict(v) for v in self.verdicts],
+            **self.counts, "events": self.events, "endless": self.endless, "actions": self.actions,
+            "transitions": len(self.transitions), "seconds": round(self.seconds, 3), "stopped": self.stopped,
+            "verdicts": [asdict(v) for v in self.verdicts],
         }  # fmt: skip
 
 

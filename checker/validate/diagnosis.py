@@ -115,8 +115,8 @@ class Diagnosis:
         after = self._numbers.after(origin, np.ascontiguousarray(found.words[rows]), found.survivors[rows])
         nearest, where = self._nearest(after, codes, known)
         taken = self._instance(int(found.instances[rows[nearest]]))
-        what = f"no action leads to this state; the nearest, {taken}, leads elsewhere" if action == ANY else "leads elsewhere"
-        return Refusal(f"{what}: {where}", self._itf(before, int(found.sources[rows[nearest]])))
+        what = f"no action leads to this state; the nearest, {taken}, " if action == ANY else ""
+        return Refusal(f"{what}leads elsewhere: {where}", self._itf(before, int(found.sources[rows[nearest]])))
 
     def _instance(self, instance: int) -> str:
         return self._reference.actions[self._reference.instances[instance][0]].name
@@ -147,8 +147,9 @@ class Diagnosis:
         return f"{who}{_ENDED[result.ended]} {line_of(result)} ({location(result.file, result.line)})"
 
     def _absent(self, action: int) -> str:
-        paths = [] if action == ANY else [p for p in self._reference.parameters[action] if p.path is not None]
-        members = "; ".join(f"{p.name} is no member of {ast.unparse(p.path)} there" for p in paths if p.path is not None)
+        parameters = [] if action == ANY else self._reference.parameters[action]
+        paths = [(p.name, ast.unparse(p.path)) for p in parameters if p.path is not None]
+        members = "; ".join(f"{name} is no member of {path} there" for name, path in paths)
         return members or "no action can be taken there"
 
     def _possible(self, before: Candidates, kind: int, action: int) -> Longs:

@@ -25,7 +25,6 @@ from checker.lang.types import (
     MapType,
     OptionStyle,
     OptionType,
-    OrdinalType,
     RecordType,
     Scalar,
     SeqType,

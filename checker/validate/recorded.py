@@ -175,7 +175,8 @@ class Reader:
         names = given.get("actions")
         for name in names or []:
             if name not in self._actions:
-                raise ReadingError(f"{self._model.name} has no action {name} ({suggest(name, self._actions, 'actions')})")
+                near = suggest(name, self._actions, "actions")
+                raise ReadingError(f"{self._model.name} has no action {name} ({near})")
         return steps, None if names is None else frozenset(names)
 
     def _add(self, trace: Recorded, line: bytes, number: int) -> bool:
@@ -232,7 +233,7 @@ class Reader:
             trace.problem = f"{trace.announced} events are announced, and there are {told}: the file was cut"
         if not trace.problem and trace.starts == ANYWHERE and told:
             if not self.states.whole(np.array([trace.events[0][1]]))[0]:
-                trace.problem = f'line {trace.lines[0]}: a trace that starts "{ANYWHERE}" begins with a state told in full'
+                trace.problem = f"line {trace.lines[0]}: what starts {ANYWHERE} begins with a state told in full"
         return trace
 
 

@@ -148,7 +148,7 @@ class Kinds:
         known: list[bool] = []
         for name, slot in self._standing.get(self._instances[number][0], {}).items():
             if isinstance(slot, Slot):
-                codes += slot.code(values[name]) if name in values else [0] * slot.type.width
+                codes += slot.type.encode(values[name]) if name in values else [0] * slot.type.width
                 known += [name in values] * slot.type.width
         signed = tuple(code - (code >> 63 << 64) for code in codes)  # a set of 64
         return (signed, tuple(known)) if any(known) else ((), ())

@@ -232,7 +232,7 @@ class Validator:
         items.cut[cut.item[maybe]] = True
 
     def _silent(self, batch: Batch, items: _Items, candidates: Candidates, position: int) -> Candidates:
-        """The candidates and what up to the declared number of unobserved steps makes of them; none before the start."""
+        """The candidates and what up to the declared number of unobserved steps makes of them, from the start on."""
         starting = batch.kinds[np.minimum(items.first + position, items.limit - 1)] == self.reader.kinds.start
         most = np.where(starting, 0, batch.silent[items.trace])
         frontier = candidates
@@ -268,5 +268,6 @@ class Validator:
         over = counts > self._most
         for item in np.flatnonzero(over).tolist():
             why = f"more than {self._most:,} candidates (--max-candidates follows more)"
-            items.dead[item] = Death(int(events[item]), candidates.take(candidates.item == item).take(np.arange(1)), why)
+            mine = np.flatnonzero(candidates.item == item)
+            items.dead[item] = Death(int(events[item]), candidates.take(mine[:LOOKED_AT]), why)
         return candidates.take(~over[candidates.item]) if over.any() else candidates

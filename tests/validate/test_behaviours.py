@@ -14,13 +14,14 @@ from tests.validate.oracle import Oracle
 from tests.validate.walks import Walks, text
 
 ROOT = Path(__file__).parent.parent.parent
+VALUES = "tests/models/collections_of_values.py"
 MODELS = [
     *[f"tests/models/ordinals.py/{name}" for name in ("bumps", "sessions", "two_sorts", "swap", "stale")],
-    *[f"tests/models/collections_of_values.py/{name}" for name in ("bag", "stamped_bag", "first_served", "orders", "granted")],
+    *[f"{VALUES}/{name}" for name in ("bag", "stamped_bag", "first_served", "orders", "granted")],
     *[f"tests/models/shapes.py/{name}" for name in ("locks", "mail", "copied_levels", "turns", "fleet")],
     "docs/tutorial/lease.py", "tests/models/two_phase_commit.py",
 ]  # fmt: skip
-WALKS, STEPS = 60, 6
+WALKS, STEPS = 30, 6
 
 
 @pytest.mark.parametrize("name", MODELS)
