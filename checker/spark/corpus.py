@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class _Task:
     options: Options
     keep: bool
 
-    def __call__(self, groups: Iterator[list[str]]) -> Iterator[tuple[Summary, Rejected]]:
+    def __call__(self, groups: Iterable[list[str]]) -> Iterator[tuple[Summary, Rejected]]:
         model = load(self.target, self.constants)
         for files in groups:
             rejected: Rejected = []
@@ -88,8 +88,9 @@ def validate_on_spark(
         try:
             for part, rejected in _collected(spark, groups, task, tick):
                 summary.add(part)
-                for name, content in rejected if keep is not None else ():
-                    keep(name, content)
+                if keep is not None:
+                    for name, content in rejected:
+                        keep(name, content)
         except KeyboardInterrupt:
             summary.stopped = "interrupted"
     summary.verdicts.sort(key=lambda verdict: verdict.trace)

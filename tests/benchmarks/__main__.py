@@ -1,6 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python mutation list)
+usage: python -m tests.benchmarks [NAME ...]   (python -m tests.benchmarks --help names them)
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.diff import diff
+from tests.benchmarks.validation import corpus, validation
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -179,6 +181,8 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "whole_process": whole_process,
     "kraft": kraft,
     "diff": diff,
+    "validation": validation,
+    "corpus": corpus,
     "plain_python": plain_python,
     "mutation": mutation,
     "list": list_,

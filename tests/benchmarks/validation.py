@@ -6,21 +6,21 @@ import gc
 import json
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from checker.lang.loader import BoundModel, load
-from checker.validate.corpus import Options, Summary, validate
+from checker.validate.corpus import Options, validate
 from tests.validate.walks import Event, Walks, text
 
-Line = Callable[..., None]
 WALKS, STEPS, REPEATS = 1000, 40, 4
 MODELS = ("tests/models/async_isr.py", "kraft/membership")
 CORPUS, PER_FILE = 100_000, 1000
 
 
-def one_core(line: Line) -> None:
+def validation() -> None:
     """Random walks, distinct ones and each of them REPEATS times, on one core; plain `json.loads` beside it."""
+    from tests.benchmarks.__main__ import line
+
     for name in MODELS:
         model = load(name)
         walks = [Walks(model, seed).walk(STEPS) for seed in range(WALKS)]
@@ -52,9 +52,10 @@ def _lines_per_s(content: bytes) -> float:
     return len(lines) / (time.process_time() - started)
 
 
-def on_spark(line: Line) -> None:
+def corpus() -> None:
     """100,000 traces of `kraft/membership` with full states, in files of 1,000: one process, then local[2]."""
     from checker.spark.corpus import Where, validate_on_spark
+    from tests.benchmarks.__main__ import line
 
     model = load("kraft/membership")
     contents = [text(Walks(model, seed).walk(10)) for seed in range(2 * PER_FILE)]
@@ -66,13 +67,9 @@ def on_spark(line: Line) -> None:
         files = [(str(file), file.read_bytes()) for file in sorted(Path(folder).iterdir())]
         here = validate(model, files, Options())
         line("one process, seconds", f"{time.perf_counter() - started:.1f}")
-        _tell(here, line)
+        assert here.exit_code == 0, here.counts
+        line("  traces, events", f"{here.traces:,} {here.events:,}")
         started = time.perf_counter()
         there = validate_on_spark(model, [folder], Options(), Where("local[2]"))
         line("Spark local[2], with its start, seconds", f"{time.perf_counter() - started:.1f}")
-        _tell(there, line)
-
-
-def _tell(found: Summary, line: Line) -> None:
-    assert found.exit_code == 0, found.counts
-    line("  traces, events", f"{found.traces:,} {found.events:,}")
+        assert there.counts == here.counts

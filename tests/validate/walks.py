@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,7 +121,7 @@ class Walks:
         """The same with one thing changed, which may leave it a behaviour or not."""
         found = list(trace)
         at = self.chance.randrange(1, len(found)) if len(found) > 1 else 0
-        kind = self.chance.choice(["drop", "repeat", "swap", "action", "number", "state", "state", "parameter"])
+        kind = self.chance.choice(["drop", "repeat", "swap", "action", "number", "number", "state", "parameter"])
         if kind == "drop" and len(found) > 1:
             del found[at]
         elif kind == "repeat":
@@ -131,7 +131,7 @@ class Walks:
         elif kind == "action" and not found[at].look and at:
             found[at] = replace(found[at], action=self.chance.choice(self.reference.actions).name, parameters=None)
         elif kind == "number":
-            found[at] = replace(found[at], state=self._moved(found[at].state, self.chance.choice([-2, -1, 1, 2])))
+            found[at] = replace(found[at], state=self._renumbered(found[at].state, found))
         elif kind == "parameter":
             other = [e for e in found if e.action == found[at].action]
             found[at] = replace(found[at], parameters=self.chance.choice(other).parameters)
@@ -140,20 +140,22 @@ class Walks:
             found[at] = replace(found[at], state=donor.state)
         return found
 
-    def _moved(self, value: Any, by: int) -> Any:
-        """A number in it moved, if it has one (not below 0)."""
-        if value is None:
-            return None
-        places = [path for path in _numbers_in(value)]
+    def _renumbered(self, value: Any, trace: list[Event]) -> Any:
+        """One of its numbers, if it has any, changed to another of the trace or to a neighbour of one."""
+        places = list(_numbers_in(value))
         if not places:
             return value
+        every = [_at(event.state, path) for event in trace for path in _numbers_in(event.state)]
         changed = json.loads(json.dumps(value))
         *path, last = self.chance.choice(places)
-        holder = changed
-        for part in path:
-            holder = holder[part]
-        holder[last] = max(0, holder[last] + by)
+        _at(changed, path)[last] = max(0, self.chance.choice(every) + self.chance.choice([-1, 0, 0, 1]))
         return changed
+
+
+def _at(value: Any, path: Sequence[Any]) -> Any:
+    for part in path:
+        value = value[part]
+    return value
 
 
 def _numbers_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
