@@ -157,8 +157,10 @@ class Numbers:
         plain: look at leaves that are no ordinals, too.
         """
         agree = np.ones(len(found), dtype=bool)
-        low, high = found.low.copy(), found.high.copy()
         looked_at = np.flatnonzero(known.any(axis=0))
+        if not len(looked_at):
+            return found, agree
+        low, high = found.low.copy(), found.high.copy()
         for leaf in looked_at.tolist():
             if not plain and not self._ordinal[leaf]:
                 continue

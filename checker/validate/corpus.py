@@ -15,7 +15,7 @@ from checker.validate.diagnosis import Diagnosis
 from checker.validate.recorded import Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
 
-EVENTS_AT_ONCE = 1 << 16
+EVENTS_AT_ONCE = 1 << 18
 STATUSES = (ACCEPTED, REJECTED, UNDECIDED, UNREADABLE)
 
 

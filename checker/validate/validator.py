@@ -172,11 +172,11 @@ class Validator:
         now = self._events(batch, items, before, position)
         looks = now.actions[now.of(before)] < ANY
         looked, stepping = before.take(looks), before.take(~looks)
-        at = now.of(looked)
-        after, agree = self.numbers.observed(looked, now.codes[at], now.known[at], plain=True)
-        after = after.take(agree)
-        if len(stepping):
-            after = after.joined(self._stepped(items, stepping, now))
+        after = self._stepped(items, stepping, now) if len(stepping) else stepping
+        if len(looked):
+            at = now.of(looked)
+            found, agree = self.numbers.observed(looked, now.codes[at], now.known[at], plain=True)
+            after = found.take(agree).joined(after)
         after = self._not_too_many(items, after.distinct(), now.events[now.row])
         alive = np.zeros(len(items.trace), dtype=bool)
         alive[after.item] = True
