@@ -112,9 +112,9 @@ class Validator:
             self._run(batch, items)
             for item, death in items.dead.items():
                 trace = int(items.trace[item])
+                death.event -= int(batch.first[trace])
                 before = found[trace]
-                if before is None or (before.undecided and not death.undecided):
-                    death.event -= int(batch.first[trace])
+                if before is None or (bool(death.undecided), death.event) < (bool(before.undecided), before.event):
                     found[trace] = death
         return found
 
@@ -177,7 +177,7 @@ class Validator:
             at = now.of(looked)
             found, agree = self.numbers.observed(looked, now.codes[at], now.known[at], plain=True)
             after = found.take(agree).joined(after)
-        after = self._not_too_many(items, after.distinct(), now.events[now.row])
+        after = self._not_too_many(items, after.distinct(), items.first + position)
         alive = np.zeros(len(items.trace), dtype=bool)
         alive[after.item] = True
         for item in now.items[~alive[now.items]].tolist():
@@ -240,15 +240,15 @@ class Validator:
             frontier = frontier.take(most[frontier.item] > taken)
             anything = np.zeros((len(frontier), 2 * self.follower.layout.words), np.uint64)
             found = self.follower.follow(frontier.words, np.full(len(frontier), ANY, np.int64), anything)
-            items.cut[frontier.item[found.cut_sources]] = True
+            cut = frontier.item[found.cut_sources]
+            items.cut[cut[self._unobserved(batch, items.trace[cut], found.cut_instances)]] = True
             unobserved = self._unobserved(batch, items.trace[frontier.item[found.sources]], found.instances)
             words = np.ascontiguousarray(found.words[unobserved])
             after = self.numbers.after(frontier.take(found.sources[unobserved]), words, found.survivors[unobserved])
-            size = len(candidates)
-            candidates = self._not_too_many(items, candidates.joined(after).distinct(), items.first)
-            if len(candidates) <= size:
+            frontier = candidates.joined(after).distinct()
+            if len(frontier) == len(candidates):
                 break
-            frontier = candidates
+            frontier = candidates = self._not_too_many(items, frontier, items.first + position)
         return candidates
 
     def _unobserved(self, batch: Batch, traces: Longs, instances: Longs) -> Bits:
