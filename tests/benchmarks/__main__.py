@@ -1,7 +1,6 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python mutation list)
-usage: python -m tests.benchmarks [NAME ...]   (python -m tests.benchmarks --help names them)
+usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff validation corpus ...)
 """
 
 from __future__ import annotations
