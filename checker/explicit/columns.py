@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from checker.explicit.layout import Layout
+from checker.lang.scalars import FixedOrdinalType
 from checker.lang.types import (
     BagType,
     BoolType,
@@ -71,6 +72,8 @@ def column(type_: Type, codes: Codes) -> pa.Array:
             return pa.array(codes[:, 0] + type_.lo, pa.int32())
         case OrdinalType():
             return pa.array(codes[:, 0] - 1, pa.int32())
+        case FixedOrdinalType():
+            return pa.array(codes[:, 0], pa.int32())
         case EnumType() | IdentityType():
             names = pa.array([type_.itf(value) for value in type_.domain()], pa.string())
             return names.take(pa.array(codes[:, 0].clip(0, type_.size - 1)))
