@@ -24,6 +24,7 @@ COMMANDS = {
     "diff": "compare:diff",
     "gallery": "gallery:gallery",
     "mutate": "mutate:mutate",
+    "export": "graph:export",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

@@ -1,7 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft diff plain_python mutation list spark spark_memory spark_workers
+names: async_isr whole_process kraft diff plain_python mutation list validation corpus spark spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 from tests.benchmarks import spark
 from tests.benchmarks.diff import diff
 from tests.benchmarks.printing import line
+from tests.benchmarks.validation import corpus, validation
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -178,6 +179,8 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "whole_process": whole_process,
     "kraft": kraft,
     "diff": diff,
+    "validation": validation,
+    "corpus": corpus,
     "plain_python": plain_python,
     "mutation": mutation,
     "list": list_,
