@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from checker.lang import invariant
 from spec.kraft.messages import RegisterReply
-from spec.kraft.state import BrokerProcess, Cluster, is_alive, stopped
-from spec.kraft.types import Process
+from spec.kraft.state import BrokerProcess, Cluster, committed, disk, is_alive, stopped
+from spec.kraft.types import Process, TopicPartition
 
 
 @invariant(source="KIP-631, The Broker State Machine")
@@ -23,43 +23,47 @@ def registers_before_it_leads(s: Cluster) -> bool:
 
 def is_in_order(process: BrokerProcess) -> bool:
     if not is_alive(process):
-        return process == stopped(process.has_record)
+        return process == stopped(disk(process))
     if process.incarnation is None:
         return not isinstance(process.reply, RegisterReply)
-    return process.broker_epoch is None and process.leadership is None
+    return process.broker_epoch is None and not any(
+        process.replicas[p].leadership is not None for p in TopicPartition
+    )
 
 
 @invariant(source="KIP-631, PartitionRecord, LeaderEpoch (S1)")
 def service_is_remembered(s: Cluster) -> bool:
     """No leader is ahead of the newest leader epoch that was served, and that is not ahead of the controller's."""
-    served = s.last_service
-    if served is None:
-        return all(s.processes[process].leadership is None for process in Process)
-    return served.leader_epoch <= s.controller.partition.leader_epoch and all(
-        leads_up_to(s, process) for process in Process
+    return all(served_is_committed(s, p) for p in TopicPartition) and all(
+        is_remembered(s, process, p) for process in Process for p in TopicPartition
     )
 
 
-def leads_up_to(s: Cluster, process: Process) -> bool:
-    broker = s.processes[process]
-    if broker.leadership is None:
+def served_is_committed(s: Cluster, p: TopicPartition) -> bool:
+    served, partition = s.last_service[p], committed(s).partitions[p]
+    return served is None or (partition is not None and served.leader_epoch <= partition.leader_epoch)
+
+
+def is_remembered(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    served, replica = s.last_service[p], s.processes[process].replicas[p]
+    if replica.leadership is None:
         return True
-    return (
-        broker.leader_epoch is not None
-        and s.last_service is not None
-        and broker.leader_epoch <= s.last_service.leader_epoch
-    )
+    return served is not None and replica.leader_epoch is not None and replica.leader_epoch <= served.leader_epoch
 
 
 @invariant(source="KIP-631, PartitionRecord, LeaderEpoch (S1)")
 def current_service_is_the_leaders(s: Cluster) -> bool:
     """Whoever served the current leader epoch is the leader, as it is registered now."""
-    served, partition = s.last_service, s.controller.partition
-    if served is None or served.leader_epoch != partition.leader_epoch:
+    return all(is_served_by_leader(s, p) for p in TopicPartition)
+
+
+def is_served_by_leader(s: Cluster, p: TopicPartition) -> bool:
+    served, partition = s.last_service[p], committed(s).partitions[p]
+    if served is None or partition is None or served.leader_epoch != partition.leader_epoch:
         return True
     if partition.leader is None:
         return False
-    registration = s.controller.registrations[partition.leader]
+    registration = committed(s).registrations[partition.leader]
     return registration is not None and registration.broker_epoch == served.broker_epoch
 
 
