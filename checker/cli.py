@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "explore:check",
     "simulate": "explore:simulate",
     "reach": "explore:reach",
+    "prove": "prove:prove",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
+    from checker.symbolic.induction import Progress as ProofProgress
 
-COLORS = {"holds": "green", "holds within bounds": "green", "reached": "green", "violated": "red"}
+COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds"), "green")
+COLORS["violated"] = "red"
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
@@ -66,6 +68,16 @@ class ProgressLine:
         self._show(made.seconds, made.steps, lambda rate: [
             f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
+
+    def proof(self, made: ProofProgress) -> None:
+        """Show how far a proof is."""
+        self._show(made.seconds, made.done, lambda rate: [
+            f"{made.done:,} of {made.total:,} queries", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def unrolling(self, made: ProofProgress) -> None:
+        """Show how far an unrolling is."""
+        self._show(made.seconds, made.done, lambda _: [f"{made.done} of {made.total} steps", f"{made.seconds:.0f} s"])
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)

@@ -22,6 +22,8 @@ from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
 from checker.symbolic.workers import Died, workers
 
+SHORTEST = "shortest: no shorter behaviour breaks anything"
+
 
 @dataclass(frozen=True)
 class Run:

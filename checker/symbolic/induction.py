@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from checker.lang.frontend import compile_model
 from checker.lang.interpret import evaluate
-from checker.lang.ir import EVALUATES, EventKind, Program
+from checker.lang.ir import EventKind, Program
 from checker.lang.loader import BoundModel
 from checker.symbolic.bounds import Growing, growing
 from checker.symbolic.encoding import support
@@ -88,6 +88,16 @@ class Proof:
         if not self.invariants_of(claim) <= self.any_number:
             return kept, []
         return [p for p in kept if p.kind != "bag"], [p for p in kept if p.kind == "bag"]
+
+    def reads(self, claim: int, instance: int) -> frozenset[int]:
+        """The leaves that decide whether a step is taken and whether it breaks a claim."""
+        step, index = self.program.instances[instance], self.findings[claim].claim.property
+        found = frozenset[int]().union(*[support(event.condition) for event in step.events])
+        if index is None:
+            return found
+        for leaf in self._read([claim]):
+            found |= support(step.updates[leaf]) if leaf in step.updates else {leaf}
+        return found.union(*[support(condition) for broken, condition in step.breaks if broken == index])
 
     def _read(self, claims: Iterable[int]) -> frozenset[int]:
         conditions = [self.program.properties[i].condition for c in claims
