@@ -76,7 +76,7 @@ class ProofReport:
             reason = f" ({finding.reason})" * bool(finding.reason) + self._triage_word(n)
             rows.append((finding.claim.name, finding.claim.kind, verdict + reason, f"{finding.queries:,}",
                          f"{finding.seconds:.2f}", names))  # fmt: skip
-        rows += [(name, kind, ONLY_EXPLORED, "", "", "") for name, kind in self._only_explored()]
+        rows += [(name, kind, ONLY_EXPLORED, "", "", "") for name, kind in self._only_explored() if kind != "witness"]
         slowest = max((f.slowest for f in proof.findings), default=0.0)
         lines = [proof.model.name, "", *table(rows, (False, False, False, True, True, False))]
         lines += ["", *self._scope(), ""]
@@ -102,27 +102,28 @@ class ProofReport:
 
     def _scope(self) -> list[str]:
         """What the proof holds for: the model's constants, and what is bounded or not."""
-        constants = " ".join(f"{n}={v}" for n, v in self.proof.model.constants.items() if not isinstance(v, bool))
-        proved = [n for n, v in enumerate(self.verdicts) if v in (PROVED, WITHIN)]
+        proof = self.proof
+        constants = [f"{n}={to_itf(v)}" for n, v in proof.model.constants.items() if not isinstance(v, bool) and v != 0]
+        constants += [f"{name}=false" for name, value in proof.model.constants.items() if value is False]
         kept: dict[str, list[str]] = {}
         any_number: dict[str, None] = {}
-        for n in proved:
-            bounded, wide = self.proof.bounds_of(n)
+        for n, verdict in enumerate(self.verdicts):
+            bounded, wide = proof.bounds_of(n) if verdict in (PROVED, WITHIN) else ([], [])
             for place in bounded:
-                kept.setdefault(str(place), []).append(self.proof.findings[n].claim.name)
+                kept.setdefault(str(place), []).append(proof.findings[n].claim.name)
             any_number |= {place.path: None for place in wide}
         named = {place.split(":")[0] for place in kept} | set(any_number)
-        free = [place.path for place in self.proof.places if place.path not in named]
-        sorts = sorted({leaf.sort for leaf in self.proof.program.leaves if leaf.sort})
+        free = [place.path for place in proof.places if place.path not in named]
         rows = [
-            ("holds for", f"runs of any length, with {constants}" if constants else "runs of any length"),
-            ("unbounded", ", ".join(sorts)),
-            ("free", f"{', '.join(free)}: whatever is there before a step" if free else ""),
-            ("any number", f"{', '.join(any_number)}: of all messages ever sent, a step sees any" if any_number else ""),
+            ("holds for", "runs of any length" + f", with {' '.join(constants)}" * bool(constants)),
+            ("unbounded", ", ".join(sorted({leaf.sort for leaf in proof.program.leaves if leaf.sort}))),
+            ("free", f"{', '.join(free)}: may hold anything before a step" if free else ""),
+            ("any number", f"{', '.join(any_number)}: a step sees any of all that was ever sent" if any_number else ""),
             *[("bounded", f"{place}, in {', '.join(names)}") for place, names in kept.items()],
-            ("constraint", " and ".join(c.name for c in self.proof.model.model.constraints)),
+            ("constraint", " and ".join(c.name for c in proof.model.model.constraints)),
+            (ONLY_EXPLORED, ", ".join(n for n, kind in self._only_explored() if kind == "witness")),
         ]
-        return table([row for row in rows if row[1]] , (False, False))
+        return table([row for row in rows if row[1]], (False, False))
 
     def _explained(self, claim: int) -> list[str]:
         """What is known of a counterexample to induction, and what to do about it."""

@@ -91,7 +91,7 @@ class Proof:
 
     def reads(self, claim: int, instance: int) -> frozenset[int]:
         """The leaves that decide whether a step is taken and whether it breaks a claim."""
-        step, index = self.program.instances[instance], self.findings[claim].claim.property
+        step, index = self.program.instances[instance], self.findings[claim].claim.index
         found = frozenset[int]().union(*[support(event.condition) for event in step.events])
         if index is None:
             return found
@@ -101,7 +101,7 @@ class Proof:
 
     def _read(self, claims: Iterable[int]) -> frozenset[int]:
         conditions = [self.program.properties[i].condition for c in claims
-                      if (i := self.findings[c].claim.property) is not None]  # fmt: skip
+                      if (i := self.findings[c].claim.index) is not None]  # fmt: skip
         return frozenset().union(*[support(c) for c in conditions if c is not None])
 
 
@@ -145,7 +145,7 @@ class _Run:
         self.done = 0
 
     def _support(self, claim: Claim) -> frozenset[int]:
-        condition = self.program.properties[claim.property].condition if claim.property is not None else None
+        condition = self.program.properties[claim.index].condition if claim.index is not None else None
         return support(condition) if condition is not None else frozenset()
 
     def finished(self) -> Proof:
@@ -166,7 +166,7 @@ class _Run:
         """The first half of induction: the initial states, taken one by one."""
         for finding in self.proof.findings:
             if finding.claim.assumable:
-                condition = self.program.properties[finding.claim.property or 0].condition
+                condition = self.program.properties[finding.claim.index or 0].condition
                 assert condition is not None
                 broken = (codes for codes in self.initial if evaluate(condition, codes, {}, {}))
                 finding.initial = next(broken, None)
@@ -186,7 +186,7 @@ class _Run:
                 elif claim.assumable:
                     asked = n in assumed and not self.reads[n].isdisjoint(instance.updates)
                 else:
-                    asked = claim.property in breaks
+                    asked = claim.index in breaks
                 if asked:  # the types stand on their own: each query starts from them
                     found.append(Query(n, number, frozenset() if claim.kind == "types" else assumed))
         return found

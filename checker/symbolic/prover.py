@@ -64,7 +64,7 @@ class Prover:
         return [self._answer(query) for query in task]
 
     def _condition(self, claim: int) -> Any:
-        index = self.claims[claim].property
+        index = self.claims[claim].index
         assert index is not None
         return self.program.properties[index].condition
 
@@ -82,7 +82,8 @@ class Prover:
         if claim.kind == "types":
             return z3.And(fires, z3.Not(relation.typed(relation.after(instance, before))))
         if not claim.assumable:
-            return z3.And(fires, relation.encoding.of(dict(instance.breaks)[claim.property], before))
+            [broken] = [condition for index, condition in instance.breaks if index == claim.index]
+            return z3.And(fires, relation.encoding.of(broken, before))
         after = relation.after(instance, before)
         return z3.And(fires, self._broken(query.claim, self.network.after(after) if query.widened else after))
 
@@ -125,10 +126,11 @@ class Prover:
             if self.solver.check() != z3.sat:
                 return None
             found = self._nearest(task.near)
-            codes = self.relation.encoding.codes
-            breaks_down = self.claims[task.query.claim].kind == "runtime error"
-            after = None if breaks_down else codes(found, self.relation.after(instance, self.before))
-            return Counterexample(task.query.instance, tuple(codes(found, self.before)), after and tuple(after))
+            before = tuple(self.relation.encoding.codes(found, self.before))
+            if self.claims[task.query.claim].kind == "runtime error":
+                return Counterexample(task.query.instance, before, None)
+            after = self.relation.encoding.codes(found, self.relation.after(instance, self.before))
+            return Counterexample(task.query.instance, before, tuple(after))
         finally:
             self.solver.pop()
 

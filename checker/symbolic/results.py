@@ -12,7 +12,7 @@ NO_ERROR = "no step breaks down"
 
 @dataclass(frozen=True)
 class Claim:
-    """Something to be shown of every step. `property`: its place in the program's properties, None for the two above.
+    """Something to be shown of every step. `index`: its place in the program's properties, None for the two above.
 
     `kind`: "invariant", "lemma", "transition invariant", "refinement", "runtime error" or "types". Invariants and
     lemmas may be assumed of the state that a step starts from.
@@ -20,7 +20,7 @@ class Claim:
 
     name: str
     kind: str
-    property: int | None
+    index: int | None
 
     @property
     def assumable(self) -> bool:

@@ -36,7 +36,7 @@ def induction_trace(proof: Proof, claim: int) -> Trace:
     finding = proof.findings[claim]
     example, model = finding.counterexample, proof.model
     assert example is not None
-    broken = None if finding.claim.property is None else _declared(model, finding.claim.name)
+    broken = None if finding.claim.index is None else _declared(model, finding.claim.name)
     states = [example.before, *([example.after] if example.after is not None else [])]
     start = "step 1: no initial state, but one that has everything that was assumed of the state before a step"
     trace = _trace(model, proof.program, states, [example.instance], broken, start)

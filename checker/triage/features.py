@@ -153,7 +153,8 @@ def _in_order(a: Named, b: Named, codes: Sequence[int]) -> Feature:
 
     def holds(columns: Columns) -> Truth:
         one, other = columns[a.leaf], columns[b.leaf]
-        return (np.sign(one - other) == sign) & (one != 0) & (other != 0)
+        found: Truth = (np.sign(one - other) == sign) & (one != 0) & (other != 0)
+        return found
 
     return Feature(f"{a.name} {word} {b.name}", holds)
 
@@ -180,7 +181,9 @@ def _of_bag(
     held = sum(codes[head] != 0 for head in heads)
 
     def holds_as_many(columns: Columns) -> Truth:
-        return np.equal(sum((columns[head] != 0).astype(np.int64) for head in heads), held)
+        full = np.array([columns[head] != 0 for head in heads]).sum(axis=0)
+        found: Truth = full == held
+        return found
 
     yield Feature(f"{path} holds {held}", holds_as_many)
     for slot in bag.slots:
