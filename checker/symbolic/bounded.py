@@ -104,7 +104,7 @@ class Unrolling:
         """A violation after exactly `steps` steps (called with 0, 1, 2, ...), the solver's reason for not knowing,
         or None where there is none."""
         if steps:
-            self._extend()
+            self.extend()
         ends = self._ends()
         self.solver.push()
         self.solver.add(z3.Or(*[condition for condition, _, _ in ends], False))
@@ -114,7 +114,7 @@ class Unrolling:
         self.solver.pop()
         return run or reason
 
-    def _extend(self) -> None:
+    def extend(self) -> None:
         """One more step, taken from a state inside the constraints."""
         before, number = self.states[-1], len(self.choices)
         relation, encoding = self.relation, self.relation.encoding

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 
-TYPES = "every step leaves a state of the declared types"
+TYPES = "types are kept"
 NO_ERROR = "no step breaks down"
 
 
