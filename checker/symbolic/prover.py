@@ -46,7 +46,6 @@ class Prover:
         self.program, self.claims = program, claims
         self.before = self.relation.encoding.state("before")
         self.solver = z3.Solver()
-        self.solver.set("core.minimize", True)
         if timeout_s is not None:
             self.solver.set("timeout", max(1, round(timeout_s * 1000)))
         self.solver.add(self.relation.typed(self.before), self.relation.inside(self.before))
@@ -104,19 +103,36 @@ class Prover:
     def _answer(self, query: Query) -> Answer:
         started = time.perf_counter()
         goal = self._goal(query)
+        used, reason = frozenset[int](), ""
         self.solver.push()
         try:
             self.solver.add(goal)
-            result = self.solver.check(*self._assumed(query.assumed))
-            used = {str(literal) for literal in self.solver.unsat_core()} if result == z3.unsat else set()
-            reason = self.solver.reason_unknown() if result == z3.unknown else ""
+            itself = query.assumed & {query.claim}  # enough for most, and a proof is to rest on little
+            result = self.solver.check(*self._assumed(itself))
+            if result != z3.unsat and query.assumed != itself:
+                result = self.solver.check(*self._assumed(query.assumed))
+            if result == z3.unsat:
+                used = self._needed()
+            elif result == z3.unknown:
+                reason = self.solver.reason_unknown()
         except z3.Z3Exception as error:
-            result, used, reason = z3.unknown, set(), str(error)
+            result, reason = z3.unknown, str(error)
         finally:
             self.solver.pop()
         verdict = PROVED if result == z3.unsat else REFUTED if result == z3.sat else UNKNOWN
-        needed = frozenset(n for n, literal in self.literals.items() if str(literal) in used)
-        return Answer(query, verdict, time.perf_counter() - started, needed, reason)
+        return Answer(query, verdict, time.perf_counter() - started, used, reason)
+
+    def _needed(self) -> frozenset[int]:
+        """Of what was assumed in an unsatisfiable check, the claims without any of which it would not be."""
+        needed = self._core()
+        for claim in sorted(needed):
+            if claim in needed and self.solver.check(*self._assumed(needed - {claim})) == z3.unsat:
+                needed = self._core()
+        return needed
+
+    def _core(self) -> frozenset[int]:
+        names = {str(literal) for literal in self.solver.unsat_core()}
+        return frozenset(n for n, literal in self.literals.items() if str(literal) in names)
 
     def _example(self, task: Example) -> Counterexample | None:
         instance: Instance = self.program.instances[task.query.instance]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker.explicit.check import VIOLATED, Options, Report, check
+from checker.explicit.check import VIOLATED, Options, Report, bounds, check
 from checker.explicit.results import Limits, Progress
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES
@@ -53,8 +53,8 @@ def triage(
 
 def _one(proof: Proof, claim: int, report: Report) -> Triaged:
     finding, result = proof.findings[claim], report.result
-    bounds = f" within bounds ({report.reason})" if report.cuts() or result.outside else ""
-    explored = f"{result.distinct:,} states, depth {result.depth}{bounds}"
+    limits = bounds(report.model, report.kernel, result)
+    explored = "; ".join([f"{result.distinct:,} states, depth {result.depth}", *limits])
     name = finding.claim.name.removesuffix(EVALUATES)
     errors = finding.claim.name == NO_ERROR
     for found in report.properties:
