@@ -59,8 +59,8 @@ class ProofReport:
             never = ", ".join(self.proof.never)
             return f"no state with the proved invariants can take: {never}" if never else "nothing to prove"
         if self.verdict == WITHIN:
-            kept = {str(place): None for n in range(len(names)) for place in self.proof.bounds_of(n)[0]}
-            return "; ".join(kept)
+            within = [n for n, v in enumerate(self.verdicts) if v == WITHIN]
+            return "; ".join(dict.fromkeys(str(place) for n in within for place in self.proof.bounds_of(n)[0]))
         return ""
 
     @property

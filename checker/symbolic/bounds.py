@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checker.lang.ir import Program
+from checker.lang.ir import EventKind, Program
 from checker.lang.types import BagType, MapType, OptionType, RangeType, RecordType, SeqType, Type
+from checker.symbolic.encoding import support
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class Growing:
 
 
 def growing(type_: Type, program: Program) -> list[Growing]:
-    """The counters (Nat), sequences and bags of a state that some step changes."""
+    """The counters (Nat) and bags of a state that some step changes, and the sequences at whose end a step is cut."""
     changed = {leaf for instance in program.instances for leaf in instance.updates}
-    return [place for place in _places(type_, "", 0) if place.leaves & changed]
+    ends = [e.condition for i in program.instances for e in i.events if program.sites[e.site].kind is EventKind.CUT]
+    cut = frozenset[int]().union(*map(support, ends))
+    return [p for p in _places(type_, "", 0) if p.leaves & changed and (p.kind != "sequence" or p.leaves & cut)]
 
 
 def _places(type_: Type, path: str, start: int) -> Iterator[Growing]:

@@ -1,15 +1,28 @@
-"""Invariants that nobody asks for on their own account: what the proofs of S1 to S5 assume of the state before a step.
+"""Invariants that only proofs ask for: what may be assumed of the state before a step.
 
-Each says how far a process may be behind the controller, so that a proof need not start from states that are never
-reached. They are proved together with what they help to prove.
+They say how far a process, and what is under way from it, may be behind the controller, so that a proof starts from
+no state that is never reached. They are proved together with what they help to prove: the lemmas of service carry S1,
+those of registration `unfenced_broker_is_ready`, those of leadership the maximal ISR (S12).
 """
 
 from __future__ import annotations
 
-from checker.lang import invariant
-from spec.kraft.messages import RegisterReply
-from spec.kraft.state import BrokerProcess, Cluster, committed, disk, is_alive, stopped
-from spec.kraft.types import Process, TopicPartition
+from checker.lang import Option, invariant
+from spec.kraft.messages import AlterIsr, Heartbeat, RegisterReply
+from spec.kraft.state import (
+    BrokerProcess,
+    Cluster,
+    Leadership,
+    Partition,
+    committed,
+    disk,
+    is_alive,
+    proposed_isr,
+    stopped,
+)
+from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
+
+# Processes.
 
 
 @invariant(source="KIP-631, The Broker State Machine")
@@ -29,6 +42,9 @@ def is_in_order(process: BrokerProcess) -> bool:
     return process.broker_epoch is None and not any(
         process.replicas[p].leadership is not None for p in TopicPartition
     )
+
+
+# Service.
 
 
 @invariant(source="KIP-631, PartitionRecord, LeaderEpoch (S1)")
@@ -67,4 +83,192 @@ def is_served_by_leader(s: Cluster, p: TopicPartition) -> bool:
     return registration is not None and registration.broker_epoch == served.broker_epoch
 
 
-LEMMAS = (registers_before_it_leads, service_is_remembered, current_service_is_the_leaders)
+# Registration.
+
+
+@invariant(source="KIP-631, Broker Registration")
+def incarnations_differ(s: Cluster) -> bool:
+    """No two processes are the same incarnation, and no two of one id hold the registration."""
+    return all(
+        one == other
+        or (
+            (s.processes[one].incarnation is None or s.processes[one].incarnation != s.processes[other].incarnation)
+            and not (holds_registration(s, one) and holds_registration(s, other) and node_id(one) == node_id(other))
+        )
+        for one in Process
+        for other in Process
+    )
+
+
+def holds_registration(s: Cluster, process: Process) -> bool:
+    """A process knows the broker epoch at which its id is registered."""
+    registration = committed(s).registrations[node_id(process)]
+    epoch = s.processes[process].broker_epoch
+    return registration is not None and epoch is not None and epoch == registration.broker_epoch
+
+
+@invariant(source="KIP-631, Broker Registration")
+def unheard_registration_is_unused(s: Cluster) -> bool:
+    """While a process has not heard of its registration, its id is fenced and nobody acts at that broker epoch."""
+    return all(is_unused_if_unheard(s, process) for process in Process)
+
+
+def is_unused_if_unheard(s: Cluster, process: Process) -> bool:
+    registration = committed(s).registrations[node_id(process)]
+    incarnation = s.processes[process].incarnation
+    if registration is None or incarnation is None or registration.incarnation != incarnation:
+        return True
+    return (
+        registration.fenced
+        and not any(node_id(other) == node_id(process) and holds_registration(s, other) for other in Process)
+        and not any(
+            isinstance(m, Heartbeat) and node_id(m.sender) == node_id(process) and is_current(s, m) for m in s.lifecycle
+        )
+    )
+
+
+def is_current(s: Cluster, heartbeat: Heartbeat) -> bool:
+    """A heartbeat is at the broker epoch at which its sender's id is registered."""
+    registration = committed(s).registrations[node_id(heartbeat.sender)]
+    return registration is not None and registration.broker_epoch == heartbeat.broker_epoch
+
+
+@invariant(source="KIP-631, Broker Registration")
+def reply_is_to_its_incarnation(s: Cluster) -> bool:
+    """A broker epoch that is under way to a process, and still in force, is that of the process's own incarnation."""
+    return all(is_to_its_incarnation(s, process) for process in Process)
+
+
+def is_to_its_incarnation(s: Cluster, process: Process) -> bool:
+    registration = committed(s).registrations[node_id(process)]
+    reply = s.processes[process].reply
+    if not isinstance(reply, RegisterReply) or registration is None:
+        return True
+    return (
+        reply.broker_epoch is None
+        or reply.broker_epoch != registration.broker_epoch
+        or s.processes[process].incarnation == registration.incarnation
+    )
+
+
+@invariant(source="KIP-631, Broker Leases")
+def heartbeat_tells_what_is_so(s: Cluster) -> bool:
+    """A heartbeat at the broker epoch in force is of the process that holds it, which is as far as it says."""
+    return all(tells_what_is_so(s, process, m) for process in Process for m in s.lifecycle if isinstance(m, Heartbeat))
+
+
+def tells_what_is_so(s: Cluster, process: Process, heartbeat: Heartbeat) -> bool:
+    if node_id(process) != node_id(heartbeat.sender) or not is_current(s, heartbeat):
+        return True
+    if not holds_registration(s, process):
+        return True
+    holder = s.processes[process]
+    return (
+        process == heartbeat.sender
+        and (heartbeat.want_fence or not holder.wants_fence)
+        and (holder.caught_up or not heartbeat.caught_up)
+    )
+
+
+# The partition, and what its leader knows of it.
+
+
+@invariant(source="KIP-631, PartitionRecord")
+def every_broker_is_a_replica(s: Cluster) -> bool:
+    """Each partition has every broker as a replica, so that whoever is in the ISR may be elected."""
+    return all(has_every_broker(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def has_every_broker(partition: Option[Partition]) -> bool:
+    return partition is None or all(broker in partition.replicas for broker in Broker)
+
+
+def leads_now(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    """A process leads at the controller's leader epoch."""
+    partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
+    return partition is not None and replica.leadership is not None and replica.leader_epoch == partition.leader_epoch
+
+
+@invariant(source="KIP-631, PartitionRecord, LeaderEpoch")
+def leader_serves_until_deposed(s: Cluster) -> bool:
+    """Who leads at the controller's leader epoch is its leader, and once the epoch was served the leader leads."""
+    return all(serves_until_deposed(s, process, p) for process in Process for p in TopicPartition)
+
+
+def serves_until_deposed(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    partition, served = committed(s).partitions[p], s.last_service[p]
+    if partition is None:
+        return True
+    is_leader = partition.leader == node_id(process) and holds_registration(s, process)
+    if leads_now(s, process, p):
+        return is_leader
+    return served is None or served.leader_epoch != partition.leader_epoch or not is_leader
+
+
+@invariant(source="KIP-497")
+def leader_is_behind_by_what_it_asked(s: Cluster) -> bool:
+    """Between the committed partition and what its leader knows of it stand only what it asked for, and fencing."""
+    return all(is_behind_by_what_it_asked(s, process, p) for process in Process for p in TopicPartition)
+
+
+def is_behind_by_what_it_asked(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    partition, leadership = committed(s).partitions[p], s.processes[process].replicas[p].leadership
+    if partition is None or leadership is None or not leads_now(s, process, p):
+        return True
+    knows_it = leadership.partition_epoch == partition.partition_epoch and leadership.isr == partition.isr
+    return (knows_it or leadership.partition_epoch < partition.partition_epoch) and reply_is_true(partition, leadership)
+
+
+def reply_is_true(partition: Partition, leadership: Leadership) -> bool:
+    reply = leadership.reply
+    if reply is None:
+        return True
+    if reply.error == Error.NONE:
+        is_last = reply.partition_epoch == partition.partition_epoch and reply.isr == partition.isr
+        return partition.isr <= reply.isr and (is_last or reply.partition_epoch < partition.partition_epoch)
+    return reply.error != Error.INELIGIBLE_REPLICA or partition.isr <= leadership.isr
+
+
+@invariant(source="KIP-497")
+def open_request_is_what_its_leader_asks(s: Cluster) -> bool:
+    """An AlterIsr request that may still commit is one that its leader, if it still leads, waits for."""
+    return all(
+        was_sent_by_a_leader(s, m) and all(is_what_leader_asks(s, process, m) for process in Process)
+        for m in s.alterations
+    )
+
+
+def was_sent_by_a_leader(s: Cluster, request: AlterIsr) -> bool:
+    served = s.last_service[request.partition]
+    return served is not None and request.leader_epoch <= served.leader_epoch
+
+
+def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool:
+    partition = committed(s).partitions[request.partition]
+    leadership = s.processes[process].replicas[request.partition].leadership
+    if partition is None or leadership is None or not leads_now(s, process, request.partition):
+        return True
+    is_open = (
+        request.leader_epoch == partition.leader_epoch and request.partition_epoch == partition.partition_epoch
+    )
+    return not is_open or (
+        leadership.asked is not None
+        and leadership.partition_epoch == request.partition_epoch
+        and proposed_isr(leadership) == request.isr
+        and (leadership.reply is None or leadership.reply.error not in (Error.NONE, Error.INELIGIBLE_REPLICA))
+    )
+
+
+LEMMAS = (
+    registers_before_it_leads,
+    service_is_remembered,
+    current_service_is_the_leaders,
+    incarnations_differ,
+    unheard_registration_is_unused,
+    reply_is_to_its_incarnation,
+    heartbeat_tells_what_is_so,
+    every_broker_is_a_replica,
+    leader_serves_until_deposed,
+    leader_is_behind_by_what_it_asked,
+    open_request_is_what_its_leader_asks,
+)
