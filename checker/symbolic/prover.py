@@ -79,7 +79,7 @@ class Prover:
             return relation.breaks_down(instance, before)
         fires = relation.fires(instance, before)
         if claim.kind == "types":
-            return z3.And(fires, z3.Not(relation.typed(relation.after(instance, before))))
+            return z3.And(fires, z3.Not(relation.keeps_types(before, relation.after(instance, before))))
         if not claim.assumable:
             [broken] = [condition for index, condition in instance.breaks if index == claim.index]
             return z3.And(fires, relation.encoding.of(broken, before))

@@ -24,6 +24,12 @@ class Relation:
         """The state is one of the declared types, and what is issued in the step out of it is fresh."""
         return z3.And(*well_formed(self.type, state.leaves), *self.encoding.fresh_is_above(state), True)
 
+    def keeps_types(self, before: State, after: State) -> Any:
+        """The state after a step is one of the declared types, as that before it is: what the step changed is asked."""
+        known = well_formed(self.type, before.leaves)
+        same = {condition.get_id() for condition in known}
+        return z3.And(*[c for c in well_formed(self.type, after.leaves) if c.get_id() not in same], True)
+
     def inside(self, state: State) -> Any:
         """The state keeps every state constraint: steps out of it are looked at."""
         return z3.Not(self.encoding.of(self.program.outside, state))

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from checker.explicit.check import Options, check
-from checker.lang.loader import load, load_spec
+from checker.lang.loader import load_spec
 from tests.conftest import ROOT, read_pins
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """`old`, which stands once in a file of spec/kraft, becomes `new`, and the model's property breaks."""
-
-    breaks: str
-    model: str
-    file: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"{self.model} {self.breaks}"
-
+from tests.spec.mutated import Mutant
 
 MUTANTS = [
     Mutant("superseded_incarnation_changes_nothing", "membership", "controller.py",
@@ -59,24 +42,10 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_changed_action_breaks_it(mutant: Mutant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = f"mutant_{MUTANTS.index(mutant)}"
-    folder = tmp_path / package
-    shutil.copytree(ROOT / "spec" / "kraft", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in folder.glob("*.py"):
-        text = file.read_text()
-        if file.name == mutant.file:
-            assert text.count(mutant.old) == 1
-            text = text.replace(mutant.old, mutant.new)
-        file.write_text(text.replace("spec.kraft", package))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    try:
-        model = load(f"{package}.models/{mutant.model}")
+def test_a_changed_action_breaks_it(mutant: Mutant, tmp_path: Path) -> None:
+    with mutant.applied(tmp_path) as model:
         alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
         report = check(alone, Options(threads=2), started=time.perf_counter())
-    finally:
-        for name in [n for n in sys.modules if n.split(".")[0] == package]:
-            del sys.modules[name]
     assert [p.name for p in report.properties if p.verdict == "violated"] == [mutant.breaks]
 
 
