@@ -103,8 +103,12 @@ class ProofReport:
     def _scope(self) -> list[str]:
         """What the proof holds for: the model's constants, and what is bounded or not."""
         proof = self.proof
-        constants = [f"{n}={to_itf(v)}" for n, v in proof.model.constants.items() if not isinstance(v, bool) and v != 0]
-        constants += [f"{name}=false" for name, value in proof.model.constants.items() if value is False]
+        usual = proof.model.info.defaults if proof.model.info else {}
+        constants = [
+            f"{name}={to_itf(value)}".replace("True", "true").replace("False", "false")
+            for name, value in proof.model.constants.items()
+            if (value != usual[name] if isinstance(value, bool) else value != 0)
+        ]
         kept: dict[str, list[str]] = {}
         any_number: dict[str, None] = {}
         for n, verdict in enumerate(self.verdicts):
