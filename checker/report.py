@@ -177,6 +177,8 @@ def describe(model: BoundModel) -> str:
     lines += ["", "properties:"]
     rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
     lines += table(rows, (False, False, False)) if rows else ["  none"]
+    if model.model.lemmas:
+        lines += ["", "lemmas (for proofs):", *table([(d.name, d.doc) for d in model.model.lemmas], (False, False))]
     return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft plain_python list)
+usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft plain_python proofs list)
 """
 
 from __future__ import annotations
@@ -164,11 +164,19 @@ def list_() -> None:
     line("seconds", f"{min(seconds):.2f}", "0.5")
 
 
+def proofs() -> None:
+    """Seconds per proof and per query; one worker and two in turn."""
+    from tests.benchmarks.proofs import proofs as run
+
+    run(line)
+
+
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "async_isr": async_isr,
     "whole_process": whole_process,
     "kraft": kraft,
     "plain_python": plain_python,
+    "proofs": proofs,
     "list": list_,
 }
 
