@@ -31,10 +31,13 @@ class ProofReport:
 
     def _of_claim(self, number: int, finding: Finding) -> str:
         from checker.symbolic.results import PROVED as SHOWN
+        from checker.symbolic.results import UNUSED
         from checker.triage.triage import REACHABLE
 
         if finding.initial is not None:
             return VIOLATED
+        if finding.verdict == UNUSED:
+            return UNUSED
         if finding.verdict == SHOWN:
             return WITHIN if self.proof.bounds_of(number)[0] else PROVED
         found = self.triaged.get(number)

@@ -25,6 +25,7 @@ from checker.symbolic.results import (
     REFUTED,
     TYPES,
     UNKNOWN,
+    UNUSED,
     Answer,
     Claim,
     Finding,
@@ -156,8 +157,8 @@ class _Run:
         findings = self.proof.findings
         self._start()
         assumed = frozenset(n for n, f in enumerate(findings) if f.claim.assumable and f.initial is None)
-        answers, assumed = self._rounds(pool, self._queries(assumed), assumed)
-        self._judge(answers, assumed)
+        answers, assumed = self._rounds(pool, assumed)
+        self._judge(answers)
         self._examples(pool, answers)
         self._widen(pool, answers, assumed)
         self._vacuous(pool, assumed)
@@ -172,13 +173,14 @@ class _Run:
                 finding.initial = next(broken, None)
                 finding.verdict = UNKNOWN if finding.initial is None else REFUTED
 
-    def _queries(self, assumed: frozenset[int]) -> list[Query]:
-        """Every claim that a step could break: of what it leaves alone nothing need be asked."""
+    def _queries(self, claims: frozenset[int], assumed: frozenset[int]) -> list[Query]:
+        """Every step that could break a claim: of those that leave alone what it reads nothing need be asked."""
         found = []
         for number, instance in enumerate(self.program.instances):
             errors = any(self.program.sites[e.site].kind is EventKind.ERROR for e in instance.events)
             breaks = {index for index, _ in instance.breaks}
-            for n, claim in enumerate(self.claims):
+            for n in sorted(claims):
+                claim = self.claims[n]
                 if claim.kind == "runtime error":
                     asked = errors
                 elif claim.kind == "types":
@@ -192,24 +194,31 @@ class _Run:
         return found
 
     def _rounds(
-        self, pool: Workers, queries: list[Query], assumed: frozenset[int]
+        self, pool: Workers, assumed: frozenset[int]
     ) -> tuple[dict[tuple[int, int], Answer], frozenset[int]]:
-        """(the last answer for each claim and instance, the assumed claims that are left).
+        """(the last answer for each claim and instance, the claims that were shown and may be assumed).
 
-        Drops what some step breaks, or may break for all the solver knows, until all that is left is kept.
+        Lemmas are asked for once a proof uses them. What some step breaks, or may break for all the solver knows, is
+        dropped, until all that is left is kept.
         """
         answers: dict[tuple[int, int], Answer] = {}
+        wanted = frozenset(n for n, claim in enumerate(self.claims) if claim.kind != "lemma")
+        queries = self._queries(wanted, assumed)
         while queries:
             for answer in self._ask(pool, queries):
                 answers[answer.query.claim, answer.query.instance] = answer
-            lost = {q.claim for q in queries if answers[q.claim, q.instance].verdict != PROVED} & assumed
-            assumed -= lost
+            assumed -= {q.claim for q in queries if answers[q.claim, q.instance].verdict != PROVED}
+            proved = [a for a in answers.values() if a.verdict == PROVED]
             queries = [
-                Query(claim, instance, assumed, a.query.widened)
-                for (claim, instance), a in answers.items()
-                if a.verdict == PROVED and a.used & lost and (claim in assumed or not self.claims[claim].assumable)
-            ]
-        return answers, assumed
+                Query(a.query.claim, a.query.instance, assumed) for a in proved
+                if not a.used <= assumed and (a.query.claim in assumed or not self.claims[a.query.claim].assumable)
+            ]  # fmt: skip
+            used = frozenset[int]().union(*[a.used for a in proved]) & assumed - wanted
+            wanted |= used
+            queries += self._queries(used, assumed)
+        for n in set(range(len(self.claims))) - wanted:
+            self.proof.findings[n].verdict = UNUSED
+        return answers, assumed & wanted
 
     def _ask(self, pool: Workers, queries: Sequence[Query]) -> Iterator[Answer]:
         """The answers, as they come; queries about one instance go to one worker."""
@@ -232,14 +241,14 @@ class _Run:
             if self.progress is not None:
                 self.progress(Progress(self.done, len(self.asked), time.perf_counter() - self.started))
 
-    def _judge(self, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
+    def _judge(self, answers: dict[tuple[int, int], Answer]) -> None:
         """A verdict for each claim, once the rounds are over."""
         by_claim: dict[int, list[Answer]] = defaultdict(list)
         for answer in answers.values():
             by_claim[answer.query.claim].append(answer)
         for n, finding in enumerate(self.proof.findings):
             verdicts = {a.verdict for a in by_claim[n]}
-            if finding.initial is None:
+            if finding.initial is None and finding.verdict != UNUSED:
                 finding.verdict = REFUTED if REFUTED in verdicts else UNKNOWN if UNKNOWN in verdicts else PROVED
                 finding.reason = next((a.reason for a in by_claim[n] if a.verdict == UNKNOWN), "")
         direct = {n: frozenset[int]().union(*[a.used for a in by_claim[n]]) for n in range(len(self.claims))}

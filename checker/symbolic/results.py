@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
+PROVED, REFUTED, UNKNOWN, UNUSED = "proved", "refuted", "unknown", "not used"
 
 TYPES = "types are kept"
 NO_ERROR = "no step breaks down"
@@ -69,10 +69,9 @@ class Counterexample:
 class Finding:
     """What came of one claim.
 
-    verdict: PROVED, REFUTED (some step breaks it, or an initial state does) or UNKNOWN. rests_on: the claims that its
-    proof uses, and those that these use; of a claim that is not proved, the ones that it would need and that are not
-    proved themselves. initial: an initial state that breaks it. network: how its proof takes the bags it
-    speaks of: "" if it speaks of none.
+    verdict: PROVED, REFUTED (some step breaks it, or an initial state does), UNKNOWN, or UNUSED (a lemma that no
+    proof uses: nothing was asked of it). rests_on: the claims that its proof uses, and those that these use.
+    reason: of an unknown, why. initial: an initial state that breaks it.
     """
 
     claim: Claim
@@ -84,4 +83,3 @@ class Finding:
     reason: str = ""
     initial: tuple[int, ...] | None = None
     counterexample: Counterexample | None = None
-    answers: list[Answer] = field(default_factory=list)

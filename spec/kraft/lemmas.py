@@ -67,22 +67,6 @@ def is_remembered(s: Cluster, process: Process, p: TopicPartition) -> bool:
     return served is not None and replica.leader_epoch is not None and replica.leader_epoch <= served.leader_epoch
 
 
-@invariant(source="KIP-631, PartitionRecord, LeaderEpoch (S1)")
-def current_service_is_the_leaders(s: Cluster) -> bool:
-    """Whoever served the current leader epoch is the leader, as it is registered now."""
-    return all(is_served_by_leader(s, p) for p in TopicPartition)
-
-
-def is_served_by_leader(s: Cluster, p: TopicPartition) -> bool:
-    served, partition = s.last_service[p], committed(s).partitions[p]
-    if served is None or partition is None or served.leader_epoch != partition.leader_epoch:
-        return True
-    if partition.leader is None:
-        return False
-    registration = committed(s).registrations[partition.leader]
-    return registration is not None and registration.broker_epoch == served.broker_epoch
-
-
 # Registration.
 
 
@@ -262,7 +246,6 @@ def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool
 LEMMAS = (
     registers_before_it_leads,
     service_is_remembered,
-    current_service_is_the_leaders,
     incarnations_differ,
     unheard_registration_is_unused,
     reply_is_to_its_incarnation,

@@ -186,7 +186,8 @@ POST = Model(
 )  # fmt: skip
 BARE = replace(POST, name="bare", lemmas=[])
 COUNTED = replace(POST, name="counted", properties=[doubled_is_double])
-ONE = replace(POST, name="one", actions=[send_when_empty, accept, lose], properties=[one_letter_at_a_time])
+BOTH = [one_letter_at_a_time, letters_were_issued]
+ONE = replace(POST, name="one", actions=[send_when_empty, accept, lose], properties=BOTH, lemmas=[])
 WRONG = replace(POST, name="wrong", properties=[nothing_is_accepted, no_step_counts_after_a_letter])
 BROKEN_AT_ONCE = replace(POST, name="broken_at_once", init=opened_twice)
 NEVER = replace(POST, name="never", actions=[send, accept, impossible])
