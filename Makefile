@@ -1,8 +1,9 @@
 # make check: install into .venv, then run the main job.  make test: everything CI runs.  make bench: the figures.
+# make docs: write the pages that are made from runs and from pins.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench lint clean
+.PHONY: check test bench docs clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -20,6 +21,10 @@ test: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks
+
+docs: .venv/.installed
+	$(BIN)/fencepost gallery
+	$(BIN)/python -m tests.models_table
 
 .venv/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fencepost needs Python 3.11 or newer: make PYTHON=python3.12 check")'

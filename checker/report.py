@@ -9,7 +9,7 @@ import sys
 import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from traces.values import plural
 
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
+    from checker.explicit.diff import Compared, Difference
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
@@ -78,6 +79,19 @@ class ProgressLine:
     def unrolling(self, made: ProofProgress) -> None:
         """Show how far an unrolling is."""
         self._show(made.seconds, made.done, lambda _: [f"{made.done} of {made.total} steps", f"{made.seconds:.0f} s"])
+
+    def comparison(self, made: Compared) -> None:
+        """Show how far the comparison of two searches is."""
+        self._show(made.seconds, made.done, lambda rate: [
+            f"{count(made.done)} of {count(made.total)} states compared", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def mutants(self, model: str, judged: int, total: int, counts: Mapping[str, int], seconds: float) -> None:
+        """Show how far a model's mutants are. counts: by verdict."""
+        self._show(seconds, judged, lambda _: [
+            f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
+            f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
+        ])  # fmt: skip
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)
@@ -249,6 +263,38 @@ def _coverage(report: Report) -> list[str]:
         fields.append((f["field"], seen, str(f.get("possible", ""))))
     shown = ["", *table(guards, (False, True, True, True))] if len(guards) > 1 else []
     return [*shown, "", *table(fields, (False, True, True))]
+
+
+def diff_text(found: Difference) -> str:
+    """A finished comparison for people: states and transitions of both sides, and the verdict as the last line."""
+    sides = found.sides
+    counts = [
+        ("", "A", "B"),
+        ("reachable states", *[f"{s.states:,}" for s in sides]),
+        ("  that the other has not reached", *[f"{s.own_states:,}" for s in sides]),
+        ("transitions", *[f"{s.transitions:,}" for s in sides]),
+        ("  out of states of both, that the other does not take", *[f"{sum(s.from_shared):,}" for s in sides]),
+        ("  out of states that the other has not reached", *[f"{sum(s.from_own):,}" for s in sides]),
+    ]
+    names = [action.name for action in sides[0].model.model.actions]
+    by_action = [("not taken by the other", "A, of both", "A, of its own", "B, of both", "B, of its own")]
+    by_action += [
+        (name, *[f"{n:,}" for n in numbers])
+        for name, *numbers in zip(names, *[n for s in sides for n in (s.from_shared, s.from_own)], strict=True)
+        if any(numbers)
+    ]
+    lines = [f"{found.name}: A is {sides[0].label}, B is {sides[1].label}"]
+    lines += [f"not finished: {found.stopped}; what follows is of the states seen so far"] * bool(found.stopped)
+    lines += ["", *table(counts, (False, True, True)), ""]
+    lines += [*table(by_action, (False, True, True, True, True)), ""] if len(by_action) > 1 else []
+    for name, other, side in zip("AB", "BA", sides, strict=True):
+        if side.trace is not None:
+            length = len(side.trace.steps)
+            lines.append(f"{name} first does what {other} does not at step {length}")
+    lines.append(f"{found.seconds:.2f} s in all")
+    colors = {"same": "green", "differs": "red"}
+    verdict = click.style(found.verdict, fg=colors.get(found.verdict, "yellow"), bold=True)
+    return "\n".join([*lines, "", f"{verdict}: {found.stopped}" if found.verdict == "incomplete" else verdict])
 
 
 def write_junit(report: Report, path: Path) -> None:

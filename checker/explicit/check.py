@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
 from checker.explicit.lasso import lasso_trace
 from checker.explicit.path import Target, shortest
-from checker.explicit.replay import with_switches_on
+from checker.explicit.repair import with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
 from checker.explicit.tracing import Tracer, first_state

@@ -22,21 +22,23 @@ def _machine(level: int) -> llvm.TargetMachine:
     )
 
 
-def compile_ir(text: str) -> bytes:
+def compile_ir(text: str, *, quick: bool = False) -> bytes:
     """Object code for this machine.
 
     The passes are few: what comes from the front end is folded and shared already. Measured on models of
     1,200 to 53,000 lines, the code is as fast as that of -O1 and -O2, in three quarters and half of their time.
+    quick: hardly any passes. Measured on kraft/membership: 0.13 s instead of 0.52, and 1.7 s of search instead of 0.7.
     """
-    machine = _machine(0 if text.count("\n") >= QUICK_LINES else 1)
+    machine = _machine(0 if quick or text.count("\n") >= QUICK_LINES else 1)
     module = llvm.parse_assembly(text)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.add_sroa_pass()
-    passes.add_new_gvn_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    if not quick:
+        passes.add_sroa_pass()
+        passes.add_new_gvn_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     passes.run(module, builder)
     return bytes(machine.emit_object(module))
 

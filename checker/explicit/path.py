@@ -28,7 +28,10 @@ Packed = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Target:
-    """What a path leads to: a property (broken, or a witness reached), an error at a site, or a deadlock."""
+    """What a path leads to: a property (broken, or a witness reached), an error at a site, or a deadlock.
+
+    None of them: states that are given (`way_to`).
+    """
 
     property: int | None = None
     site: int | None = None
@@ -79,6 +82,11 @@ def shortest(kernel: Kernel, result: SearchResult, target: Target) -> Path:
     return _Tracer(kernel, result.exploration, target).path(level)
 
 
+def way_to(kernel: Kernel, result: SearchResult, states: Words, level: int) -> Path:
+    """The shortest path to one of `states` (contiguous, at least one), all of them stored ones of `level`."""
+    return _Tracer(kernel, result.exploration, Target()).path(level, [states])
+
+
 class _Tracer:
     """Marks states backwards from a target, then walks forwards."""
 
@@ -89,11 +97,12 @@ class _Tracer:
         self._context = Context(kernel, 1, _BATCH, edges=_BATCH)
         self._marks: dict[int, Shard] = {}
 
-    def path(self, level: int) -> Path:
+    def path(self, level: int, final: list[Words] | None = None) -> Path:
+        """The path to the target at `level`; final: the states that it is, or out of which it happens."""
         if level == 1 and self._target.property is not None:
             hits = self._exploration.initial_bits >> self._target.property & 1
             return Path([], [packed(self._exploration.initial[np.flatnonzero(hits)[0]])])
-        self._mark(level, self._final(level))
+        self._mark(level, self._final(level) if final is None else final)
         for previous in range(level - 1, 0, -1):
             self._mark(previous, self._leading_to(previous, level))
         return self._forwards(level)

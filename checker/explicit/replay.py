@@ -1,17 +1,14 @@
-"""Running a recorded trace again on the spec: where it departs, and where a repaired design does otherwise."""
+"""Running a recorded trace again on the spec: whether it is a behaviour, and where it departs."""
 
 from __future__ import annotations
 
 import ast
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from checker.explicit.lasso import goes_round
 from checker.explicit.reference import Reference, step
-from checker.explicit.tracing import line_of, location, usual
+from checker.explicit.tracing import line_of, location
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.liveness import LIVENESS
@@ -21,7 +18,10 @@ from checker.lang.values import RuntimeViolation
 from traces import Step, Trace, TraceError
 from traces.values import show
 
-_ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "breaks down in"}
+ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "breaks down in"}
+"""How a step ended that was not taken, in words; the line of the spec follows."""
+
+ANOTHER_ORDER = "ordinals stand in another order"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
     given = _given(model, action, recorded)
     if len(given) < len(model.parameters(action)):
         return _any_step(model, reference, before, recorded, [action.name], given)
-    absent = _not_there(model.parameters(action), before, given)
+    absent = not_there(model.parameters(action), before, given)
     if absent:
         return f"{action.name} cannot be taken: {absent}", None
     result = step(before, action, tuple(given.values()))
@@ -133,7 +133,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
         ends = "does not break down here, as was recorded"
         return ("", None) if result.ended is EventKind.ERROR else (f"{action.name} {ends}", None)
     if result.ended is not None:
-        return f"{action.name} {_ENDED[result.ended]} {line_of(result)} ({location(result.file, result.line)})", None
+        return f"{action.name} {ENDED[result.ended]} {line_of(result)} ({location(result.file, result.line)})", None
     wanted = _parsed(model, recorded)
     if reference.canonical(wanted) != reference.canonical(result.state):
         return f"{action.name} leads elsewhere: {difference(model, result.state, wanted)}", None
@@ -158,7 +158,7 @@ def _given(model: BoundModel, action: Declared, recorded: Step) -> dict[str, Any
     return given
 
 
-def _not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -> str:
+def not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -> str:
     """Which parameter is no member of the collection of the state that it ranges over, "" for none."""
     for parameter in parameters:
         values = (parameter.value(candidate, before, given) for candidate in parameter.candidates)
@@ -192,10 +192,15 @@ def _any_step(
 
 def difference(model: BoundModel, one: Any, other: Any, between: str = ", not") -> str:
     """The first places in which two states differ: `path: value, not value; ...`."""
+    shown = "; ".join(f"{path}: {a}{between} {b}" for path, a, b in differences(model, one, other)[:3])
+    return shown or ANOTHER_ORDER
+
+
+def differences(model: BoundModel, one: Any, other: Any) -> list[tuple[str, str, str]]:
+    """The smallest places in which two states differ, and what stands there in each."""
     parts: list[tuple[str, str, str]] = []
     _differences("", model.state_type.itf(one), model.state_type.itf(other), parts)
-    shown = "; ".join(f"{path}: {a}{between} {b}" for path, a, b in parts[:3])
-    return shown or "ordinals stand in another order"
+    return parts
 
 
 def _differences(path: str, a: Any, b: Any, found: list[tuple[str, str, str]]) -> None:
@@ -230,91 +235,3 @@ def _bag_differences(path: str, a: list[Any], b: list[Any], found: list[tuple[st
             return
     shown = [", ".join(show(member) for member in only) or "nothing" for only in (only_a, only_b)]
     found.append((path, shown[0], shown[1]))
-
-
-# What a repaired design does with the same prefix.
-
-
-def with_switches_on(model: BoundModel, trace: Trace) -> tuple[str, ...]:
-    """For each design switch that is off: where the same steps end when it is on, and the guard that it is.
-
-    Switches that make no difference to the trace are named in one line.
-    """
-    lines, idle = [], []
-    for name, value in model.constants.items():
-        if value is False and usual(model, name) is True:
-            other = model.with_constants({name: True})
-            other.bind()
-            try:
-                differs = _same_steps(other, trace)
-            finally:
-                model.bind()
-            if differs:
-                guards = "; ".join(_guards(model, name))
-                lines.append(f"{name}: switched on, {differs}" + (f". Guard: {guards}" if guards else ""))
-            else:
-                idle.append(name)
-    return (*lines, *[f"no difference: {', '.join(idle)} (switched on, the same steps are taken)"] * bool(idle))
-
-
-def _same_steps(model: BoundModel, trace: Trace) -> str:
-    """Take the steps of a trace without insisting on its states: where they stop or what differs first, "" if nothing.
-
-    Where they can be taken to the end, says whether what the trace violates still is violated.
-    """
-    actions = {a.name: a for a in model.model.actions}
-    initial = model.initial_states()
-    states = [next((s for s in initial if model.state_type.itf(s) == trace.steps[0].state), initial[0])]
-    departs = ""
-    for recorded in trace.steps[1:]:
-        action = actions[recorded.action]
-        given = {p.name: p.type.parse(recorded.parameters[p.name]) for p in model.parameters(action)}
-        where = f"{recorded.action} of step {recorded.index}"
-        absent = _not_there(model.parameters(action), states[-1], given)
-        if absent:
-            return f"{departs}{where} cannot be taken: {absent}"
-        result = step(states[-1], action, tuple(given.values()))
-        if result.ended is not None:
-            if result.ended is EventKind.ERROR and recorded.state is None and not departs:
-                return ""
-            return f"{departs}{where} {_ENDED[result.ended]} {line_of(result)}"
-        states.append(result.state)
-        if not departs and (recorded.state is None or model.state_type.itf(result.state) != recorded.state):
-            departs = f"{where} does not break down; "
-            if recorded.state is not None:
-                wanted = model.state_type.parse(recorded.state)
-                departs = f"{where} does otherwise ({difference(model, result.state, wanted)}); "
-    return departs + _still_violated(model, trace, states) if departs else ""
-
-
-def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
-    """What becomes of the property that a trace violates, along other states."""
-    name = trace.violation.property if trace.violation is not None else ""
-    declared = model.declared(name)
-    if declared is None or not declared.span:
-        return "the steps after it can be taken"
-    reference = Reference(model)
-    for last in range(declared.span, len(states) + 1):
-        try:
-            if reference.evaluate(declared, *states[last - declared.span : last]):
-                continue
-        except RuntimeViolation:
-            pass
-        return f"{name} is violated all the same, at step {last}"
-    return f"{name} holds to the end"
-
-
-def _guards(model: BoundModel, switch: str) -> Iterator[str]:
-    """The lines of the spec that ask for a switch."""
-    assert model.info is not None
-    package = model.info.cls.__module__.rpartition(".")[0]
-    for name, module in sorted(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file is None or not (name == model.info.cls.__module__ or (package and name.startswith(package + "."))):
-            continue
-        text = Path(file).read_text(encoding="utf-8")
-        lines = text.splitlines()
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Attribute) and node.attr == switch and isinstance(node.value, ast.Name):
-                if node.value.id == model.info.cls.__name__:
-                    yield f"{lines[node.lineno - 1].strip()} ({location(file, node.lineno)})"

@@ -10,7 +10,7 @@ from checker.explicit.check import declared_by, kernel_of
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Path as Way
 from checker.explicit.path import Target
-from checker.explicit.replay import with_switches_on
+from checker.explicit.repair import with_switches_on
 from checker.explicit.tracing import Tracer, first_state
 from checker.explicit.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel

@@ -4,6 +4,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias, TypeVar
 
 from checker.lang.declare import (
+    Bug,
     Declared,
     Model,
     action,
@@ -46,7 +47,7 @@ Set: TypeAlias = AbstractSet[_T]
 Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
-    "AtMost", "Bag", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
+    "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
     "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint", "deadlock_free",
     "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
     "require", "require_some", "state", "terminal", "transition_invariant", "witness",

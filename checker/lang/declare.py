@@ -362,3 +362,39 @@ class Model:
             for name in names:
                 if names.count(name) > 1:
                     raise SpecError(f"model {self.name} lists {name} twice", place=self.place, mend="list it once")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug of history, or a hole of the design, that a model shows once a guard is taken away.
+
+    name: what pages and the command call it ("kip-903"); title: what goes wrong, in a line; label: "known: KIP-903,
+    KAFKA-14617", "draft only", "shipped", "artefact of the model"; found_in: which versions have it; story: what
+    happens, for people who run Kafka. constants: what is set in `model` to show it, the switches that are off among
+    them. violates: the property that then breaks; states: of its shortest counterexample (of a lasso: of the one that
+    is found, the closing state included). guard: what repairs it, in words.
+    """
+
+    name: str
+    title: str
+    label: str
+    found_in: str
+    story: str
+    model: Model
+    constants: Mapping[str, Any]
+    violates: Declared
+    states: int
+    guard: str
+
+    place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
+        if not self.name.replace("-", "").replace("_", "").isalnum():
+            mend = "letters, digits, hyphens: it names a page"
+            raise SpecError(f"{self.name!r} cannot be a bug's name", place=self.place, mend=mend)
+        if self.violates not in self.model.properties:
+            raise SpecError(
+                f"the bug {self.name} violates {self.violates.name}, which {self.model.name} does not claim",
+                place=self.place, mend="name a property of its model",
+            )  # fmt: skip

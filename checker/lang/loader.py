@@ -23,14 +23,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from checker.lang.declare import MARK, ConstantsInfo, Declared, Model, RecordInfo, bind
+from checker.lang.declare import MARK, Bug, ConstantsInfo, Declared, Model, RecordInfo, bind
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.parameters import Parameter, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType, universe
 from checker.lang.values import Disabled, StepEnd
-from checker.lang.where import field_place
+from checker.lang.where import VARIANT, field_place
 
 STDLIB = sys.stdlib_module_names
 
@@ -115,7 +115,10 @@ class BoundModel:
         for path, text in sorted(_sources(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
-        names = [(d.kind, d.name, d.fair, d.function.__module__) for d in [*parts, *self.model.terminal]]
+        names = [
+            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""))
+            for d in [*parts, *self.model.terminal]
+        ]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
 
@@ -181,9 +184,26 @@ def designs() -> list[str]:
     return sorted(m.name for m in pkgutil.iter_modules(folders) if m.ispkg) if folders else []
 
 
+def bugs_of(design: str) -> list[Bug]:
+    """The bugs that a design lists as BUGS in its `gallery.py`, none where there is no such file. Raises SpecError."""
+    if importlib.util.find_spec(f"spec.{design}.gallery") is None:
+        return []
+    bugs: list[Bug] = _import(f"spec.{design}.gallery").BUGS
+    for bug in bugs:
+        if [b.name for b in bugs].count(bug.name) > 1:
+            raise SpecError(f"two bugs are called {bug.name}", place=bug.place, mend="rename one")
+    return bugs
+
+
 def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:
     """The model that `target` names, bound with `changes` (NAME -> text of a value). Raises SpecError."""
-    spec, name = find(target)
+    return bind_model(*find(target), changes, setting)
+
+
+def bind_model(
+    spec: Spec, name: str | None, changes: Mapping[str, str] | None = None, setting: str | None = None
+) -> BoundModel:
+    """The model called `name` (None: the first one) of a loaded spec, bound as by `load`. Raises SpecError."""
     model = spec.model(name)
     label = f"{spec.name}/{model.name}" if len(spec.models) > 1 or name else spec.name
     return bound(spec, model, label, changes or {}, setting)

@@ -12,6 +12,9 @@ from typing import Any
 
 from checker.lang.errors import Place
 
+TREE = "__fencepost_tree__"  # on a function that was made from a tree, and not read from its file: the tree
+VARIANT = "__fencepost_variant__"  # on a copy of an action that calls such a function: a text that tells it apart
+
 
 @functools.lru_cache(maxsize=256)
 def _tree(file: str, text: str) -> ast.Module:
@@ -33,7 +36,10 @@ def place_of(file: str, node: ast.AST) -> Place:
 
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
-    """The tree of a function that is written with def in a file."""
+    """The tree of a function that is written with def in a file, or that carries its tree."""
+    made: ast.FunctionDef | None = function.__dict__.get(TREE)
+    if made is not None:
+        return made
     code = inspect.unwrap(function).__code__
     for node in ast.walk(parsed(code.co_filename)):
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:

@@ -1,6 +1,6 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft plain_python proofs list)
+usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python proofs mutation list)
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.benchmarks.diff import diff
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -154,6 +156,14 @@ def plain_rate(name: str, changes: dict[str, str]) -> float:
     return generated / (time.perf_counter() - started)
 
 
+def mutation() -> None:
+    """`fencepost mutate`: mutants/s with one job and two, and against a cold `fencepost check` of each mutant."""
+    from tests.benchmarks.mutation import figures
+
+    for what, value in figures():
+        line(what, value)
+
+
 def list_() -> None:
     """How long `fencepost list` takes."""
     seconds = []
@@ -175,8 +185,10 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "async_isr": async_isr,
     "whole_process": whole_process,
     "kraft": kraft,
+    "diff": diff,
     "plain_python": plain_python,
     "proofs": proofs,
+    "mutation": mutation,
     "list": list_,
 }
 

@@ -27,3 +27,11 @@ def test_the_readme_shows_steps_of_a_real_one(run: Callable[..., Result]) -> Non
     block = readme.split("$ fencepost check kraft/lossy --set kip_903=false\n")[1].split("\n$ ")[0]
     for line in block.splitlines():
         assert line in printed or line.strip() == "..."
+
+
+def test_the_page_on_comparing_shows_a_real_one(run: Callable[..., Result]) -> None:
+    command = "diff docs/tutorial/lease.py --against broker_stops_first=true"
+    page = (ROOT / "docs" / "comparing-settings.md").read_text()
+    shown = page.split(f"$ fencepost {command}\n")[1].split("\n```")[0].splitlines()
+    printed = run(*command.split(), "--quiet").stdout.rstrip("\n").splitlines()
+    assert [line for line in shown if " s in all" not in line] == [line for line in printed if " s in all" not in line]

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 
 from checker.explicit.check import Options, check
-from checker.lang.loader import load_spec
+from checker.lang.loader import load, load_spec
 from tests.conftest import ROOT, read_pins
-from tests.spec.mutated import Mutant
+from tests.planted import planted
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old`, which stands once in an action or helper of spec/kraft, becomes `new`, and the model's property breaks."""
+
+    breaks: str
+    model: str
+    file: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.breaks}"
+
 
 MUTANTS = [
     Mutant("superseded_incarnation_changes_nothing", "membership", "controller.py",
@@ -42,10 +57,10 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_changed_action_breaks_it(mutant: Mutant, tmp_path: Path) -> None:
-    with mutant.applied(tmp_path) as model:
-        alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
-        report = check(alone, Options(threads=2), started=time.perf_counter())
+def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
+    model = planted(load(f"kraft/{mutant.model}"), mutant.file, mutant.old, mutant.new)
+    alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
+    report = check(alone, Options(threads=2), started=time.perf_counter())
     assert [p.name for p in report.properties if p.verdict == "violated"] == [mutant.breaks]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from checker.lang.loader import BoundModel, load
 from checker.symbolic.induction import PROVABLE, Options, Proof, prove
 from checker.symbolic.results import PROVED, REFUTED, UNUSED
 from checker.triage.behaviour import induction_trace
-from tests.spec.mutated import Mutant
-from tests.spec.test_kraft_mutants import MUTANTS
+from tests.planted import planted
+from tests.spec.test_kraft_mutants import MUTANTS, Mutant
 
 JOBS = Options(jobs=2)
 SAFETY = {
@@ -86,19 +85,14 @@ def test_every_proved_property_has_a_mutant(membership: Proof) -> None:
 
 
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
-def test_a_changed_action_breaks_the_proof(mutant: Mutant, membership: Proof, tmp_path: Path) -> None:
-    """Every lemma may be used, and the proof fails all the same, with a counterexample that is a step of the spec."""
-    names = {f.claim.name: n for n, f in enumerate(membership.findings)}
-    needed = {membership.findings[n].claim.name for n in membership.findings[names[mutant.breaks]].rests_on}
-    with mutant.applied(tmp_path) as model:
-        known = [*provable(model), *model.model.lemmas]
-        alone = [p for p in known if p.name == mutant.breaks]
-        lemmas = [p for p in known if p.name in needed]
-        wanted = replace(model.model, properties=alone, lemmas=lemmas)
-        proof = prove(replace(model, model=wanted), JOBS)
-        assert proof.findings[0].claim.name == mutant.breaks
-        assert proof.findings[0].verdict == REFUTED
-        trace = induction_trace(proof, 0)
+def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
+    """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""
+    model = planted(load(f"kraft/{mutant.model}"), mutant.file, mutant.old, mutant.new)
+    properties = [p for p in provable(model) if p.name == mutant.breaks]
+    proof = prove(model.with_properties(properties), JOBS)
+    assert proof.findings[0].claim.name == mutant.breaks
+    assert proof.findings[0].verdict == REFUTED
+    trace = induction_trace(proof, 0)
     assert len(trace.steps) == 2
     assert trace.violation is not None
     assert trace.violation.property == mutant.breaks

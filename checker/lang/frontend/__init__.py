@@ -6,8 +6,10 @@ Raises SpecError, at the place in the spec, for anything that the language does 
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 import string
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from checker.lang.declare import Declared
@@ -26,12 +28,26 @@ from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
 
-__all__ = ["compile_expression", "compile_model"]
+__all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
 
 
 def compile_model(model: BoundModel) -> Program:
     """The program of `model`, which must be in force."""
-    return _Compiler(model).program()
+    return _Compiler(model).program({})
+
+
+def compile_variants(model: BoundModel) -> Callable[[Mapping[int, Declared]], Program]:
+    """What compiles `model`, which must be in force, with others in place of the actions with these numbers.
+
+    What variants have in common is compiled once; what means the same is the same node in all of them.
+    """
+    return _Compiler(model).program
+
+
+def state_leaves(model: BoundModel) -> tuple[list[Leaf], list[Bag]]:
+    """The leaves and bags of a model's state, as its program has them. The model must be in force."""
+    compiler = _Compiler(model)
+    return compiler.leaves, compiler.bags
 
 
 def compile_expression(text: str, names: dict[str, Any]) -> Declared:
@@ -66,6 +82,8 @@ class _Compiler:
         self.before = [self.graph.leaf(i, leaf) for i, leaf in enumerate(self.leaves)]
         self.properties = list(model.model.properties)
         self.fresh: dict[str, int] = {}
+        self.instances: dict[int, list[Instance]] = {}  # of the actions as the model has them
+        self.checked = 0  # nodes that were held to the validity table
 
     def _is_hidden(self, path: str) -> bool:
         return any(path == h or path.startswith((h + ".", h + "[", h + "?")) for h in self.hidden)
@@ -91,13 +109,36 @@ class _Compiler:
         elif isinstance(type_, OptionType) and isinstance(type_.inner, RecordType):
             self._find_bags(type_.inner, start + 1, path)
 
-    def program(self) -> Program:
-        for declared in (*self.model.model.actions, *self.properties):
+    def program(self, changed: Mapping[int, Declared]) -> Program:
+        """The program with other actions in place of those with the numbers of `changed`."""
+        for declared in (*self.model.model.actions, *changed.values(), *self.properties):
             if declared.kind != "deadlock":
                 function_of(declared.function)  # the whitelist, before anything is evaluated
-        instances = [i for n, a in enumerate(self.model.model.actions) for i in self._action(n, a)]
+        instances = [
+            i for n in range(len(self.model.model.actions))
+            for i in (self._action(n, changed[n]) if n in changed else self._unchanged(n))
+        ]  # fmt: skip
+        properties, evaluates = self._declared_properties
+        liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
+        evaluates = [*evaluates, *[(self.properties[i].name, errors) for i, errors in breakdowns.items()]]
+        possible = [(name, errors) for name, errors in evaluates if errors is not self.graph.false]
+        nodes = self.graph.nodes()
+        check_nodes(itertools.islice(nodes, self.checked, None))
+        self.checked = len(nodes)
+        return Program(
+            self.leaves, self.bags, [a.name for a in self.model.model.actions], list(self.sites.sites), instances,
+            [*properties, *[Property(name + EVALUATES, "invariant", errors) for name, errors in possible]],
+            outside=self._any(self.model.model.constraints, holds=False),
+            terminal=self._any(self.model.model.terminal, holds=True),
+            fresh_per_step=dict(self.fresh),
+            liveness=liveness,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def _declared_properties(self) -> tuple[list[Property], list[tuple[str, Node]]]:
+        """(the properties, what is declared and where evaluating it breaks down)."""
         properties = []
-        breaking: list[tuple[str, Node]] = []  # (what is declared, where evaluating it breaks down)
+        breaking: list[tuple[str, Node]] = []
         for declared in self.properties:
             condition, errors = self._property(declared)
             properties.append(Property(declared.name, declared.kind, condition))
@@ -105,21 +146,15 @@ class _Compiler:
                 breaking.append((declared.name, errors))
         for declared in (*self.model.model.constraints, *self.model.model.terminal):
             breaking.append((declared.name, self._evaluate(declared, [list(self.before)], Facts())[1]))
-        liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
-        breaking += [(self.properties[index].name, errors) for index, errors in breakdowns.items()]
-        possible = [(name, errors) for name, errors in breaking if errors is not self.graph.false]
-        evaluates = [Property(name + EVALUATES, "invariant", errors) for name, errors in possible]
-        check_nodes(self.graph.nodes())
-        return Program(
-            self.leaves, self.bags, [a.name for a in self.model.model.actions], self.sites.sites, instances,
-            [*properties, *evaluates],
-            outside=self._any(self.model.model.constraints, holds=False),
-            terminal=self._any(self.model.model.terminal, holds=True),
-            fresh_per_step=self.fresh,
-            liveness=liveness,
-        )  # fmt: skip
+        return properties, breaking
 
     # Actions.
+
+    def _unchanged(self, number: int) -> list[Instance]:
+        """The instances of an action as the model has it."""
+        if number not in self.instances:
+            self.instances[number] = self._action(number, self.model.model.actions[number])
+        return self.instances[number]
 
     def _action(self, number: int, action: Declared) -> list[Instance]:
         self._header(action)

@@ -1,0 +1,263 @@
+"""The verdict on one mutant: killed, survived, or proved equivalent.
+
+Exact in each case. A mutant is equivalent where its steps out of every state of the original are the original's:
+by induction from the initial states, which no mutant changes, both then reach the same states by the same steps.
+It stutters where the only other steps are such that leave the state as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from checker.explicit import abi
+from checker.explicit.check import INCOMPLETE, SHORTEST, VIOLATED, Report, declared_by
+from checker.explicit.kernel import Kernel, passing_kernel
+from checker.explicit.layout import LayoutError
+from checker.explicit.path import Target, shortest, way_to
+from checker.explicit.results import Limits, SearchResult
+from checker.explicit.search import search
+from checker.explicit.tracing import Tracer, first_state
+from checker.lang.errors import SpecError
+from checker.lang.frontend import compile_variants
+from checker.lang.ir import Instance, Program, Site
+from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
+from checker.mutate.mutants import Mutant, mutated
+from traces import Trace
+from traces.values import plural, show
+
+KILLED, SURVIVED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
+    "killed", "survived", "stuttering", "equivalent", "not exercised", "invalid", "undecided",
+)  # fmt: skip
+UNREACHED = " is not reached"  # after the name of a witness, where that objects
+LEAST_MAX_STATES = 1_000_000
+QUICK_STATES = 1 << 17  # what a kernel made in a quarter of the time is given to find a violation
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    by: what objects (properties, witnesses, "ACTION fires"). length: states of the shortest trace to the violation, or
+    for a survivor to the first step that differs. reason: the same for people. seconds: what it took.
+    trace: where it was asked for.
+    """
+
+    key: str
+    place: str
+    verdict: str
+    reason: str
+    by: tuple[str, ...] = ()
+    length: int | None = None
+    seconds: float = 0.0
+    trace: Trace | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the trace, which is shown."""
+        fields = ("key", "place", "verdict", "reason", "by", "length")
+        return {**{name: getattr(self, name) for name in fields}, "seconds": round(self.seconds, 3)}
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> Verdict:
+        return Verdict(**{**found, "by": tuple(found["by"])})
+
+
+class Original:
+    """A model that was explored whole, and what its mutants are held to. Raises SpecError for one that is no measure.
+
+    max_states: of a mutant; one with more is undecided (None: 4 times the model's, and a million at least).
+    memory_bytes: that one mutant may take.
+    """
+
+    def __init__(self, report: Report, max_states: int | None, memory_bytes: int) -> None:
+        self.model, self.kernel, self.result = report.model, report.kernel, report.result
+        if report.verdict in (VIOLATED, INCOMPLETE):
+            raise SpecError(
+                f"{self.model.name} is {report.verdict} as it stands: {report.reason}",
+                mend="mutants show what the properties of a model catch that holds, explored to the end",
+            )
+        if self.model.model.hide:
+            raise SpecError(
+                f"{self.model.name} hides {', '.join(self.model.model.hide)}: of states that a view makes equal one is"
+                " explored, so that no mutant could be proved equivalent",
+                place=self.model.model.place, mend="a model without hide",
+            )  # fmt: skip
+        self.compile = compile_variants(self.model)
+        self.program = self.compile({})
+        self.max_states = max_states or max(LEAST_MAX_STATES, 4 * self.result.distinct)
+        self.memory_bytes = memory_bytes
+        self._steppers: dict[tuple[int, ...], Stepper] = {}
+
+    def stepper(self, actions: tuple[int, ...]) -> Stepper:
+        """The steps of these actions."""
+        if actions not in self._steppers:
+            self._steppers[actions] = Stepper(self.program, actions)
+        return self._steppers[actions]
+
+
+def judge(original: Original, mutant: Mutant, *, traced: bool = False) -> Verdict:
+    """The verdict on `mutant`. traced: with a trace to what kills it, or to where a survivor differs."""
+    started = time.perf_counter()
+    found = _Judge(original, mutant, traced).verdict()
+    return dataclasses.replace(found, seconds=time.perf_counter() - started)
+
+
+class _Judge:
+    def __init__(self, original: Original, mutant: Mutant, traced: bool) -> None:
+        self.original, self.mutant, self.traced = original, mutant, traced
+        self.changed = mutant.of(original.model)
+        self.model = mutated(original.model, self.changed)
+
+    def _said(self, verdict: str, reason: str, **more: Any) -> Verdict:
+        return Verdict(self.mutant.key, self.mutant.place, verdict, reason, **more)
+
+    def verdict(self) -> Verdict:
+        original, actions = self.original, self.mutant.actions
+        try:
+            program = original.compile(self.changed)
+            if _same(original.program, program):
+                return self._unchanged()
+            self.theirs = Stepper(program, actions)
+        except (SpecError, LayoutError) as error:
+            return self._said(INVALID, getattr(error, "reason", str(error)))
+        self.ours = original.stepper(actions)
+        difference = first_difference(original.result, self.ours, self.theirs)
+        if difference is None:
+            return self._unchanged()
+        kernel, result = self._explored(program)
+        killed = self._killed(kernel, result)
+        if killed is not None:
+            return killed
+        if result.stopped is not None:
+            return self._said(UNDECIDED, f"nothing is violated up to the {result.stopped}")
+        return self._survived(result, difference)
+
+    def _unchanged(self) -> Verdict:
+        """The same steps out of every state. Does any state come to where the mutant differs?"""
+        try:
+            program = self.original.compile(self.mutant.trap(self.original.model))
+        except SpecError:  # the assertion cannot stand there
+            return self._said(EQUIVALENT, "the same states and steps")
+        if _same(self.original.program, program):
+            return self._said(NOT_EXERCISED, "switched off by the model's constants, or never true")
+        if not breaks_down(self.original.result, Stepper(program, self.mutant.actions)):
+            return self._said(NOT_EXERCISED, "no reachable state gets there")
+        return self._said(EQUIVALENT, "the same states and steps")
+
+    def _explored(self, program: Program) -> tuple[Kernel, SearchResult]:
+        """Explore the mutant up to a violation: with a kernel made in haste, and if that has much to do, a good one."""
+        original = self.original
+        initial = [original.model.state_type.encode(s) for s in original.model.initial_states()]
+        for quick, most in ((True, min(QUICK_STATES, original.max_states)), (False, original.max_states)):
+            kernel = passing_kernel(program, quick=quick)
+            result = search(kernel, initial, limits=Limits(max_states=most, memory_bytes=original.memory_bytes))
+            if result.stopped is None or result.violated or most == original.max_states:
+                break
+        return kernel, result
+
+    # Objections.
+
+    def _killed(self, kernel: Kernel, result: SearchResult) -> Verdict | None:
+        if result.violated:
+            found = [(level, kernel.properties[i].name, Target(property=i)) for i, level in result.broken.items()]
+            for site, level in result.errors.items():
+                place = kernel.sites[site]
+                found.append((level, f"{place.reason}: {place.text}", Target(site=site)))
+            found.sort(key=lambda one: one[0])
+            length, _, target = found[0]
+            by = tuple(name for _, name, _ in found)
+            words = f"{', '.join(by)} in {plural(length, 'state')}"
+            return self._said(KILLED, words, by=by, length=length, trace=self._violation(kernel, result, target))
+        if result.stopped is not None:
+            return None
+        missing = self._missing(kernel, result)
+        if missing:
+            return self._said(KILLED, "; ".join(missing), by=tuple(missing))
+        return self._lasso(kernel, result)
+
+    def _missing(self, kernel: Kernel, result: SearchResult) -> list[str]:
+        """What the original reaches, or does, and the mutant does not."""
+        before = self.original.result
+        witnesses = [kernel.properties[i].name + UNREACHED for i in sorted(before.witnesses)
+                     if i not in result.witnesses]  # fmt: skip
+        pairs = zip(kernel.actions, before.actions, result.actions, strict=True)
+        return witnesses + [f"{name} never fires (vacuous)" for name, a, b in pairs if a.fired and not b.fired]
+
+    def _lasso(self, kernel: Kernel, result: SearchResult) -> Verdict | None:
+        if not kernel.obligations:
+            return None
+        from checker.explicit.lasso import lasso_trace  # SciPy takes a while to load
+        from checker.explicit.liveness import find_lassos
+
+        lassos = find_lassos(kernel, result)
+        if not lassos:
+            return None
+        first = lassos[min(lassos)]
+        by = tuple(kernel.properties[i].name for i in sorted(lassos))
+        words = f"{', '.join(by)} in a lasso of {plural(first.length, 'state')}"
+        trace = lasso_trace(self.model, kernel, first) if self.traced else None
+        return self._said(KILLED, words, by=by, length=first.length, trace=trace)
+
+    def _violation(self, kernel: Kernel, result: SearchResult, target: Target) -> Trace | None:
+        if not self.traced:
+            return None
+        path = shortest(kernel, result, target)
+        broken = declared_by(self.model, kernel, target)
+        first = first_state(self.model, kernel, path.words[0])
+        return Tracer(self.model).trace(first, path.instances, broken, f"mutant: {self.mutant.edit.text}", SHORTEST)
+
+    # Survivors.
+
+    def _survived(self, result: SearchResult, difference: Difference) -> Verdict:
+        how = extent(self.original.result, result, self.ours, self.theirs)
+        words, trace = self._first_step(difference)
+        reached = f"states +{how.states[1]:,} -{how.states[0]:,}; steps +{how.steps[1]:,} -{how.steps[0]:,}"
+        shown = trace if self.traced else None
+        verdict = STUTTERING if how.stutters and how.states == (0, 0) else SURVIVED
+        return self._said(verdict, f"{words}; {reached}", length=difference.level, trace=shown)
+
+    def _first_step(self, difference: Difference) -> tuple[str, Trace]:
+        """The first step that differs, in words, and the shortest way to it."""
+        path = way_to(self.original.kernel, self.original.result, difference.states, difference.level)
+        state = np.array(path.words[-1], dtype=np.uint64)
+        ours, theirs = differing(*[s.steps(state.ctypes.data, 0, 1) for s in (self.ours, self.theirs)])
+        ends = [{int(row[-2]) & abi.NO_INSTANCE: int(row[-1]) for row in rows} for rows in (ours, theirs)]
+        least = min(min(found) for found in ends if found)
+        before, after = (found.get(least) for found in ends)
+        what = _how(before, after)
+        model = self.original.model if after is None else self.model
+        first = first_state(self.original.model, self.original.kernel, path.words[0])
+        instances = [*path.instances, self.ours.numbers[least]]
+        head = (f"mutant: {self.mutant.edit.text}", f"shortest way to the first step that differs: the last one {what}")
+        trace = Tracer(model).trace(first, instances, None, *head)
+        last = trace.steps[-1]
+        arguments = ", ".join(f"{name}={show(value)}" for name, value in last.parameters.items())
+        call = f"{last.action}({arguments})" if arguments else last.action
+        return f"{call} {what} after {plural(difference.level, 'state')}", trace
+
+
+def _how(before: int | None, after: int | None) -> str:
+    """How a step of the mutant differs from the original's, by their ends (see `compare`), None where there is none."""
+    if after is None:
+        return "is gone"
+    if after == CUT:
+        return "is cut by a bound"
+    return "is new" if before is None else "is no longer cut" if before == CUT else "leads elsewhere"
+
+
+def _same(ours: Program, theirs: Program) -> bool:
+    """Whether two variants compile to the same steps."""
+    pairs = zip(ours.instances, theirs.instances, strict=True)
+    return all(a is b or _meaning(a, ours.sites) == _meaning(b, theirs.sites) for a, b in pairs)
+
+
+def _meaning(instance: Instance, sites: Sequence[Site]) -> tuple[Any, ...]:
+    """What a step does, by the numbers of nodes, which variants share."""
+    events = [(sites[e.site].kind, e.condition.serial, e.reached.serial) for e in instance.events]
+    updates = {leaf: node.serial for leaf, node in instance.updates.items()}
+    return events, updates, [(p, n.serial) for p, n in instance.breaks], instance.outside.serial

@@ -1,0 +1,172 @@
+"""The mutants of a model: which functions its actions are made from, and actions in which one of them is changed.
+
+A mutant is made of copies: of the changed function, and of all on the way from an action to it, each with globals
+of its own in which the copies stand. Properties, and whatever else uses a helper, go on seeing the original.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from checker.lang.declare import Declared
+from checker.lang.loader import BoundModel
+from checker.lang.where import TREE, VARIANT, definition
+from checker.mutate.operators import Edit, edits, trapped
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One edit of one function, and the numbers of the actions that it changes.
+
+    key: names it for as long as the function keeps its name and the place its text, whatever changes around it.
+    """
+
+    key: str
+    function: FunctionType
+    edit: Edit
+    actions: tuple[int, ...]
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{Path(self.function.__code__.co_filename).name}:{self.edit.line}"
+
+    def of(self, model: BoundModel) -> dict[int, Declared]:
+        """The changed actions by number."""
+        return changed(model, self.actions, self.function, self.edit.tree)
+
+    def trap(self, model: BoundModel) -> dict[int, Declared]:
+        """The same actions, unchanged but for an assertion that fails where the mutant is about to differ."""
+        tree = definition(self.function)
+        assert tree is not None
+        return changed(model, self.actions, self.function, trapped(tree, self.edit.statement))
+
+
+def changed(
+    model: BoundModel, actions: Iterable[int], function: FunctionType, tree: ast.FunctionDef
+) -> dict[int, Declared]:
+    """These actions with another body for `function`, which they are or call."""
+    changes: dict[FunctionType, FunctionType] = {function: _from_tree(function, tree)}
+    found = {}
+    for number in actions:
+        action = model.model.actions[number]
+        copy = _rebuilt(_plain(action), changes)
+        copy.__dict__[VARIANT] = f"{function.__module__}.{function.__qualname__}: {ast.unparse(tree)}"
+        found[number] = dataclasses.replace(action, function=copy)
+    return found
+
+
+def mutated(model: BoundModel, actions: dict[int, Declared]) -> BoundModel:
+    """The model with these actions in place of its own."""
+    listed = [actions.get(n, action) for n, action in enumerate(model.model.actions)]
+    return dataclasses.replace(model, model=dataclasses.replace(model.model, actions=listed))
+
+
+def mutants_of(model: BoundModel) -> list[Mutant]:
+    """All mutants of a model in order: of its actions and helpers as they stand in the files, then by source."""
+    found = []
+    for function, actions in functions_of(model).items():
+        tree = definition(function)
+        assert tree is not None, "a model that was compiled"
+        counts: dict[str, int] = {}
+        for edit in edits(tree, function.__globals__):
+            name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}: {edit.text}"
+            counts[name] = counts.get(name, 0) + 1
+            key = name if counts[name] == 1 else f"{name} #{counts[name]}"
+            found.append(Mutant(key, function, edit, actions))
+    return found
+
+
+def functions_of(model: BoundModel) -> dict[FunctionType, tuple[int, ...]]:
+    """The actions and helpers of a model as they stand in the files, each with the numbers of the actions it serves."""
+    users: dict[FunctionType, list[int]] = {}
+    for number, action in enumerate(model.model.actions):
+        for function in _closure(_plain(action)):
+            users.setdefault(function, []).append(number)
+    in_order = sorted(users, key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno))
+    return {function: tuple(users[function]) for function in in_order}
+
+
+def _plain(action: Declared) -> FunctionType:
+    function = inspect.unwrap(action.function)
+    assert isinstance(function, FunctionType)
+    return function
+
+
+def _closure(function: FunctionType) -> set[FunctionType]:
+    """A function and all helpers it calls, and they call."""
+    found = {function}
+    for _, callee in _callees(function):
+        found |= _closure(callee)
+    return found
+
+
+@functools.cache
+def _callees(function: FunctionType) -> tuple[tuple[tuple[str, ...], FunctionType], ...]:
+    """(name, or names of a module and of what is in it, by which it is called; helper of a spec) for each in a tree."""
+    return tuple(_named(function))
+
+
+def _named(function: FunctionType) -> Iterator[tuple[tuple[str, ...], FunctionType]]:
+    tree, scope = definition(function), function.__globals__
+    assert tree is not None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and _is_helper(scope.get(node.id)):
+            yield (node.id,), scope[node.id]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = scope.get(node.value.id)
+            if isinstance(module, ModuleType) and _is_helper(getattr(module, node.attr, None)):
+                yield (node.value.id, node.attr), getattr(module, node.attr)
+
+
+def _is_helper(value: Any) -> bool:
+    return isinstance(value, FunctionType) and not value.__module__.startswith("checker.lang")
+
+
+def _rebuilt(function: FunctionType, changes: dict[FunctionType, FunctionType]) -> FunctionType:
+    """The function with `changes` for what it calls; the function itself where that is nothing. Fills in `changes`."""
+    if function not in changes:
+        calls = [(names, callee, _rebuilt(callee, changes)) for names, callee in _callees(function)]
+        renewed = [(names, new) for names, old, new in calls if new is not old]
+        changes[function] = _copy(function, function.__code__, _scope(function, renewed)) if renewed else function
+    return changes[function]
+
+
+def _scope(function: FunctionType, renewed: list[tuple[tuple[str, ...], FunctionType]]) -> dict[str, Any]:
+    """The function's globals with other helpers under their names."""
+    scope = dict(function.__globals__)
+    for names, new in renewed:
+        if len(names) == 2:
+            module = ModuleType(scope[names[0]].__name__)
+            module.__dict__.update(vars(scope[names[0]]))
+            scope[names[0]] = module
+            setattr(module, names[1], new)
+        else:
+            scope[names[0]] = new
+    return scope
+
+
+def _from_tree(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
+    """A copy of the function with another body."""
+    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None)  # without decorators: it is not declared again
+    module = ast.Module([ast.copy_location(bare, tree)], [])
+    code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    body = next(c for c in code.co_consts if isinstance(c, CodeType))
+    made = _copy(function, body, function.__globals__)
+    made.__dict__[TREE] = tree
+    return made
+
+
+def _copy(function: FunctionType, code: CodeType, scope: dict[str, Any]) -> FunctionType:
+    made = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
+    functools.update_wrapper(made, function)
+    del made.__wrapped__  # type: ignore[attr-defined]
+    return made

@@ -1,0 +1,123 @@
+"""The page of findings claims what the commands show.
+
+A claim is a line `- `fencepost COMMAND` → OUTCOME`. Of `check` the outcome is a verdict, or violated `PROPERTY` in N
+states; of any other command it is the last line of its output, up to a colon. A check that is pinned in
+tests/pins.toml is compared with its pin, which test_kraft_models runs; everything else is run here, once for each
+command.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import shlex
+from dataclasses import dataclass
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import fencepost
+from tests.conftest import ROOT, read_pins
+
+PAGE = ROOT / "docs" / "findings" / "kip-631.md"
+LABELS = ("Known", "Shipped", "Draft only", "Artefacts", "Where the document is open or contradicts itself")
+CLAIM = re.compile(r"^- `fencepost (?P<command>[^`]+)` → (?P<outcome>.+)$")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A command without its name, and what is said to come of it, without the quotes of code."""
+
+    command: str
+    outcome: str
+
+
+def claims(text: str) -> list[Claim]:
+    """The claims of a page, in order."""
+    found = [CLAIM.match(line) for line in text.splitlines()]
+    return [Claim(m["command"], m["outcome"].replace("`", "")) for m in found if m is not None]
+
+
+def outcomes(command: str) -> set[str]:
+    """Everything that may truly be said of a command."""
+    return pinned(command) or ran(command)
+
+
+def pinned(command: str) -> set[str]:
+    """What is pinned of a check that has no options but --set and --setting; nothing where it is not pinned."""
+    words = shlex.split(command)
+    if words[0] != "check" or not set(words[2::2]) <= {"--set", "--setting"}:
+        return set()
+    given = list(zip(words[2::2], words[3::2], strict=True))
+    changes = dict(value.split("=", 1) for option, value in given if option == "--set")
+    setting = next((value for option, value in given if option == "--setting"), None)
+    for pin in read_pins(ROOT / "tests" / "pins.toml"):
+        if (pin.target, pin.setting, pin.changes) == (words[1], setting, changes):
+            return said(pin.expected["verdict"], pin.expected.get("violated", {}))
+    return set()
+
+
+@functools.cache
+def ran(command: str) -> set[str]:
+    """What a command says when it is run."""
+    words = shlex.split(command)
+    options = ["--quiet", "--json"] if words[0] == "check" else ["--quiet"]
+    output = CliRunner().invoke(fencepost, [*words, *options], prog_name="fencepost").stdout
+    if words[0] != "check":
+        return {output.rstrip().splitlines()[-1].split(":")[0]}
+    found = json.loads(output)
+    return said(
+        found["verdict"], {p["name"]: p["trace_length"] for p in found["properties"] if p["verdict"] == "violated"}
+    )
+
+
+def said(verdict: str, violated: dict[str, int]) -> set[str]:
+    return {f"violated {name} in {states} states" for name, states in violated.items()} or {verdict}
+
+
+@pytest.mark.parametrize("claim", claims(PAGE.read_text()), ids=lambda claim: claim.command)
+def test_what_is_claimed_is_shown(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert claim.outcome in outcomes(claim.command)
+
+
+def test_every_finding_has_a_label_and_a_claim() -> None:
+    label = ""
+    for section in re.split(r"^(?=##)", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+        heading = section.splitlines()[0]
+        if heading.startswith("## "):
+            label = heading.removeprefix("## ")
+            assert label in LABELS
+        else:
+            assert label and claims(section), f"{heading}: a finding without a command that shows it"
+            assert "Guard: " in section or label == "Artefacts", f"{heading}: a finding without its guard"
+
+
+def test_no_command_goes_without_its_outcome() -> None:
+    named = re.findall(r"`fencepost ([^`]+)`", PAGE.read_text())
+    assert named == [claim.command for claim in claims(PAGE.read_text())]
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome", "is_true"),
+    [
+        ("check kraft/lossy --set kip_903=false", "violated acknowledged_record_survives in 25 states", True),
+        ("check kraft/lossy --set kip_903=false", "violated acknowledged_record_survives in 24 states", False),
+        ("check kraft/lossy --set kip_903=false", "violated leader_may_lead in 25 states", False),
+        ("check kraft/lossy --set kip_903=false", "holds", False),
+        ("check docs/tutorial/lease.py --property one_leader_serves", "violated one_leader_serves in 6 states", True),
+        ("check docs/tutorial/lease.py --property one_leader_serves", "violated one_leader_serves in 5 states", False),
+        ("check docs/tutorial/lease.py --set broker_stops_first=true --max-depth 2", "holds", False),
+        ("reach docs/tutorial/lease.py 'len(s.serving) == 2'", "reached in 6 states", True),
+        ("reach docs/tutorial/lease.py 'len(s.serving) == 2'", "reached in 5 states", False),
+        ("diff docs/tutorial/lease.py --set broker_stops_first=true", "differs", True),
+        ("diff docs/tutorial/lease.py --set broker_stops_first=true", "same", False),
+    ],
+)
+def test_a_false_claim_is_found(
+    command: str, outcome: str, is_true: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    [claim] = claims(f"- `fencepost {command}` → {outcome}")
+    assert (claim.outcome in outcomes(claim.command)) is is_true

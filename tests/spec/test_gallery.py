@@ -1,0 +1,105 @@
+"""The gallery: every bug is found as it is declared, and its page is what the run gives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker import pages
+from checker.cli import fencepost
+from checker.explicit.exhibit import exhibit
+from checker.lang import Bug, SpecError
+from checker.lang.loader import load_spec
+from spec.kraft import gallery, models
+from tests.conftest import ROOT, read_pins
+
+NAMES = [bug.name for bug in gallery.BUGS]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    monkeypatch.chdir(ROOT)
+
+    def call(*arguments: object) -> Result:
+        return CliRunner().invoke(fencepost, ["gallery", "--quiet", *map(str, arguments)], prog_name="fencepost")
+
+    return call
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pages_are_what_runs_give(run: Callable[..., Result], name: str) -> None:
+    """With `make docs` they are written anew."""
+    result = run("--check", name)
+    assert result.exit_code == 0, result.stdout
+
+
+@pytest.mark.parametrize("bug", gallery.BUGS, ids=NAMES)
+def test_lengths_are_the_pinned_ones(bug: Bug) -> None:
+    for pin in read_pins(ROOT / "tests" / "pins.toml"):
+        changes = {name: str(value).lower() for name, value in bug.constants.items()}
+        if (pin.target, pin.setting, pin.changes) == (f"kraft/{bug.model.name}", None, changes):
+            assert pin.expected["violated"][bug.violates.name] == bug.states
+            return
+    pytest.fail(f"{bug.name}: pin what fencepost check finds with {bug.constants} on kraft/{bug.model.name}")
+
+
+def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Path) -> None:
+    arguments = ("--to", tmp_path, "last-member")
+    assert "there is no page" in run("--check", *arguments).stdout
+    assert run(*arguments).exit_code == 0
+    assert run("--check", *arguments).exit_code == 0
+    page = tmp_path / "last-member.md"
+    page.write_text(page.read_text().replace("fence_lapsed", "fence"))
+    result = run("--check", *arguments)
+    assert (result.exit_code, "the page is out of date" in result.stdout) == (1, True)
+    assert run(*arguments).exit_code == 0
+    (tmp_path / "another.md").write_text("")
+    result = run("--check", *arguments)
+    assert (result.exit_code, "another.md" in result.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"states": 8}, "isr_is_never_empty violated in 7 states; declared: isr_is_never_empty violated in 8 states"),
+        ({"constants": {"max_duplicates": 0, "max_crashes": 0}}, "isr_is_never_empty: holds; declared:"),
+    ],
+)
+def test_a_bug_that_is_not_as_declared(
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    monkeypatch.setattr(gallery, "BUGS", [dataclasses.replace(gallery.LAST_MEMBER_STAYS, **changes)])
+    result = run("--to", tmp_path)
+    assert (result.exit_code, said in result.stdout) == (1, True), result.stdout
+    assert not (tmp_path / "last-member.md").exists()
+
+
+def test_a_name_that_nobody_has(run: Callable[..., Result]) -> None:
+    result = run("kip-9")
+    assert (result.exit_code, "there is no bug kip-9 in the gallery" in result.stderr) == (2, True)
+
+
+def test_bugs_that_cannot_be() -> None:
+    with pytest.raises(SpecError, match="which membership does not claim"):
+        dataclasses.replace(gallery.KIP_903, model=models.MEMBERSHIP)
+    with pytest.raises(SpecError, match="cannot be a bug's name"):
+        dataclasses.replace(gallery.KIP_841, name="../kip")
+
+
+def test_what_never_happens_has_a_page_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lasso: the philosophers who starve."""
+    monkeypatch.chdir(ROOT)
+    spec = load_spec("tests/models/liveness_philosophers.py")
+    model = spec.model("strong")
+    starves = next(p for p in model.properties if p.name == "nobody_starves")
+    bug = Bug("starving", "-", "-", "-", "-", model, {"last_picks_right_first": False}, starves, 4, "-")
+    found = exhibit(spec, bug, threads=1)
+    assert found.as_declared
+    page = pages.page(found)
+    assert "4 states, in the last of which it stays" in page
+    assert "From here on it stays as it is, for ever." in page
+    assert "in step 4 no fair action is enabled" in page

@@ -1,0 +1,21 @@
+"""docs/models.md is what the specs and the pins say now; `make docs` writes it anew."""
+
+from __future__ import annotations
+
+from checker.explicit.check import kernel_of
+from checker.explicit.layout import Layout
+from checker.lang.frontend import state_leaves
+from checker.lang.loader import load
+from tests.models_table import PAGE, page
+
+
+def test_it_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_words_are_those_of_the_kernel() -> None:
+    """Fields are laid out without compiling the actions."""
+    for target in ("tests/models/async_isr.py", "tests/models/shapes.py/mail", "tests/models/ordinals.py/sessions"):
+        model = load(target)
+        leaves, bags = state_leaves(model)
+        assert Layout(leaves, bags, {}).words == kernel_of(model).words
