@@ -1,6 +1,7 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python proofs mutation list)
+usage: python -m tests.benchmarks [NAME ...]
+names: async_isr whole_process kraft diff plain_python proofs mutation list
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from tests.conftest import ROOT, Pin, read_pins
 from tests.symbolic.encoded import Encoded, arrangements
 
 SMALL = 120  # states up to which every transition is compared
-WALK = 20  # steps of a random behaviour of a larger model
-EXAMPLES = 80  # codes that are changed at random
+WALK = 15  # steps of a random behaviour of a larger model
+EXAMPLES = 60  # codes that are changed at random
 
 PINS = [p for p in read_pins(ROOT / "tests" / "pins.toml") if ".py" in p.target]
 SMALL_PINS = [p for p in PINS if 0 < p.expected.get("distinct", 0) <= SMALL]
