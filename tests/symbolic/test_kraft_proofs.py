@@ -80,6 +80,14 @@ def test_s1_to_s5_are_proved_for_five_brokers() -> None:
     assert not any(proof.bounds_of(n)[0] for n, f in enumerate(proof.findings) if f.verdict == PROVED)
 
 
+def test_all_but_one_of_them_need_no_lemma() -> None:
+    model = load("kraft/membership", {"brokers": "3"})
+    properties = [p for p in provable(model) if p.name in SAFETY]
+    proof = prove(replace(model, model=replace(model.model, properties=properties, lemmas=[])), JOBS)
+    refuted = {f.claim.name for f in proof.findings if f.verdict != PROVED}
+    assert refuted == {"leader_epoch_has_one_incarnation"}
+
+
 def test_every_proved_property_has_a_mutant(membership: Proof) -> None:
     assert {f.claim.name for f in membership.findings if f.claim.kind in PROVABLE} == {m.breaks for m in BREAKING}
 
