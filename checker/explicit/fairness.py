@@ -39,17 +39,17 @@ class Parts:
 
 
 class Fairness:
-    """Which fair bindings (numbered 0, 1, ... in order of their instances) are enabled and taken where."""
+    """Which fair bindings (by their numbers, 0, 1, ...) are enabled and taken where."""
 
-    def __init__(self, graph: StateGraph, fairness: Mapping[int, str], instances: int) -> None:
-        """fairness: instance -> "weak" or "strong"; instances: how many there are, fair or not."""
+    def __init__(self, graph: StateGraph, fairness: Mapping[int, tuple[int, str]], instances: int) -> None:
+        """fairness: as in `Liveness`; instances: how many there are, fair or not."""
         self.graph = graph
-        self.size = max(1, len(fairness))
+        self.size = 1 + max((binding for binding, _ in fairness.values()), default=0)
         self.strong = np.zeros(self.size, dtype=bool)
         number = np.full(instances, NOWHERE, dtype=np.int32)
-        for binding, instance in enumerate(sorted(fairness)):
+        for instance, (binding, kind) in fairness.items():
             number[instance] = binding
-            self.strong[binding] = fairness[instance] == STRONG
+            self.strong[binding] = kind == STRONG
         self.taken = number[graph.instances]
         """Per edge, the fair binding that it takes, or NOWHERE."""
         moving = np.flatnonzero(self.taken != NOWHERE)

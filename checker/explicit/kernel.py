@@ -69,7 +69,7 @@ class Kernel:
     counters: int
     records_outcomes: bool
     obligations: list[KernelObligation]
-    fairness: dict[int, str]
+    fairness: dict[int, tuple[int, str]]
     calls: Mapping[str, Callable[..., Any]]
     engine: object  # keeps the native code loaded
 
@@ -200,7 +200,7 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         counters=metadata["counters"],
         records_outcomes=metadata["outcomes"],
         obligations=[KernelObligation(*one) for one in metadata["obligations"]],
-        fairness=dict(metadata["fairness"]),
+        fairness={instance: (binding, kind) for instance, (binding, kind) in metadata["fairness"]},
         calls=_bind(addresses),
         engine=engine,
     )

@@ -27,6 +27,7 @@ from checker.lang.declare import (
 )
 from checker.lang.errors import SpecError
 from checker.lang.values import (
+    Arrangement,
     AtMost,
     Bag,
     History,
@@ -47,8 +48,8 @@ Set: TypeAlias = AbstractSet[_T]
 Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
-    "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat", "Option",
-    "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint", "deadlock_free",
-    "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
+    "Arrangement", "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat",
+    "Option", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint",
+    "deadlock_free", "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
     "require", "require_some", "state", "terminal", "transition_invariant", "witness",
 ]  # fmt: skip

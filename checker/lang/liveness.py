@@ -37,7 +37,11 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Liveness:
-    """obligations: by property, then by parameters. fairness: instance -> "weak" or "strong", for the fair ones."""
+    """obligations: by property, then by parameters.
+
+    fairness: of the instances that are fair, (number of the fair binding, "weak" or "strong"). Instances that differ
+    only in which member of a bag or sequence they take are one fair binding.
+    """
 
     obligations: tuple[Obligation, ...]
-    fairness: dict[int, str]
+    fairness: dict[int, tuple[int, str]]

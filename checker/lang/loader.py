@@ -1,6 +1,6 @@
 """Finds specs and models by name, and puts a model's constants in force.
 
-`kraft` is a design below the folder `spec` (its models stand in `spec/kraft/models.py`), `kraft/isr`
+`kraft` is a design below the folder `spec` (its models stand in `models.py` and `models_*.py` there), `kraft/isr`
 one of its models, `a.b.c` any importable module and `some/file.py` any Python file with a spec.
 """
 
@@ -284,9 +284,21 @@ def _broken_import(error: BaseException) -> SpecError:
     return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {error}", place=where)
 
 
-def _models(module: ModuleType, name: str) -> list[Model]:
+def _parts(module: ModuleType) -> list[ModuleType]:
+    """The modules beside a package's `models` whose names begin so: each holds more models of the same spec."""
+    package, _, stem = module.__name__.rpartition(".")
+    if stem != "models" or not module.__file__:
+        return []
+    return [_import(f"{package}.{file.stem}") for file in sorted(Path(module.__file__).parent.glob("models_*.py"))]
+
+
+def _listed(module: ModuleType) -> list[Model]:
     listed = getattr(module, "MODELS", None)
-    models = list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+    return list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+
+
+def _models(module: ModuleType, name: str) -> list[Model]:
+    models = [model for part in (module, *_parts(module)) for model in _listed(part)]
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
             raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import itertools
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from checker.lang.types import (
     code_count,
     universe,
 )
-from checker.lang.values import MemberOf, Permutation
+from checker.lang.values import Arrangement, MemberOf, Permutation
 from checker.lang.where import function_place
 
 MAX_VALUES = 1024  # of one parameter: each is compiled on its own
@@ -92,24 +92,28 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
             place = function_place(declared.function, name)
             raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
         try:
-            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair, where))
+            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair))
         except SpecError as error:
             place = function_place(declared.function, name)
             raise SpecError(error.reason, mend=error.mend, place=place) from None
     return found
 
 
-def _fair(found: Parameter, fair: str, where: str) -> Parameter:
-    """A parameter of an action that is fair under each binding: what it is bound to must stay what it is."""
-    if not fair or found.collection is None or isinstance(found.collection, SetType):
-        return found
-    if isinstance(found.collection, MapType):
-        return dataclasses.replace(found, keyed=True)
-    assert found.path is not None
-    raise SpecError(
-        f"{where}: {ast.unparse(found.path)} is a {found.collection}, whose members move as it changes: an action"
-        f" that takes one cannot be {fair}ly fair under each binding",
-        mend="keep one message per channel in a Map and take its key, or range over a type",
+def _fair(found: Parameter, fair: str) -> Parameter:
+    """A parameter of an action that is fair: of a map, equal members have a binding each."""
+    return dataclasses.replace(found, keyed=True) if fair and isinstance(found.collection, MapType) else found
+
+
+def fair_binding(parameters: Sequence[Parameter], bound: Sequence[Any]) -> tuple[Any, ...]:
+    """What of a binding an action is fair to.
+
+    Members of bags and sequences have no place of their own, they move as others come and go. So the action is fair to
+    any of them: it is taken again and again for some member, where there is one again and again.
+    """
+    return tuple(
+        candidate
+        for parameter, candidate in zip(parameters, bound, strict=True)
+        if not isinstance(parameter.collection, BagType | SeqType)
     )
 
 
@@ -117,12 +121,13 @@ def _parameter(
     name: str, hint: Any, where: str, state: RecordType | None, earlier: list[Parameter]
 ) -> Parameter:
     marks = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
-    if Permutation in marks:
+    if Permutation in marks or Arrangement in marks:
         element = resolve(typing.get_args(typing.get_args(hint)[0])[0], where)
         if not isinstance(element, Scalar):
             raise SpecError(f"{where}: a permutation of {element}", mend="permute an identity or an enum")
-        orders = tuple(itertools.permutations(element.domain()))
-        return Parameter(name, SeqType(element, element.size), orders)
+        shortest = element.size if Permutation in marks else 0
+        orders = [o for n in range(shortest, element.size + 1) for o in itertools.permutations(element.domain(), n)]
+        return Parameter(name, SeqType(element, element.size), tuple(_few(orders, len(orders), where)))
     for mark in marks:
         if isinstance(mark, MemberOf):
             if state is None:
@@ -138,12 +143,16 @@ def _parameter(
             f"{where}: {type_} has no finite list of values",
             mend='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
         )
-    if code_count(type_) > MAX_VALUES:
+    return Parameter(name, type_, tuple(_few(universe(type_), code_count(type_), where)))
+
+
+def _few(values: Iterable[Any], count: int, where: str) -> Iterable[Any]:
+    if count > MAX_VALUES:
         raise SpecError(
-            f"{where}: {code_count(type_)} values, and at most {MAX_VALUES} are compiled",
+            f"{where}: {count} values, and at most {MAX_VALUES} are compiled",
             mend="shrink the constants, or let it range over members of the state with MemberOf",
         )
-    return Parameter(name, type_, tuple(universe(type_)))
+    return values
 
 
 def _member(name: str, text: str, where: str, state: RecordType, earlier: list[Parameter]) -> Parameter:

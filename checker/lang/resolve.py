@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import types as python_types
 import typing
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from checker.lang.types import (
     BagType,
     BoolType,
     EnumType,
+    FixedOrdinalType,
     IdentityType,
     MapType,
     OptionType,
@@ -103,8 +105,8 @@ def history_fields(cls: type[Any]) -> list[str]:
 def _require_value(type_: Type, where: str, holder: str) -> None:
     """Values inside values must be immutable: a record inside them must be a @message, a map cannot be there."""
     inner = type_
-    while isinstance(inner, OptionType):
-        inner = inner.inner
+    while isinstance(inner, OptionType | SeqType):
+        inner = inner.inner if isinstance(inner, OptionType) else inner.element
     if isinstance(inner, BagType):
         raise SpecError(f"{where}: a bag inside {holder}", mend="keep a bag in a field of the state or of a @record")
     if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
@@ -152,15 +154,19 @@ def _class_type(cls: type[Any], where: str) -> Type:
     if issubclass(cls, Identity) and cls is not Identity:
         if cls.count() < 1:
             raise SpecError(f"{where}: {cls.__name__} has no members", mend="its size must be at least 1")
-        found: Type = _cached(cls, lambda: IdentityType(cls))
-        return found
+        return _scalar(cls, IdentityType)
     if issubclass(cls, Ordinal) and cls is not Ordinal:
-        return OrdinalType(cls)
+        return _scalar(cls, FixedOrdinalType if cls.is_fixed() else OrdinalType)
     if isinstance(cls.__dict__.get(MARK), RecordInfo):
         return record_type(cls)
     if cls is int:
         raise SpecError(f"{where}: an int without bounds", mend="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
     raise _no_type(cls, where)
+
+
+def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
+    found: Type = _cached(cls, lambda: make(cls))
+    return found
 
 
 def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
@@ -171,8 +177,11 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
             return _range(size_of(mark.lowest), size_of(mark.highest), False, where)
         if isinstance(mark, AtMost):
             element = resolve(typing.get_args(base)[0], where)
-            _require_value(element, where, "a sequence or bag")
             made = SeqType if typing.get_origin(base) is tuple else BagType
+            if made is BagType:
+                _require_value(element, where, "a bag")
+            elif isinstance(element, BagType):
+                raise SpecError(f"{where}: a sequence of bags", mend="keep a bag in a field of the state or a @record")
             length = size_of(mark.length)
             if length < 0:
                 raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")

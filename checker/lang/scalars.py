@@ -234,6 +234,38 @@ class OrdinalType(Type):
         return self.sort
 
 
+class FixedOrdinalType(Scalar):
+    """A sort of which a model issues none: there is one, and nothing to number."""
+
+    size = 1
+
+    def __init__(self, cls: type[Ordinal]) -> None:
+        self.cls = cls
+        self.leaves = (("", LeafType(Kind.INT, self.size)),)
+
+    def code(self, value: Any) -> int:
+        return int(value.value)
+
+    def value(self, code: int) -> Any:
+        return self.cls(code)
+
+    def store(self, value: Any) -> Any:
+        if type(value) is not self.cls or value.value:
+            raise wrong(value, self)
+        return value
+
+    def itf(self, value: Any) -> Any:
+        return value.value
+
+    def parse(self, itf: Any) -> Any:
+        if OrdinalType(self.cls).parse(itf).value:
+            raise ValueError(f"{itf!r} is no {self}")
+        return self.cls(0)
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
 def canonical(type_: Type, value: Any) -> tuple[int, ...]:
     """The codes of a value with ordinals renumbered by rank, sort by sort: 0 stays, live ones become 1.. in order."""
     codes = type_.encode(value)

@@ -18,6 +18,7 @@ from checker.lang.ir import Kind
 from checker.lang.scalars import (
     BoolType,
     EnumType,
+    FixedOrdinalType,
     IdentityType,
     LeafType,
     OrdinalType,
@@ -32,9 +33,9 @@ MAX_SET = 64  # members of a set's universe: a set is one machine word
 ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
 
 __all__ = [
-    "ABSENT_ITF", "MAX_SET", "BagType", "BoolType", "EnumType", "IdentityType", "LeafType", "MapType", "OptionStyle",
-    "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType", "Type", "UnionType",
-    "code_count", "index_of", "universe",
+    "ABSENT_ITF", "MAX_SET", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType", "LeafType",
+    "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType",
+    "Type", "UnionType", "code_count", "index_of", "universe",
 ]  # fmt: skip
 
 

@@ -108,9 +108,22 @@ class Identity(metaclass=_IdentityMeta):
 
 
 class Ordinal:
-    """A value of which only `==`, `<` and `fresh` matter. One subclass per sort; `BrokerEpoch(0)` in @init only."""
+    """A value of which only `==`, `<` and `fresh` matter. One subclass per sort; `BrokerEpoch(0)` in @init only.
+
+    fixed: a function of the model's constants; where it is true, none is ever issued, `BrokerEpoch(0)` is the
+    only one there is, and it takes no room in a state.
+    """
 
     __slots__ = ("value",)
+    _fixed: ClassVar[Callable[[], bool]]
+
+    def __init_subclass__(cls, fixed: Callable[[], bool] = lambda: False) -> None:
+        cls._fixed = staticmethod(fixed)
+
+    @classmethod
+    def is_fixed(cls) -> bool:
+        """Whether the model in force has only one of this sort."""
+        return cls._fixed()
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -264,6 +277,10 @@ class MemberOf:
 
 class Permutation:
     """Marks a parameter that ranges over all orders of a type: `Order = Annotated[Seq[Broker], Permutation]`."""
+
+
+class Arrangement:
+    """Marks a parameter that ranges over all orders of some or none of a type: lists in which none is twice."""
 
 
 def size_of(size: Size) -> int:

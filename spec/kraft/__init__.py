@@ -1,5 +1,7 @@
-"""KIP-631, the quorum-based controller: first slice, the membership of brokers and the ISR of one partition.
+"""KIP-631, the quorum-based controller: brokers, the ISR of partitions, the controllers, what operators ask for.
 
-Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` (pure
-decisions), `controller`, `broker`, `replica`, `network`, `faults`, `properties`, `witnesses`, `models`.
+Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` and `shutdown` (pure
+decisions), `log`, `controller`, `broker`, `replica`, `network`, `faults`, `quorum`, `snapshot`, the properties and
+witnesses, `liveness`, `starts`, `models`; then `administration`, `topics` and `clients` with `lives`, and the
+properties and models that are called after them. `timed` stands alone: a lease in time.
 """

@@ -5,28 +5,35 @@ does, it keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH
 registers again.
 Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
 lags until the next such step.
-Leaves out: SIGTERM and controlled shutdown; the time limit of the first registration.
+SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.
 """
 
 from __future__ import annotations
 
-from checker.lang import Map, Option, action, fresh, replace, require, require_some
+from checker.lang import Map, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.partition import everyone
 from spec.kraft.state import (
     Cluster,
     Leadership,
+    Listing,
+    Listings,
+    Metadata,
     Partition,
     Replica,
     Service,
     active_brokers,
     another_is_alive,
+    at_once,
     committed,
     is_alive,
+    is_deferred,
     lifecycle_exchanges,
     newest_registration,
+    unassigned,
 )
-from spec.kraft.types import BrokerState, Error, Incarnation, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicPartition, node_id
 
 
 @action(
@@ -57,7 +64,7 @@ def send_registration(s: Cluster, process: Process) -> None:
     require(broker.reply is None)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Register) and m.incarnation == incarnation and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False))
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False, to=broker.controller))
 
 
 @action(
@@ -70,7 +77,7 @@ def receive_registration_reply(s: Cluster, process: Process) -> None:
     """A process learns its broker epoch, or that another incarnation holds its id."""
     broker = s.processes[process]
     reply = require_some(broker.reply)
-    require(isinstance(reply, RegisterReply))
+    require(isinstance(reply, RegisterReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, RegisterReply)
     if reply.error == Error.NONE:
         broker.broker_epoch = reply.broker_epoch
@@ -88,10 +95,14 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     """A registered process renews its lease. It wants the fence until its log is recovered."""
     broker = s.processes[process]
     epoch = require_some(broker.broker_epoch)
-    require(broker.reply is None)
+    require(broker.reply is None and broker.state != BrokerState.SHUTTING_DOWN)
     require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
     require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
-    s.lifecycle = s.lifecycle.add(Heartbeat(process, epoch, broker.wants_fence, broker.caught_up, late=False))
+    stops = broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
+    heartbeat = Heartbeat(
+        process, epoch, broker.wants_fence, stops, broker.caught_up, broker.applied, late=False, to=broker.controller
+    )
+    s.lifecycle = s.lifecycle.add(heartbeat)
 
 
 @action(
@@ -101,13 +112,15 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
     api="BrokerHeartbeat v0",
 )
 def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
-    """A process that has recovered runs once it hears that it is unfenced. Nothing else moves it."""
+    """A process that has recovered runs once it hears that it is unfenced, and shuts down when it is told to."""
     broker = s.processes[process]
     reply = require_some(broker.reply)
-    require(isinstance(reply, HeartbeatReply))
+    require(isinstance(reply, HeartbeatReply) and not is_deferred(broker.deferral))
     assert isinstance(reply, HeartbeatReply)
     if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
         broker.state = BrokerState.RUNNING
+    if broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN and reply.should_shut_down:
+        broker.state = BrokerState.SHUTTING_DOWN
     broker.reply = None
 
 
@@ -131,13 +144,14 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
     """Whether a process that has the newest metadata leads and follows as it says.
 
     It waits for its broker epoch, so that the image reaches its own registration. Where another process
-    has registered its id since, it sees a broker epoch there that is not its own.
+    has registered its id since, it sees a broker epoch there that is not its own; where its id was unregistered, none.
     """
     broker = s.processes[process]
     registration = committed(s).registrations[node_id(process)]
-    if broker.broker_epoch is None or registration is None:
+    if broker.broker_epoch is None:
         return False
-    return broker.broker_epoch == registration.broker_epoch or not Design.superseded_stops
+    is_current = registration is not None and broker.broker_epoch == registration.broker_epoch
+    return is_current or not Design.superseded_stops
 
 
 def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
@@ -145,7 +159,7 @@ def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leader
     image = committed(s)
     # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
     applied = newest_registration(image) if Design.second_processes > 0 else None
-    candidates = active_brokers(image) - partition.isr
+    candidates = (active_brokers(image) & everyone(partition.replicas)) - partition.isr
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
@@ -185,23 +199,66 @@ def apply_metadata(s: Cluster, process: Process) -> None:
     require(is_alive(broker))
     starts = broker.state == BrokerState.STARTING
     replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
-    require(starts or (broker.broker_epoch is not None and not broker.caught_up) or broker.replicas != replicas)
+    offset, listing = committed(s).offset, listing_of(committed(s))
+    lags = (broker.broker_epoch is not None and not broker.caught_up) or broker.applied != offset
+    require(starts or lags or broker.replicas != replicas or broker.listing != listing)
     s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
     broker.caught_up = broker.broker_epoch is not None
+    broker.applied = offset
     broker.replicas = replicas
+    broker.listing = listing
     if starts:
         broker.state = BrokerState.RECOVERY
+
+
+def listing_of(image: Metadata) -> Listings:
+    """What an image says of registrations, where clients ask for it."""
+    if Design.metadata_responses == 0:
+        return ()
+    registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
+    return (Listing(registered, fenced=fenced_brokers(image), active=active_brokers(image)),)
+
+
+def fenced_brokers(image: Metadata) -> Set[Broker]:
+    return frozenset(broker for broker in Broker if is_fenced(image, broker))
+
+
+def is_fenced(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.fenced
 
 
 def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
     replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
-    if partition is None or partition.leader is None or not acts_on_image(s, process):
-        return replace(replica, leader_epoch=None, leadership=None)
+    topic = committed(s).topic
+    if not acts_on_image(s, process):
+        return idle(replica)
+    if topic != replica.topic and (Design.kafka_14616 or replica.leader_epoch is not None):
+        return unassigned(replica.topic if topic is None else topic, has_record=False)
+    if partition is None or topic is None:
+        return idle(replica)
+    if node_id(process) not in partition.replicas:
+        return unassigned(topic, has_record=False)
+    if partition.leader is None:
+        return replace(idle(replica), topic=topic)
     leads = partition.leader == node_id(process)
     leadership = new_leadership(s, replica, partition) if leads else None
-    return replace(replica, leader_epoch=partition.leader_epoch, leadership=leadership)
+    asks_still = leadership is not None and leadership.reply is not None
+    return replace(
+        replica,
+        topic=topic,
+        leader_epoch=partition.leader_epoch,
+        leadership=leadership,
+        deferral=replica.deferral if asks_still else at_once(),
+        image_leader=partition.leader if Design.max_shutdowns > 0 else None,
+    )
+
+
+def idle(replica: Replica) -> Replica:
+    """A replica that neither leads nor follows any more, with what is on its disk."""
+    return replace(replica, leader_epoch=None, leadership=None, deferral=at_once(), image_leader=None)
 
 
 def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:

@@ -1,19 +1,21 @@
 """What the active controller decides: registrations, heartbeats, leases, fencing, and changes of the ISR.
 
-A decision is one step: it takes one request off the network, changes the state and sends the reply. Its
-records commit at once, so a reply never waits. The checks stand in the order in which Kafka makes them.
-Leaves out: failover and what is speculative until committed; controlled shutdown; unregistering; the cluster
-id and feature levels of a registration (nothing here could refuse them).
+A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
+gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
+stand in the order in which Kafka makes them.
+Leaves out: the cluster id and feature levels of a registration (nothing here could refuse them).
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, MemberOf, Option, Set, action, fresh, require, require_some
+from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.design import Design
+from spec.kraft.log import appended, can_decide, deferred
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
-from spec.kraft.partition import replayed, with_unfenced, without
+from spec.kraft.partition import changed, everyone, replayed, with_unfenced, without
+from spec.kraft.shutdown import Ruling, reported, ruling
 from spec.kraft.state import (
     Cluster,
     Controller,
@@ -21,10 +23,11 @@ from spec.kraft.state import (
     Partition,
     Registration,
     Replica,
+    Shutdown,
     active_brokers,
     committed,
-    is_active,
     is_silent,
+    is_unfenced,
     proposed_isr,
 )
 from spec.kraft.types import (
@@ -32,8 +35,10 @@ from spec.kraft.types import (
     BrokerEpoch,
     BrokerState,
     Error,
+    MetadataOffset,
     PartitionEpoch,
     RecordStatus,
+    Role,
     TopicPartition,
     Voter,
     node_id,
@@ -75,7 +80,7 @@ def partition_with_unfenced(
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
     """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_active(controller.image, broker) and broker not in controller.lapsed
+    return is_unfenced(controller.image, broker) and broker not in controller.lapsed
 
 
 @action(
@@ -89,6 +94,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
     require(isinstance(request, Register))
     controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.incarnation == request.incarnation and not request.late
@@ -99,18 +106,24 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
         s.produced = Map({p: owed_after_registration(s, p, request) for p in TopicPartition})
-        if is_active(controller.image, broker) and Design.lapsed_session:
+        if is_unfenced(controller.image, broker) and Design.lapsed_session:
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
-        controller.image.registrations[broker] = Registration(request.incarnation, epoch, fenced=True)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
+        controller.shutdowns[broker] = None
         controller.lapsed -= {broker}
+        controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
 
@@ -134,31 +147,50 @@ def owed_after_registration(s: Cluster, p: TopicPartition, request: Register) ->
     who="controller {voter}",
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
-    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced",
+    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced, "
+    "or to SHUTTING_DOWN",
     api="BrokerHeartbeat v0",
 )
 def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
-    """The controller renews a lease, and fences or unfences the broker as it wishes and as its image allows."""
+    """The controller renews a lease, and fences, unfences or shuts down the broker as it wishes and may."""
     require(isinstance(request, Heartbeat))
     controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
     waits = sender.broker_epoch == request.broker_epoch and not request.late
     registration = controller.image.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         if waits:
-            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True)
+            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
-        fenced = request.want_fence or (registration.fenced and not request.caught_up)
+        decided = ruling(controller, registration, broker, request)
+        stops = decided == Ruling.SHUT_DOWN_NOW
+        waits_for_others = decided == Ruling.CONTROLLED_SHUTDOWN
+        begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
+        fenced = stops or decided == Ruling.FENCED or (waits_for_others and registration.fenced)
         if registration.fenced and not fenced:
             controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
-        if not registration.fenced and fenced:
+        if not registration.fenced and (fenced or begins):
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
         registration.fenced = fenced
+        registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
         controller.lapsed -= {broker}
-        if waits and sender.state == BrokerState.RECOVERY and not fenced:
-            sender.reply = HeartbeatReply(Error.NONE, is_fenced=False)
+        controller.checks_leases = True
+        controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        if begins:
+            offset = fresh(s, MetadataOffset)
+            controller.image.offset = offset
+            controller.shutdowns[broker] = Shutdown(offset, behind=frozenset(Broker))
+        elif not waits_for_others:
+            controller.shutdowns[broker] = None
+        if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
+            sender.reply = HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
 
@@ -170,8 +202,9 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
 def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The lease of a broker runs out that no longer sends heartbeats."""
     controller = s.controllers[voter]
+    require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
-    require(is_silent(s, broker))
+    require(is_silent(s, voter, broker))
     controller.lapsed |= {broker}
 
 
@@ -184,11 +217,15 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[broker])
-    require(broker in controller.lapsed)
+    require(broker in controller.lapsed and controller.checks_leases)
+    require(can_decide(controller))
+    before = replace(controller.image)
     others = active_brokers(controller.image) - {broker}
     controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
     registration.fenced = True
+    controller.shutdowns[broker] = None
     controller.lapsed -= {broker}
+    controller.log = appended(controller, before)
 
 
 @action(
@@ -203,33 +240,42 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     controller = s.controllers[voter]
     first_registration = require_some(controller.image.registrations[first])
     second_registration = require_some(controller.image.registrations[second])
-    require(first in controller.lapsed and second in controller.lapsed)
-    active = active_brokers(controller.image)
-    before = controller.image.partitions
-    once = partitions_without(s, before, first, active - {first})
+    require(first in controller.lapsed and second in controller.lapsed and controller.checks_leases)
+    require(can_decide(controller))
+    before = replace(controller.image)
+    active = active_brokers(before)
+    once = partitions_without(s, before.partitions, first, active - {first})
     if Design.kafka_13173:
         controller.image.partitions = partitions_without(s, once, second, active - {first, second})
     else:
-        again = partitions_without(s, before, second, active - {second})
-        controller.image.partitions = Map({p: replayed(before[p], once[p], again[p]) for p in TopicPartition})
+        again = partitions_without(s, before.partitions, second, active - {second})
+        controller.image.partitions = Map(
+            {p: replayed(before.partitions[p], once[p], again[p]) for p in TopicPartition}
+        )
     first_registration.fenced = True
     second_registration.fenced = True
+    controller.shutdowns[first] = None
+    controller.shutdowns[second] = None
     controller.lapsed -= {first, second}
+    controller.log = appended(controller, before)
 
 
 # Changes of the ISR.
 
 
-def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) -> Error:
+def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
     """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
 
-    With one controller no request is ahead of it, and leaders send none that is malformed: NOT_CONTROLLER
-    and INVALID_REQUEST hold their places for the failover to come.
+    Leaders send no request that is malformed: INVALID_REQUEST holds its place. Only a controller that was deposed
+    can see one that is ahead of it.
     """
     sender = node_id(request.sender)
     registration = image.registrations[sender]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Error.STALE_BROKER_EPOCH
+    partition = image.partitions[request.partition]
+    if partition is None or (Design.kip_516 and image.topic != request.topic):
+        return Error.UNKNOWN_TOPIC_ID
     if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
         return Error.NOT_CONTROLLER
     if request.leader_epoch < partition.leader_epoch:
@@ -238,6 +284,8 @@ def alter_isr_error(image: Metadata, partition: Partition, request: AlterIsr) ->
         return Error.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
+    if not request.isr <= everyone(partition.replicas):
+        return Error.INVALID_REQUEST
     if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA
     return Error.NONE
@@ -248,7 +296,7 @@ def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member
     registration = image.registrations[member]
     if registration is None:
         return False
-    if Design.kip_841 and registration.fenced:
+    if Design.kip_841 and (registration.fenced or registration.in_controlled_shutdown):
         return False
     is_added = member not in partition.isr
     return not (Design.kip_903 and is_added and registration.broker_epoch != request.added_epoch)
@@ -266,18 +314,44 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
     require(isinstance(request, AlterIsr))
     controller = s.controllers[voter]
-    partition = require_some(controller.image.partitions[request.partition])
-    error = alter_isr_error(controller.image, partition, request)
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
+    partition = before.partitions[request.partition]
+    error = alter_isr_error(before, request)
     sender = s.processes[request.sender].replicas[request.partition]
     waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
-    if error == Error.NONE:
-        partition.isr = request.isr
-        partition.partition_epoch = fresh(s, PartitionEpoch)
-    elif error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
-        partition.partition_epoch = fresh(s, PartitionEpoch)
+    after = altered(s, before, partition, request, error)
+    controller.image.partitions[request.partition] = after
+    controller.log = appended(controller, before)
     if waits and sender.leadership is not None:
-        sender.leadership.reply = AlterIsrReply(error, partition.partition_epoch, partition.isr)
+        sender.leadership.reply = alter_isr_reply(partition, after, request, error)
+        sender.deferral = deferred(controller, voter, error)
     s.alterations = s.alterations.remove(request)
+
+
+def altered(
+    s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
+) -> Option[Partition]:
+    """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    if partition is None:
+        return None
+    if error == Error.NONE and request.isr != partition.isr:
+        return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
+    if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
+        return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
+    return replace(partition)
+
+
+def alter_isr_reply(
+    before: Option[Partition], after: Option[Partition], request: AlterIsr, error: Error
+) -> AlterIsrReply:
+    """The reply: whose change took it out of the lead has to wait for the metadata, although the change is made."""
+    if before is None or after is None:
+        return AlterIsrReply(error, False, request.partition_epoch, request.isr)
+    if error == Error.NONE and after.leader != node_id(request.sender):
+        return AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)
+    at_new_leader_epoch = error == Error.NONE and after.leader_epoch != before.leader_epoch
+    return AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
 
 
 def asks_for(sender: Replica, request: AlterIsr) -> bool:
@@ -286,6 +360,17 @@ def asks_for(sender: Replica, request: AlterIsr) -> bool:
     return (
         leadership is not None
         and leadership.asked is not None
+        and sender.topic == request.topic
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr
     )
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-835 (NoOpRecord); KAFKA-13959",
+    kafka="QuorumController.maybeScheduleNextWriteNoOpRecord",
+)
+def grow_log(s: Cluster, voter: Voter) -> None:
+    """The log grows by a record that changes nothing here."""
+    s.controllers[voter].image.offset = fresh(s, MetadataOffset)

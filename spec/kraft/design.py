@@ -3,7 +3,6 @@
 A switch that is True has its guard in force; False removes that guard and nothing else. Budgets bound
 perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches,
 fencing, the loss of messages and the expiry of a silent broker's lease are never bounded.
-Leaves out: budgets of what the slice does not have (failovers, topic changes, reassignments).
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ class Design:
     "Voters of the metadata quorum. With 1, what is decided is committed at once."
     brokers: int = 2
     "Broker ids."
+    spare_brokers: int = 0
+    "The last so many brokers hold no replica at the start."
     partitions: int = 1
-    "Partitions of the topic, each with every broker as a replica: 1 or 2."
+    "Partitions of the topic, each with every broker but the spare ones as a replica: 1 or 2."
     second_processes: int = 0
     "How many processes beyond one an id there are: with 1, a second process is configured as broker 0."
     min_insync_replicas: int = 1
@@ -29,6 +30,10 @@ class Design:
     "Registrations and heartbeats under way at once in the whole cluster, copies not counted."
     alter_in_flight: int = 1
     "AlterIsr requests under way at once in the whole cluster, copies not counted."
+    pending_batches: int = 0
+    "Batches that a controller's log may have beyond what is committed. 0 with one controller."
+    snapshots: int = 0
+    "With 1, controllers write snapshots of the metadata log."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."
@@ -40,6 +45,18 @@ class Design:
     "Budget of requests of which a second copy lands later."
     max_second_starts: int = 0
     "Budget of starts of a process while another of its id is alive."
+    max_shutdowns: int = 0
+    "Budget of SIGTERMs."
+    max_failovers: int = 0
+    "Budget of elections of a controller, by which the soft state of the one before is lost."
+    max_reassignments: int = 0
+    "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
+    max_topics: int = 0
+    "Budget of topics that are created. With 0, there is one, from the start and for ever."
+    metadata_responses: int = 0
+    "Metadata responses that are remembered: 1 where clients ask for metadata, else 0."
+    max_unregistrations: int = 0
+    "Budget of brokers that an operator unregisters."
 
     last_member_stays: bool = True
     "Fencing leaves the last member of an ISR in it. The draft has fenced brokers 'removed from all ISRs'."
@@ -59,16 +76,83 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    kafka_17333: bool = True
+    "KAFKA-17333: an elected controller becomes active only once it has replayed its log to the end."
+    successes_wait: bool = True
+    "The reply of a success leaves only when all is committed that its controller had written by then."
+    errors_wait: bool = True
+    "The reply of an error, too, leaves only when all is committed that its controller had written by then."
+    atomic_batches: bool = True
+    "The records of one decision are one batch, which survives a failover whole or not at all."
+    shutdown_awaits_images: bool = True
+    """A controlled shutdown ends only when every active broker has applied the metadata in which its leaderships moved;
+    else as soon as they have."""
+    kafka_13959: bool = True
+    """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the
+    log, which keeps growing."""
+    lease_check_by_timer: bool = True
+    """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
+    heartbeat."""
+    idle_shutdown_waits: bool = True
+    "A broker that asks to shut down while it leads nothing waits, too, until the others have seen that."
+    fenced_shutdown_waits: bool = True
+    "A broker that was fenced before it asks to shut down waits, too, until the others have seen that."
+    shutdown_outlives_soft_state: bool = True
+    """A broker in controlled shutdown of which the active controller knows no offset (after a failover, or after its
+    lease ran out) gets a new one to wait for. Else it is taken for one that asks for the first time."""
+    shutdown_is_final: bool = True
+    "A broker that was told to shut down stays fenced until it registers anew, whatever heartbeat lands late."
+    kafka_14292: bool = True
+    "KAFKA-14292: the offset that a controlled shutdown waits for stays; else each of its heartbeats moves it on."
+    kafka_15665: bool = True
+    """KAFKA-15665: a reassignment waits for all its target replicas to be in the ISR, not only for those that it adds.
+    The draft: it 'can be completed immediately' with one target in the ISR."""
+    kafka_19975: bool = True
+    """KAFKA-19975: unless it leaves fewer replicas than there were, a reassignment does not wait for a target replica
+    that it does not add, and that may be dead for good."""
+    reassignment_replaced: bool = True
+    """A second reassignment replaces what the first was adding and removing. Without it, what the first was adding
+    counts as there already, and a list that would become empty stays as it was."""
+    cancel_keeps_min_isr: bool = True
+    "A cancel is refused that would take the ISR below min.insync.replicas."
+    unfencing_joins_no_isr: bool = True
+    "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."
+    kip_516: bool = True
+    "KIP-516: AlterIsr names its topic by id, which tells it from a later topic of the same name."
+    kafka_14616: bool = True
+    "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
 
 
 REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
-SHIPPED = {"lapsed_session": False, "superseded_stops": False, "refusal_raises_epoch": False}
-"""Apache Kafka of late 2024: KIP-841, KIP-903, KAFKA-13173 and KAFKA-16952 are in, these three are not."""
+SHIPPED = {
+    "lapsed_session": False,
+    "superseded_stops": False,
+    "refusal_raises_epoch": False,
+    "errors_wait": False,
+    "lease_check_by_timer": False,
+    "idle_shutdown_waits": False,
+    "fenced_shutdown_waits": False,
+    "shutdown_outlives_soft_state": False,
+    "shutdown_is_final": False,
+    "kafka_19975": False,
+    "reassignment_replaced": False,
+    "cancel_keeps_min_isr": False,
+}
+"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
-DRAFT = {**SHIPPED, "last_member_stays": False, "kip_841": False, "kip_903": False}
-"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before"), and
-KAFKA-13173 was a bug of the code; so these two stay on."""
+DRAFT = {
+    **SHIPPED,
+    "last_member_stays": False,
+    "kip_841": False,
+    "kip_903": False,
+    "shutdown_awaits_images": False,
+    "lease_check_by_timer": True,
+    "kafka_15665": False,
+    "unfencing_joins_no_isr": False,
+}
+"""The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
+leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on."""
 
 SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "draft": DRAFT}

@@ -8,11 +8,13 @@ those of registration `unfenced_broker_is_ready`, those of leadership the maxima
 from __future__ import annotations
 
 from checker.lang import Option, invariant
+from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, RegisterReply
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
     Leadership,
+    Metadata,
     Partition,
     committed,
     disk,
@@ -20,7 +22,7 @@ from spec.kraft.state import (
     proposed_isr,
     stopped,
 )
-from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerState, Error, Process, TopicPartition, node_id
 
 # Processes.
 
@@ -42,6 +44,39 @@ def is_in_order(process: BrokerProcess) -> bool:
     return process.broker_epoch is None and not any(
         process.replicas[p].leadership is not None for p in TopicPartition
     )
+
+
+@invariant(source="KIP-631, The Broker State Machine")
+def nobody_shuts_down_unasked(s: Cluster) -> bool:
+    """Where no broker is ever told to shut down, none is shutting down, nor asks to, nor is taken to."""
+    return Design.max_shutdowns > 0 or (
+        all(controller.shutdowns[broker] is None for controller in s.controllers.values() for broker in Broker)
+        and not any(is_shutting_down(committed(s), broker) for broker in Broker)
+        and not any(isinstance(m, Heartbeat) and m.want_shut_down for m in s.lifecycle)
+        and not any(is_asked_to_stop(s.processes[process]) for process in Process)
+    )
+
+
+@invariant(source="KIP-631, TopicRecord")
+def topic_stays(s: Cluster) -> bool:
+    """Where no topic is ever created or deleted, the one there is stays, and every replica is of it."""
+    image = committed(s)
+    return Design.max_topics > 0 or (
+        image.topic is not None
+        and all(image.partitions[p] is not None for p in TopicPartition)
+        and all(s.processes[process].replicas[p].topic == image.topic for process in Process for p in TopicPartition)
+    )
+
+
+def is_asked_to_stop(process: BrokerProcess) -> bool:
+    return process.state not in (
+        BrokerState.NOT_RUNNING, BrokerState.STARTING, BrokerState.RECOVERY, BrokerState.RUNNING,
+    )  # fmt: skip
+
+
+def is_shutting_down(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.in_controlled_shutdown
 
 
 # Service.
@@ -245,6 +280,8 @@ def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool
 
 LEMMAS = (
     registers_before_it_leads,
+    nobody_shuts_down_unasked,
+    topic_stays,
     service_is_remembered,
     incarnations_differ,
     unheard_registration_is_unused,

@@ -1,12 +1,12 @@
 """Requests that brokers send to the active controller, and the replies.
 
-A request travels on its own: it may be lost, copied, or land long after its sender is gone (`sender` is for
-the reply). Of a request that was sent twice, the `late` copy is the one whose connection its sender has given
-up: nobody waits for its reply. A reply travels on the connection of its request, which goes with the process
-that opened it; so replies under way are kept with the process that waits for them.
+A request goes `to` the controller that its sender takes for the active one. It travels on its own: it may be
+lost, copied, or land long after its sender is gone (`sender` is for the reply). Of a request that was sent twice,
+the `late` copy is the one whose connection its sender has given up: nobody waits for its reply. A reply travels on
+the connection of its request, which goes with the process that opened it; so replies under way are kept with the
+process that waits for them.
 Leaves out: cluster id, listeners, features and rack of a registration (none of them can differ here),
-WantShutDown and ShouldShutDown (controlled shutdown), IsCaughtUp (no broker acts on it here), and fetch
-requests (see `replica`).
+IsCaughtUp (no broker acts on it here), and fetch requests (see `replica`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from spec.kraft.types import (
     Error,
     Incarnation,
     LeaderEpoch,
+    MetadataOffset,
     PartitionEpoch,
     Process,
+    TopicId,
     TopicPartition,
+    Voter,
 )
 
 
@@ -31,6 +34,7 @@ class Register:
     sender: Process
     incarnation: Incarnation
     late: bool
+    to: Voter
 
 
 @message
@@ -43,13 +47,20 @@ class RegisterReply:
 
 @message
 class Heartbeat:
-    """BrokerHeartbeatRequest. `caught_up`: CurrentMetadataOffset is at or past the broker's own registration."""
+    """BrokerHeartbeatRequest.
+
+    CurrentMetadataOffset is split by what it is compared with. `caught_up`: it is at or past the broker's own
+    registration. `applied`: how far it reaches among the offsets of controlled shutdowns.
+    """
 
     sender: Process
     broker_epoch: BrokerEpoch
     want_fence: bool
+    want_shut_down: bool
     caught_up: bool
+    applied: Option[MetadataOffset]
     late: bool
+    to: Voter
 
 
 @message
@@ -58,6 +69,7 @@ class HeartbeatReply:
 
     error: Error
     is_fenced: bool
+    should_shut_down: bool
 
 
 @message
@@ -66,19 +78,22 @@ class AlterIsr:
 
     sender: Process
     broker_epoch: BrokerEpoch
+    topic: TopicId
     partition: TopicPartition
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
     added_epoch: Option[BrokerEpoch]
     late: bool
+    to: Voter
 
 
 @message
 class AlterIsrReply:
-    """AlterPartitionResponse. Of a success: the partition as it is now."""
+    """AlterPartitionResponse. Of a success: the partition as it is now, which need not be what was asked for."""
 
     error: Error
+    at_new_leader_epoch: bool
     partition_epoch: PartitionEpoch
     isr: Set[Broker]
 

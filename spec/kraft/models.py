@@ -1,113 +1,20 @@
-"""The models of the slice: small enough to explore, each with its faults and the properties it is the home of.
+"""The models of brokers and their ISR, with one controller: small enough to explore, each with its faults.
 
 Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
 for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
-that were deposed and lead on, `late` of copies that land late. All budgets are guards: nothing is cut.
+that were deposed and lead on, `late` of copies that land late; `large` takes minutes, and is for its size. All
+budgets are guards: nothing is cut. `models_quorum`, `models_shutdown` and `models_administration` go on from here.
 Leaves out: a model with all faults at once, which does not close.
 """
 
 from __future__ import annotations
 
-from checker.lang import Bag, Map, Model, Option, Set, init
+from checker.lang import Model
 from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
 from spec.kraft.design import SETTINGS
 from spec.kraft.lemmas import LEMMAS
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Faults,
-    Leadership,
-    Metadata,
-    Partition,
-    Registration,
-    Replica,
-    Service,
-    stopped,
-)
-from spec.kraft.types import (
-    Broker,
-    BrokerEpoch,
-    BrokerState,
-    Incarnation,
-    LeaderEpoch,
-    PartitionEpoch,
-    Process,
-    RecordStatus,
-    TopicPartition,
-    Voter,
-)
-
-NO_FAULTS = dict.fromkeys(("crashes", "disk_losses", "early_expiries", "duplicates", "second_starts"), 0)
-
-
-def every(isr: Set[Broker], leader: Option[Broker]) -> Map[TopicPartition, Option[Partition]]:
-    """Every partition, unchanged since it was created with every broker as a replica."""
-    first = Partition(tuple(Broker), isr, leader, LeaderEpoch(0), PartitionEpoch(0))
-    return Map(dict.fromkeys(TopicPartition, first))
-
-
-def all_have(image: Metadata) -> Map[Voter, Controller]:
-    """Controllers that have replayed the same log, and know of no lease that ran out."""
-    return Map({voter: Controller(image, frozenset()) for voter in Voter})
-
-
-@init
-def nothing_registered() -> Cluster:
-    """No process runs, no broker is registered; the partition has broker 0 as the last member of its ISR."""
-    last = frozenset({Broker(0)})
-    return Cluster(
-        controllers=all_have(Metadata(Map(dict.fromkeys(Broker)), every(last, None))),
-        processes=Map({process: stopped(disk=frozenset()) for process in Process}),
-        lifecycle=Bag(),
-        alterations=Bag(),
-        produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
-        last_service=Map(dict.fromkeys(TopicPartition)),
-        faults=Faults(**NO_FAULTS),
-    )
-
-
-@init
-def running_cluster() -> Cluster:
-    """Every broker is registered, unfenced, up to date and in the ISR; broker 0 leads. Second processes do not run."""
-    everyone = frozenset(Broker)
-    last = BrokerEpoch(len(Broker) - 1)
-    leadership = Leadership(
-        partition_epoch=PartitionEpoch(0),
-        isr=everyone,
-        asked=None,
-        reply=None,
-        holders=frozenset(),
-        starts_with_record=False,
-        applied=last,
-        candidates=frozenset(),
-    )
-    processes = {process: stopped(disk=frozenset()) for process in Process}
-    registrations = {}
-    for process, id_ in zip(Process, Broker, strict=False):
-        epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
-        registrations[id_] = Registration(incarnation, epoch, fenced=False)
-        leads = leadership if id_ == Broker(0) else None
-        processes[process] = BrokerProcess(
-            state=BrokerState.RUNNING,
-            incarnation=None,
-            broker_epoch=epoch,
-            reply=None,
-            wants_fence=False,
-            caught_up=True,
-            replicas=Map(dict.fromkeys(TopicPartition, Replica(LeaderEpoch(0), leads, False, False))),
-        )
-    return Cluster(
-        controllers=all_have(Metadata(Map(registrations), every(everyone, Broker(0)))),
-        processes=Map(processes),
-        lifecycle=Bag(),
-        alterations=Bag(),
-        produced=Map(dict.fromkeys(TopicPartition, RecordStatus.UNWRITTEN)),
-        last_service=Map(dict.fromkeys(TopicPartition, Service(LeaderEpoch(0), BrokerEpoch(0)))),
-        faults=Faults(**NO_FAULTS),
-    )
-
+from spec.kraft.starts import nothing_registered, running_cluster
 
 ISR = (
     replica.fetch,
@@ -116,6 +23,7 @@ ISR = (
     replica.receive_alter_isr_reply,
 )
 DATA = (replica.write, replica.advance_high_watermark, replica.shrink_isr)
+LEASES = (controller.expire_lease, controller.fence_lapsed)
 LIFECYCLE = (
     broker.start,
     broker.send_registration,
@@ -126,8 +34,7 @@ LIFECYCLE = (
     broker.send_heartbeat,
     controller.handle_heartbeat,
     broker.receive_heartbeat_reply,
-    controller.expire_lease,
-    controller.fence_lapsed,
+    *LEASES,
 )
 LOSS = (
     network.lose_lifecycle_request,
@@ -378,4 +285,41 @@ TWINS_SPURIOUS = Model(
     lemmas=LEMMAS,
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, abstract_isr.ABSTRACT_ISR]
+LARGE = Model(
+    name="large",
+    doc="Three brokers and a record: one crash that may lose the disk, and one lease that runs out early.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        faults.expire_lease_early,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        *SEEN,
+        witnesses.deposed_leader_refused,
+        witnesses.record_outlives_its_leader,
+    ),
+    constants={
+        "brokers": 3,
+        "min_insync_replicas": 2,
+        "max_crashes": 1,
+        "max_disk_losses": 1,
+        "max_early_expiries": 1,
+    },
+    settings=SETTINGS,
+    faults="one crash, clean or with loss of the disk, and one lease that runs out early: a bad day of any "
+    "cluster of three",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]
+MODELS += [abstract_isr.ABSTRACT_ISR]

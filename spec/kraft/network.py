@@ -12,7 +12,7 @@ from typing import Annotated
 from checker.lang import MemberOf, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, LifecycleRequest, Register
-from spec.kraft.state import Cluster
+from spec.kraft.state import Cluster, at_once
 from spec.kraft.types import Process, TopicPartition
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
@@ -33,6 +33,7 @@ def lose_lifecycle_reply(s: Cluster, process: Process) -> None:
     broker = s.processes[process]
     require(broker.reply is not None)
     broker.reply = None
+    broker.deferral = at_once()
 
 
 @action(who="network", source="KIP-497")
@@ -44,9 +45,11 @@ def lose_alter_isr(s: Cluster, request: SentAlterIsr) -> None:
 @action(who="network", source="KIP-497")
 def lose_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """The reply to an AlterIsr request is lost."""
-    leadership = require_some(s.processes[leader].replicas[p].leadership)
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
     require(leadership.reply is not None)
     leadership.reply = None
+    replica.deferral = at_once()
 
 
 @action(who="network", source="KIP-631, Broker Registration (the broker re-sends the registration RPC)")

@@ -1,15 +1,15 @@
-"""Pure decisions about a partition: who may lead, who leads, and what becomes of the ISR when a broker goes.
+"""Pure decisions about a partition: who may lead, who leads, what becomes of the ISR, when a reassignment is complete.
 
 Nothing here changes the state: each function returns the partition as the controller's records would leave
-it.
-Leaves out: unclean election, preferred leader election, reassignment, ELR (KIP-966).
+it. Every change goes through `changed`, as every change of Kafka's goes through PartitionChangeBuilder.build.
+Leaves out: unclean election, ELR (KIP-966).
 """
 
 from __future__ import annotations
 
 from checker.lang import Option, Set, fresh, replace
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Metadata, Partition, Replicas, active_brokers
+from spec.kraft.state import Cluster, Metadata, Moving, Partition, Replicas, active_brokers
 from spec.kraft.types import Broker, LeaderEpoch, PartitionEpoch
 
 
@@ -28,18 +28,19 @@ def elect(partition: Partition, isr: Set[Broker], active: Set[Broker]) -> Option
     return first_replica_among(partition.replicas, isr & active)
 
 
-def changed(s: Cluster, partition: Partition, isr: Set[Broker], leader: Option[Broker]) -> Partition:
-    """The partition with this ISR and leader. Each change raises the partition epoch, a new leader the leader epoch."""
-    if leader != partition.leader:
+def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Broker]) -> Partition:
+    """What becomes of the partition when it is to be as `wanted`: completed where it can be, with a leader and epochs.
+
+    Each change raises the partition epoch; a new leader, or a replica less, the leader epoch.
+    """
+    after = completed(wanted)
+    leader = elect(after, after.isr, active)
+    if leader != partition.leader or not everyone(partition.replicas) <= everyone(after.replicas):
         return replace(
-            partition,
-            isr=isr,
-            leader=leader,
-            leader_epoch=fresh(s, LeaderEpoch),
-            partition_epoch=fresh(s, PartitionEpoch),
+            after, leader=leader, leader_epoch=fresh(s, LeaderEpoch), partition_epoch=fresh(s, PartitionEpoch)
         )
-    if isr != partition.isr:
-        return replace(partition, isr=isr, partition_epoch=fresh(s, PartitionEpoch))
+    if after != partition:
+        return replace(after, partition_epoch=fresh(s, PartitionEpoch))
     return replace(partition)
 
 
@@ -50,13 +51,87 @@ def without(s: Cluster, partition: Partition, broker: Broker, active: Set[Broker
     """
     rest = partition.isr - {broker}
     isr = partition.isr if Design.last_member_stays and not rest else rest
-    return changed(s, partition, isr, elect(partition, isr, active))
+    return changed(s, partition, replace(partition, isr=isr), active)
 
 
 def with_unfenced(s: Cluster, image: Metadata, partition: Partition, broker: Broker) -> Partition:
     """The partition once `broker` is unfenced: no ISR gains a member, but one without a leader may get one."""
     active = active_brokers(image) | {broker}
-    return changed(s, partition, partition.isr, elect(partition, partition.isr, active))
+    joins = not Design.unfencing_joins_no_isr and broker in partition.adding
+    isr = partition.isr | {broker} if joins else partition.isr
+    return changed(s, partition, replace(partition, isr=isr), active)
+
+
+# Reassignment.
+
+
+def everyone(replicas: Replicas) -> Set[Broker]:
+    return frozenset(replica for replica in replicas)
+
+
+def those_in(replicas: Replicas, brokers: Set[Broker]) -> Replicas:
+    """The replicas that are among `brokers`, in the same order."""
+    found: Replicas = ()
+    for replica in replicas:
+        if replica in brokers:
+            found = found + (replica,)
+    return found
+
+
+def is_reassigned(partition: Partition) -> bool:
+    """A reassignment is under way."""
+    return len(partition.adding) > 0 or len(partition.removing) > 0
+
+
+def target_replicas(partition: Partition) -> Set[Broker]:
+    """The replicas that the reassignment under way is to end with."""
+    return everyone(partition.replicas) - everyone(partition.removing)
+
+
+def original_replicas(partition: Partition) -> Set[Broker]:
+    """The replicas that it started from."""
+    return everyone(partition.replicas) - everyone(partition.adding)
+
+
+def is_complete(partition: Partition) -> bool:
+    """Whether the ISR allows the reassignment to end."""
+    target = target_replicas(partition)
+    added = target - original_replicas(partition)
+    in_sync = partition.isr & target
+    if not in_sync or not added <= in_sync:
+        return False
+    shrinks = len(target) < len(original_replicas(partition))
+    return not Design.kafka_15665 or (Design.kafka_19975 and not shrinks) or target <= in_sync
+
+
+def completed(partition: Partition) -> Partition:
+    """The partition without what its reassignment removes, if this can be complete. Every change tries."""
+    if not is_reassigned(partition) or not is_complete(partition):
+        return replace(partition)
+    target = target_replicas(partition)
+    replicas = those_in(partition.replicas, target)
+    return replace(partition, replicas=replicas, isr=partition.isr & target, adding=(), removing=())
+
+
+def reassigned(partition: Partition, target: Replicas) -> Partition:
+    """The partition with the reassignment to `target` under way: its replicas first, then those that are to go."""
+    before, wanted = everyone(partition.replicas), everyone(target)
+    replicas = target + those_in(partition.replicas, before - wanted)
+    adding: Moving = those_in(replicas, wanted - before)
+    removing: Moving = those_in(replicas, before - wanted)
+    if Design.reassignment_replaced:
+        adding = those_in(replicas, (before | wanted) - original_replicas(partition))
+    else:
+        adding = adding if len(adding) > 0 else partition.adding
+        removing = removing if len(removing) > 0 else partition.removing
+    return replace(partition, replicas=replicas, adding=adding, removing=removing)
+
+
+def cancelled(partition: Partition) -> Partition:
+    """The partition as it was before the reassignment under way, and what was added out of its ISR."""
+    original = original_replicas(partition)
+    replicas = those_in(partition.replicas, original)
+    return replace(partition, replicas=replicas, isr=partition.isr & original, adding=(), removing=())
 
 
 def replayed(

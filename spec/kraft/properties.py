@@ -1,9 +1,8 @@
 """What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
-two one.
-Leaves out: S6-S8, S10, S11 and S14-S16 (metadata responses, truncation, controlled shutdown, reassignment,
-the controllers' logs, topics) and all liveness.
+two one. S6, S7, S8, S10, S11 and S14-S16 stand with what they are about: `clients`, `quorum_properties`,
+`shutdown_properties`, `properties_administration`, `properties_topics`; what must eventually happen is in `liveness`.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from spec.kraft.state import (
     active_brokers,
     committed,
     is_active,
+    is_unfenced,
     maximal_isr,
 )
 from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, TopicPartition, Voter, node_id
@@ -96,8 +96,8 @@ def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
         return True
     if has_lapsed(before, broker) or old.incarnation != new.incarnation:
         return True
-    return any(
-        isinstance(m, Heartbeat) and m.want_fence and m.broker_epoch == old.broker_epoch
+    return old.in_controlled_shutdown or any(
+        isinstance(m, Heartbeat) and (m.want_fence or m.want_shut_down) and m.broker_epoch == old.broker_epoch
         for m in before.lifecycle
     )
 
@@ -124,7 +124,7 @@ def is_ready(s: Cluster, process: Process) -> bool:
 def lapsed_broker_is_unfenced(s: Cluster) -> bool:
     """The controller waits to fence only brokers that are unfenced."""
     return all(
-        is_active(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
+        is_unfenced(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
     )
 
 
@@ -148,7 +148,7 @@ def is_success(reply: Option[LifecycleReply]) -> bool:
 
 @invariant(source="KIP-631, Three Cluster Membership States (S3)")
 def leader_may_lead(s: Cluster) -> bool:
-    """A leader, where there is one, is in the ISR, registered and unfenced."""
+    """A leader, where there is one, is in the ISR, registered, unfenced and not shutting down."""
     image = committed(s)
     return all(has_fit_leader(image, image.partitions[p]) for p in TopicPartition)
 
@@ -161,7 +161,7 @@ def has_fit_leader(image: Metadata, partition: Option[Partition]) -> bool:
 
 @invariant(source="KIP-631, Three Cluster Membership States; Kafka, ReplicationControlManager.handleBrokerUnfenced")
 def leaderless_for_want_of_candidates(s: Cluster) -> bool:
-    """A partition is without a leader only while no member of its ISR is unfenced."""
+    """A partition is without a leader only while no member of its ISR is active."""
     image = committed(s)
     return all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
 
@@ -207,7 +207,7 @@ def has_isr(partition: Option[Partition]) -> bool:
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")
 def fenced_broker_is_out_of_isr(s: Cluster) -> bool:
-    """A broker that is fenced or not registered is in the ISR only as its last member, without being leader."""
+    """A broker that is fenced or shutting down is in the ISR only as its last member, without being leader."""
     image = committed(s)
     return all(fenced_are_out(image, image.partitions[p]) for p in TopicPartition)
 
@@ -243,14 +243,15 @@ def epochs_follow(old: Option[Partition], new: Option[Partition]) -> bool:
 def maximal_isr_covers_committed(s: Cluster) -> bool:
     """A leader at the controller's leader epoch waits for every member of the committed ISR."""
     return all(
-        waits_for_isr(committed(s).partitions[p], s.processes[process].replicas[p])
+        waits_for_isr(committed(s), p, s.processes[process].replicas[p])
         for process in Process
         for p in TopicPartition
     )
 
 
-def waits_for_isr(partition: Option[Partition], replica: Replica) -> bool:
-    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+def waits_for_isr(image: Metadata, p: TopicPartition, replica: Replica) -> bool:
+    partition = image.partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(image, partition, replica):
         return True
     return partition.isr <= maximal_isr(replica.leadership)
 
@@ -277,16 +278,21 @@ def acknowledged_record_survives(s: Cluster) -> bool:
     """
     return all(
         s.produced[p] != RecordStatus.ACKNOWLEDGED
-        or leads_with_record(committed(s).partitions[p], s.processes[process].replicas[p])
+        or leads_with_record(committed(s), p, s.processes[process].replicas[p])
         for process in Process
         for p in TopicPartition
     )
 
 
-def leads_with_record(partition: Option[Partition], replica: Replica) -> bool:
-    if partition is None or replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+def leads_with_record(image: Metadata, p: TopicPartition, replica: Replica) -> bool:
+    partition = image.partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(image, partition, replica):
         return True
     return replica.has_record
+
+
+def is_at_epoch(image: Metadata, partition: Partition, replica: Replica) -> bool:
+    return replica.topic == image.topic and replica.leader_epoch == partition.leader_epoch
 
 
 @invariant(source="KIP-497; Kafka, acks=all (S13)")
@@ -294,11 +300,15 @@ def isr_has_acknowledged_record(s: Cluster) -> bool:
     """A process that is registered and in the ISR has the acknowledged record: whoever is elected has it."""
     return all(
         s.produced[p] != RecordStatus.ACKNOWLEDGED
-        or s.processes[process].replicas[p].has_record
+        or has_current_record(s, s.processes[process].replicas[p])
         or not is_in_isr(s, process, p)
         for process in Process
         for p in TopicPartition
     )
+
+
+def has_current_record(s: Cluster, replica: Replica) -> bool:
+    return replica.has_record and replica.topic == committed(s).topic
 
 
 def is_in_isr(s: Cluster, process: Process, p: TopicPartition) -> bool:

@@ -9,9 +9,9 @@ Leaves out: all records but one; reading; log directories; throttling of replica
 
 from __future__ import annotations
 
-from checker.lang import action, require, require_some
+from checker.lang import action, replace, require, require_some
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr
+from spec.kraft.messages import AlterIsr, AlterIsrReply
 from spec.kraft.state import (
     Cluster,
     IsrChange,
@@ -19,6 +19,7 @@ from spec.kraft.state import (
     Replica,
     alter_exchanges,
     committed,
+    is_deferred,
     maximal_isr,
     proposed_isr,
 )
@@ -35,7 +36,7 @@ def write(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader appends the record that a producer sends with acks=all."""
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    require(s.produced[p] == RecordStatus.UNWRITTEN)
+    require(s.produced[p] == RecordStatus.UNWRITTEN and committed(s).topic == replica.topic)
     require(len(leadership.isr) >= Design.min_insync_replicas)
     replica.has_record = True
     s.produced[p] = RecordStatus.WRITTEN
@@ -85,7 +86,7 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
     broker_epoch = require_some(s.processes[follower].broker_epoch)
     require(fetching.leadership is None)
     leadership = require_some(serving.leadership)
-    require(serving.leader_epoch == leader_epoch)
+    require(serving.topic == fetching.topic and serving.leader_epoch == leader_epoch)
     require(not is_known_stale(s, leadership, follower))
     member = node_id(follower)
     if has_seen_epoch(leadership, broker_epoch) and may_join_isr(serving, leadership, member, fetching.has_record):
@@ -131,8 +132,18 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     require(alter_exchanges(s) < Design.alter_in_flight)
     require(leadership.reply is None)
     require(not any(is_same_request(m, leader, p, leader_epoch) for m in s.alterations))
-    isr = proposed_isr(leadership)
-    request = AlterIsr(leader, broker_epoch, p, leader_epoch, leadership.partition_epoch, isr, change.epoch, late=False)
+    request = AlterIsr(
+        sender=leader,
+        broker_epoch=broker_epoch,
+        topic=replica.topic,
+        partition=p,
+        leader_epoch=leader_epoch,
+        partition_epoch=leadership.partition_epoch,
+        isr=proposed_isr(leadership),
+        added_epoch=change.epoch,
+        late=False,
+        to=s.processes[leader].controller,
+    )
     s.alterations = s.alterations.add(request)
 
 
@@ -153,19 +164,26 @@ def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leade
     api="AlterPartition v3",
 )
 def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None:
-    """A leader takes over the ISR that the controller committed, or forgets the change that it refused.
-
-    It forgets only after INELIGIBLE_REPLICA. After any other error it keeps its maximal ISR and asks again, until
-    the metadata shows a newer partition.
-    """
-    leadership = require_some(s.processes[leader].replicas[p].leadership)
+    """A leader takes over the ISR that the controller committed, or forgets the change that it refused."""
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
     reply = require_some(leadership.reply)
-    if reply.error == Error.NONE:
-        leadership.isr = reply.isr
-        leadership.partition_epoch = reply.partition_epoch
-    if reply.error in (Error.NONE, Error.INELIGIBLE_REPLICA):
-        leadership.asked = None
-    leadership.reply = None
+    require(not is_deferred(replica.deferral))
+    replica.leadership = answered(leadership, reply)
+
+
+def answered(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
+    """What a leader goes on with after a reply.
+
+    It forgets its change only after INELIGIBLE_REPLICA. After any other error, and where the change completed a
+    reassignment and so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a
+    newer partition.
+    """
+    if reply.error == Error.NONE and not reply.at_new_leader_epoch:
+        return replace(leadership, isr=reply.isr, partition_epoch=reply.partition_epoch, asked=None, reply=None)
+    if reply.error == Error.INELIGIBLE_REPLICA:
+        return replace(leadership, asked=None, reply=None)
+    return replace(leadership, reply=None)
 
 
 @action(
@@ -181,5 +199,6 @@ def advance_high_watermark(s: Cluster, leader: Process, p: TopicPartition) -> No
     require(replica.has_record and not replica.high_watermark)
     require(maximal_isr(leadership) <= leadership.holders | {node_id(leader)})
     replica.high_watermark = True
-    if s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
+    is_current = committed(s).topic == replica.topic
+    if is_current and s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:
         s.produced[p] = RecordStatus.ACKNOWLEDGED

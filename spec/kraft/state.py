@@ -1,9 +1,10 @@
 """The state of the cluster: the controllers, the broker processes, the messages under way.
 
-One controller is active throughout and what it decides is committed at once: its image is speculative and
-committed state in one. What is soft state (lost on a failover) is named so.
-Leaves out: the metadata log, standby controllers and failover; controlled shutdown; reassignment. The data
-of a partition is one record, produced at most once.
+With one controller, what it decides is committed at once: its image is speculative and committed state in one,
+and its log is empty. With more, the two are apart, and `committed` is what the cluster has decided for good. What
+is soft state (lost on a failover) is named so. What a model does not use has no width.
+Leaves out: what of the metadata log is committed, but for its replay. The data of a partition is one record, produced
+at most once.
 """
 
 from __future__ import annotations
@@ -17,17 +18,22 @@ from spec.kraft.types import (
     Broker,
     BrokerEpoch,
     BrokerState,
+    ControllerEpoch,
     Incarnation,
     LeaderEpoch,
+    MetadataOffset,
     PartitionEpoch,
     Process,
     RecordStatus,
+    Role,
+    TopicId,
     TopicPartition,
     Voter,
     node_id,
 )
 
 Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
+Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.max_reassignments > 0 else 0)]
 
 
 @record
@@ -37,6 +43,7 @@ class Registration:
     incarnation: Incarnation
     broker_epoch: BrokerEpoch
     fenced: bool
+    in_controlled_shutdown: bool
 
 
 @record
@@ -48,6 +55,8 @@ class Partition:
     leader: Option[Broker]
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
+    adding: Moving  # replicas that a reassignment adds; some may be removing, too: added by one that was replaced
+    removing: Moving  # replicas that go once it is complete
 
 
 @record
@@ -55,15 +64,55 @@ class Metadata:
     """What a replay of the metadata log gives."""
 
     registrations: Map[Broker, Option[Registration]]
+    topic: Option[TopicId]  # the one topic of its name
+    partitions: Map[TopicPartition, Option[Partition]]
+    offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
+
+
+@record
+class Shutdown:
+    """What the active controller remembers of a controlled shutdown."""
+
+    offset: MetadataOffset  # the broker's leaderships have moved here
+    behind: Set[Broker]  # brokers whose last heartbeat did not reach it
+
+
+@record
+class Delta:
+    """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
+
+    registrations: Map[Broker, Option[Registration]]
+    topic: Option[TopicId]
     partitions: Map[TopicPartition, Option[Partition]]
 
 
 @record
+class Batch:
+    """A batch of the metadata log, written by the controller of an epoch: it survives or is lost as a whole."""
+
+    epoch: ControllerEpoch
+    delta: Delta
+
+
+Log = Annotated[Seq[Batch], AtMost(lambda: Design.pending_batches)]
+
+
+@record
 class Controller:
-    """A controller's memory."""
+    """A controller's memory and its log.
+
+    An active controller's image is speculative: the replay of its whole log. A standby's is what is committed,
+    and where it lacks some of that, nothing is kept of what it has.
+    """
 
     image: Metadata
     lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    checks_leases: bool  # soft state: it will look for leases that ran out
+    shutdowns: Map[Broker, Option[Shutdown]]  # soft state
+    role: Role
+    epoch: ControllerEpoch  # the newest that it voted in or heard of
+    behind: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
+    log: Log  # what it has beyond the high watermark, oldest first
 
 
 @message
@@ -85,17 +134,46 @@ class Leadership:
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
     applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
-    candidates: Set[Broker]  # the brokers outside the ISR that are unfenced in the leader's image
+    candidates: Set[Broker]  # the replicas outside the ISR that are unfenced in the leader's image
+
+
+# How many batches of which controller must commit before a reply leaves it. A reply that waits for none is under way.
+Waits = Annotated[int, Nat(lambda: Design.pending_batches)]
+Deferral = Map[Voter, Waits]
 
 
 @record
 class Replica:
     """A process's replica of a partition, with what is on its disk."""
 
+    topic: TopicId  # of which its log is, or was last, where there is none
     leader_epoch: Option[LeaderEpoch]  # at which it leads or follows; None: it does neither
     leadership: Option[Leadership]
+    deferral: Deferral  # of the reply to the leader
+    image_leader: Option[Broker]  # who leads in its image, kept where brokers are shut down
     high_watermark: bool  # the record is below the high watermark that it knows
     has_record: bool  # on disk: what a crash leaves, unless the disk is lost
+
+
+@message
+class Listing:
+    """What a broker's image says of registrations, and, for a property to look at, who was active at its offset."""
+
+    registered: Set[Broker]
+    fenced: Set[Broker]
+    active: Set[Broker]
+
+
+@message
+class MetadataReply:
+    """MetadataResponse, as far as it lists brokers."""
+
+    answerer: Process
+    brokers: Set[Broker]
+
+
+Listings = Annotated[Seq[Listing], AtMost(lambda: Design.metadata_responses)]
+Answers = Annotated[Seq[MetadataReply], AtMost(lambda: Design.metadata_responses)]
 
 
 @record
@@ -105,17 +183,27 @@ class BrokerProcess:
     state: BrokerState
     incarnation: Option[Incarnation]  # until it is registered: from then on its broker epoch stands for it
     broker_epoch: Option[BrokerEpoch]
+    controller: Voter  # that it takes for the active one
     reply: Option[LifecycleReply]  # under way to the process
+    deferral: Deferral  # of the reply
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
+    applied: Option[MetadataOffset]  # the offset that its metadata image reaches
+    listing: Listings  # one, once it has metadata, where clients ask for it
     replicas: Map[TopicPartition, Replica]
 
 
+Disk = Map[TopicPartition, Replica]
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
+Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
+Failovers = Annotated[int, Nat(lambda: Design.max_failovers)]
+Reassignments = Annotated[int, Nat(lambda: Design.max_reassignments)]
+Topics = Annotated[int, Nat(lambda: Design.max_topics)]
+Unregistrations = Annotated[int, Nat(lambda: Design.max_unregistrations)]
 
 
 @record
@@ -127,6 +215,11 @@ class Faults:
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
+    shutdowns: Shutdowns
+    failovers: Failovers
+    reassignments: Reassignments
+    topics: Topics
+    unregistrations: Unregistrations
 
 
 @message
@@ -137,9 +230,42 @@ class Service:
     broker_epoch: BrokerEpoch
 
 
+@message
+class FirstEpochs:
+    """What the epochs of the partitions of a new topic start from, whatever those of an older one have reached."""
+
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+
+
+Start = Annotated[Seq[FirstEpochs], AtMost(lambda: min(Design.max_topics, 1))]
+LastTarget = Annotated[Map[TopicPartition, Moving], History]
 LastService = Annotated[Map[TopicPartition, Option[Service]], History]
 LifecycleNetwork = Annotated[Bag[LifecycleRequest], AtMost(lambda: Design.lifecycle_in_flight + Design.max_duplicates)]
 AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + Design.max_duplicates)]
+
+
+@record
+class Stable:
+    """The metadata log up to the high watermark: its replay, and the epoch of its last batch."""
+
+    image: Metadata
+    epoch: ControllerEpoch
+
+
+# With one controller there is none beside its image.
+StableLog = Annotated[Seq[Stable], AtMost(lambda: min(1, Design.controllers - 1))]
+
+
+@record
+class Snapshot:
+    """The newest snapshot of the metadata log, and what the records leave that were committed after it."""
+
+    image: Metadata
+    since: Delta
+
+
+Snapshots = Annotated[Seq[Snapshot], AtMost(lambda: Design.snapshots)]
 
 
 @state
@@ -147,25 +273,35 @@ class Cluster:
     """The whole cluster."""
 
     controllers: Map[Voter, Controller]
+    stable: StableLog
+    snapshots: Snapshots
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
     alterations: AlterNetwork  # AlterIsr requests under way
     produced: Map[TopicPartition, RecordStatus]  # what the producer knows of its record
     last_service: LastService  # the newest leader epoch that any process led in, and who was the first to
+    start: Start  # one, where topics are created; never changed
+    last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
+    answer: Answers  # the last metadata response
     faults: Faults
 
 
 def committed(s: Cluster) -> Metadata:
     """What the cluster has decided for good: the replay of the log up to the high watermark."""
-    return s.controllers[Voter(0)].image
+    return s.stable[0].image if Design.controllers > 1 else s.controllers[Voter(0)].image
 
 
 def active_brokers(image: Metadata) -> Set[Broker]:
-    """The brokers that are registered and unfenced."""
+    """The brokers that are registered, unfenced and not shutting down: these may lead, and may join an ISR."""
     return frozenset(broker for broker in Broker if is_active(image, broker))
 
 
 def is_active(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+
+def is_unfenced(image: Metadata, broker: Broker) -> bool:
     registration = image.registrations[broker]
     return registration is not None and not registration.fenced
 
@@ -186,11 +322,13 @@ def another_is_alive(s: Cluster, process: Process) -> bool:
     )
 
 
-def is_silent(s: Cluster, broker: Broker) -> bool:
-    """No process that is alive sends heartbeats which the controller would take as this broker's."""
-    registration = committed(s).registrations[broker]
+def is_silent(s: Cluster, voter: Voter, broker: Broker) -> bool:
+    """No process that is alive sends the controller heartbeats which it would take as this broker's."""
+    registration = s.controllers[voter].image.registrations[broker]
     return registration is not None and not any(
-        node_id(process) == broker and s.processes[process].broker_epoch == registration.broker_epoch
+        node_id(process) == broker
+        and s.processes[process].broker_epoch == registration.broker_epoch
+        and s.processes[process].controller == voter
         for process in Process
     )
 
@@ -226,24 +364,51 @@ def maximal_isr(leadership: Leadership) -> Set[Broker]:
     return leadership.isr | proposed_isr(leadership)
 
 
-def unassigned(has_record: bool) -> Replica:
+def unassigned(topic: TopicId, has_record: bool) -> Replica:
     """A replica that neither leads nor follows, with what is on its disk."""
-    return Replica(leader_epoch=None, leadership=None, high_watermark=False, has_record=has_record)
+    return Replica(
+        topic,
+        leader_epoch=None,
+        leadership=None,
+        deferral=at_once(),
+        image_leader=None,
+        high_watermark=False,
+        has_record=has_record,
+    )
 
 
-def disk(process: BrokerProcess) -> Set[TopicPartition]:
-    """The partitions of which a process has the record on disk."""
-    return frozenset(partition for partition in TopicPartition if process.replicas[partition].has_record)
+def at_once() -> Deferral:
+    """A reply that waits for nothing."""
+    return Map({voter: 0 for voter in Voter})
 
 
-def stopped(disk: Set[TopicPartition]) -> BrokerProcess:
-    """A process that does not run. `disk`: the partitions of which it has the record."""
+def is_deferred(deferral: Deferral) -> bool:
+    """A controller has answered, but the reply waits there for what is not committed yet."""
+    return any(deferral[voter] > 0 for voter in Voter)
+
+
+def disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves of a process's replicas."""
+    return Map({p: unassigned(process.replicas[p].topic, process.replicas[p].has_record) for p in TopicPartition})
+
+
+def empty_disk(process: BrokerProcess) -> Disk:
+    """What a crash leaves that loses the disk."""
+    return Map({p: unassigned(process.replicas[p].topic, has_record=False) for p in TopicPartition})
+
+
+def stopped(disk: Disk) -> BrokerProcess:
+    """A process that does not run."""
     return BrokerProcess(
         state=BrokerState.NOT_RUNNING,
         incarnation=None,
         broker_epoch=None,
+        controller=Voter(0),
         reply=None,
+        deferral=at_once(),
         wants_fence=False,
         caught_up=False,
-        replicas=Map({partition: unassigned(partition in disk) for partition in TopicPartition}),
+        applied=None,
+        listing=(),
+        replicas=disk,
     )

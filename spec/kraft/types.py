@@ -2,7 +2,8 @@
 
 Epochs and incarnations are ordinals: they are compared and freshly issued, nothing else, so that restarts and
 elections need no bound. A broker epoch is the offset of the broker's registration record; how far a metadata
-image reaches is therefore measured in broker epochs too. Leaves out: offsets of all other metadata records.
+image reaches is therefore measured in broker epochs too. Other offsets are kept (`MetadataOffset`)
+where somebody compares them. Leaves out: offsets of all other metadata records.
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ class BrokerEpoch(Ordinal):
     """The offset of a registration record in the metadata log."""
 
 
+class MetadataOffset(Ordinal):
+    """An offset in the metadata log at which leaderships moved for a controlled shutdown, or at which it grew."""
+
+
+class TopicId(Ordinal, fixed=lambda: Design.max_topics == 0):
+    """The UUID of a topic, by which topics that had one name are told apart. Only equality matters."""
+
+
 class LeaderEpoch(Ordinal):
     """Rises with each change of a partition's leader."""
 
@@ -45,13 +54,27 @@ class PartitionEpoch(Ordinal):
     """Rises with each change of a partition."""
 
 
+class ControllerEpoch(Ordinal):
+    """Rises with each election of a controller."""
+
+
+class Role(Enum):
+    """What a controller is in its epoch. An elected one becomes active once it has replayed its log."""
+
+    STANDBY = "STANDBY"
+    ELECTED = "ELECTED"
+    ACTIVE = "ACTIVE"
+
+
 class BrokerState(Enum):
-    """The broker state machine, without the two states of controlled shutdown."""
+    """The broker state machine."""
 
     NOT_RUNNING = "NOT_RUNNING"
     STARTING = "STARTING"
     RECOVERY = "RECOVERY"
     RUNNING = "RUNNING"
+    PENDING_CONTROLLED_SHUTDOWN = "PENDING_CONTROLLED_SHUTDOWN"
+    SHUTTING_DOWN = "SHUTTING_DOWN"
 
 
 class Error(Enum):
@@ -65,6 +88,8 @@ class Error(Enum):
     INVALID_REQUEST = "INVALID_REQUEST"
     INVALID_UPDATE_VERSION = "INVALID_UPDATE_VERSION"
     INELIGIBLE_REPLICA = "INELIGIBLE_REPLICA"
+    NEW_LEADER_ELECTED = "NEW_LEADER_ELECTED"
+    UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 
 
 class RecordStatus(Enum):
@@ -78,7 +103,7 @@ class RecordStatus(Enum):
 
 def node_id(process: Process) -> Broker:
     """The id that a process is configured with: its own number, and broker 0 again for a process beyond these."""
-    if process == Process(1):
+    if Design.brokers > 1 and process == Process(1):
         return Broker(1)
     if Design.brokers > 2 and process == Process(2):
         return Broker(2)

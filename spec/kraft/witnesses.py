@@ -1,7 +1,7 @@
 """States that a model must be able to reach; where it cannot, its properties hold of too little.
 
-Leaves out: states of what the slice does not have (controlled shutdown, reassignment, truncation of the
-metadata log).
+Those of controlled shutdown are in `shutdown_properties`, those of the controllers' logs in `quorum_witnesses`,
+those of reassignments and topics with their properties.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def program(drawing: Drawing) -> Program:
     b.property("p", LEADS_TO)
     condition = None if drawing.condition is None else among(drawing.condition)
     obligation = Obligation(0, (), condition, among(drawing.goal))
-    fairness = {i: fair for i, fair in enumerate(drawing.fair) if fair}
+    fairness = {i: (i, fair) for i, fair in enumerate(drawing.fair) if fair}
     return changed(b.program, outside=g.eq(at, g.integer(size - 1)), liveness=Liveness((obligation,), fairness))
 
 
@@ -338,20 +338,17 @@ class Request:
     broker: Broker
 
 Waiting = Annotated[Broker, MemberOf("waiting")]
-Sent = Annotated[Request, MemberOf("sent")]
-Queued = Annotated[Request, MemberOf("queue")]
 
 @state
 class S:
     up: Annotated[bool, History]
     waiting: Set[Broker]
     leader: Option[Broker]
-    sent: Annotated[Bag[Request], AtMost(2)]
     queue: Annotated[Seq[Request], AtMost(2)]
 
 @init
 def start() -> S:
-    return S(up=False, waiting=frozenset(), leader=None, sent=Bag(), queue=())
+    return S(up=False, waiting=frozenset(), leader=None, queue=())
 
 @action(who="broker", source="tests", fair="weak")
 def boot(s: S) -> None:
@@ -377,10 +374,6 @@ REFUSALS = [
     ('@eventually(source="t")\ndef p(s: S, broker: Waiting) -> bool:\n    return s.up\n', "what must come of a member"),
     ('@eventually\ndef p(s: S) -> bool:\n    return s.up\n', "@eventually without its header"),
     ('@eventually(source="t")\ndef p(s: S) -> bool:\n    s.up = True\n    return True\n', "assigns to the state"),
-    ('@action(who="b", source="t", fair="weak")\ndef a(s: S, sent: Sent) -> None:\n    """A."""\n    s.up = True\n',
-     "cannot be weakly fair"),
-    ('@action(who="b", source="t", fair="strong")\ndef a(s: S, r: Queued) -> None:\n    """A."""\n    s.up = True\n',
-     "cannot be strongly fair"),
     ('@action(who="b", source="t", fair="very")\ndef a(s: S) -> None:\n    """A."""\n    s.up = True\n',
      "fair='very' of a is no fairness"),
     ('@eventually(source="t")\ndef p(s: S) -> bool:\n    return s.up\n\n'

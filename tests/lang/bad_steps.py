@@ -74,6 +74,26 @@ ALIASES = [
     body(6, "a set changed in place", "«s.isr.add(broker)»", "add", "|"),
     body(6, "a sequence changed in place", "«s.log.append(broker)»", "append", ""),
     body(6, "an element changed in place", "«s.log[0]» = broker", "element of a value", "maps"),
+    more(6, "a record in a sequence changed in place",
+         """
+         @state
+         class Odd:
+             log: Annotated[Seq[Registration], AtMost(2)]
+
+
+         @init
+         def odd() -> Odd:
+             return Odd(log=(Registration(BrokerEpoch(0), True),))
+
+
+         @action(who="controller", source="-")
+         def step(s: Odd) -> None:
+             '''A step.'''
+             «s.log[0].fenced» = False
+
+
+         model = Model("odd", "-", odd, [step], [])
+         """, "assignment to a value", "replace"),
     body(6, "a bag's change that is dropped",
          "«s.network.add(Heartbeat(broker=broker))»", "result is not used", "assign"),
     body(6, "a set's change that is dropped", "«s.isr | {broker}»", "not used", "assign"),

@@ -19,8 +19,11 @@ TYPES = [
           "identities"),
     field(1, "a map with keys of ordinals", "«by_epoch: Map[BrokerEpoch, bool]»", "cannot be the key of a map"),
     field(1, "a union with a mutable record", "«last: Heartbeat | Registration»", "a union of", "@message"),
-    field(1, "a sequence of mutable records", "«log: Annotated[Seq[Registration], AtMost(2)]»", "changed in place",
+    field(1, "a bag of mutable records", "«sent: Annotated[Bag[Registration], AtMost(2)]»", "changed in place",
           "@message"),
+    field(1, "a sequence of bags", "«sent: Annotated[Seq[Network], AtMost(2)]»", "a sequence of bags", "keep a bag"),
+    field(1, "a sequence of mutable records inside a message", "batch: Option[Batch]", "changed in place", "@message",
+          before="@message\nclass Batch:\n    «all: Annotated[Seq[Registration], AtMost(2)]»"),
     field(1, "an optional bag", "«network: Option[Network]»", "bag", ""),
     field(1, "a bag inside a message", "batch: Option[Batch]", "bag", "",
           before="@message\nclass Batch:\n    «network: Network»"),
@@ -81,6 +84,16 @@ ORDINALS = [
          def newest(s: Cluster) -> bool:
              return s.epoch < «fresh(s, BrokerEpoch)»
          """, "outside an action", "actions"),
+    more(2, "fresh of a sort that is fixed",
+         """
+         class Term(Ordinal, fixed=lambda: True): ...
+
+
+         @action(who="controller", source="-")
+         def step(s: Cluster) -> None:
+             'A step.'
+             require(«fresh(s, Term)» == fresh(s, Term))
+         """, "a fresh term in a model where these are fixed", "leave the action out"),
     parameter(2, "a parameter that is an ordinal", "«epoch: BrokerEpoch»", "no finite list of values", "members"),
 ]  # fmt: skip
 

@@ -7,6 +7,20 @@ the bodies of actions `def step(s: S) -> None`; `PARAMETERS` are whole actions.
 from __future__ import annotations
 
 BODIES = """
+s.boards = s.boards + (s.board,)
+s.board.levels[Mode.X] = 2
+s.w = s.boards[-1].levels[Mode.X]
+---
+s.boards = (s.board, s.board)
+s.board = s.boards[0]
+s.board.on = not s.on
+s.flag = s.boards[0].on == s.boards[1].on
+---
+s.w = sum(b.levels[Mode.Y] for b in s.boards)
+s.flag = any(b == s.board for b in s.boards)
+---
+s.boards = s.boards[1:]
+---
 r = give(s, B(1))
 r.lv = 0
 s.w = s.rs[B(1)].lv * 10 + 3

@@ -75,6 +75,9 @@ class Board:
     on: bool
 
 
+Boards = Annotated[Seq[Board], AtMost(2)]
+
+
 @state
 class S:
     x: Level
@@ -105,6 +108,7 @@ class S:
     us: Map[B, U]
     board: Board
     tape: Tape
+    boards: Boards
     n: Few
     w: Wide
     flag: bool
@@ -144,6 +148,7 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         board=Board(Map({m: x for m in Mode}), on),
         us=Map({b: u if b in isr and u is not None else Z() for b in B}),
         tape=() if on else (P(who=B(0), lv=x), P(who=B(0), lv=y)) if x < 1 else (Q(mode=Mode.Z, flag=False),),
+        boards=() if on else (Board(Map({m: y for m in Mode}), on),),
         n=0,
         w=0,
         flag=False,

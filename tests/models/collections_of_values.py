@@ -17,6 +17,8 @@ With capacity = n:
   places. A letter is served once, however often it is there: 2n = 6 words have one kind of letter, and 8 have
   both: 1 + 14 + 6 + 2*8 = 37 generated.
 - `orders`: three processes line up once, in any order: 1 + 3! = 7 states, 7 generated, depth 2.
+- `some_line_up`: some of them do, or none: 1 + 3 + 6 + 6 = 16 states, one step to each from the first: 17
+  generated, depth 2.
 - `line_shrinks`: and who stands first leaves. Lines of 3, 2, 1, 0: 6 + 6 + 3 + 1 = 16 states. Each line
   that is not empty gives one step, the empty one 6: 1 + 15 + 6 = 22 generated, depth 4.
 - `first_in_order`: of those alive, the first in any order is elected, once; processes die for good. 8 sets of
@@ -33,6 +35,7 @@ import enum
 from typing import Annotated
 
 from checker.lang import (
+    Arrangement,
     AtMost,
     Bag,
     Identity,
@@ -214,6 +217,7 @@ class Process(Identity, size=3): ...
 
 Line = Annotated[Seq[Process], AtMost(3)]
 Order = Annotated[Seq[Process], Permutation]
+SomeOrder = Annotated[Seq[Process], Arrangement]
 
 
 @state
@@ -234,6 +238,13 @@ def line_up(s: Queue, order: Order) -> None:
     for process in order:
         line = line + (process,)
     s.line = line
+
+
+@action(who="-", source="-")
+def some_line_up(s: Queue, some: SomeOrder) -> None:
+    """Some processes line up, in some order."""
+    require(len(s.line) == 0)
+    s.line = some
 
 
 @action(who="-", source="-")
@@ -343,6 +354,7 @@ MODELS = [
     Model("words", "A sequence as a stack.", empty_word, [append, shorten], [reads_aba]),
     Model("first_served", "A sequence and its members.", empty_word, [append, serve], [reads_aba]),
     Model("orders", "All orders of a type.", nobody_waits, [line_up], [stands_once]),
+    Model("some_line_up", "All orders of some of a type.", nobody_waits, [some_line_up], [stands_once]),
     Model("line_shrinks", "A queue.", nobody_waits, [line_up, head_leaves], [stands_once]),
     Model("first_in_order", "The order decides.", all_alive, [die, elect_first],
           [the_dead_are_not_elected, elected_died]),

@@ -6,6 +6,10 @@ is done. In `favourite` only the binding of job 0 is fair, by an action of its o
 
 `letters`: a box for each sender holds a letter or none. `carry` takes the letter of a box, by value; it is fair for
 each box, even where two boxes hold equal letters. `deliver` takes a member of a set: it is fair for each member.
+
+`mail`: a bag of cards, of which `take` takes one. It is fair to some card, so that the bag is emptied if nobody posts
+(`emptied`); where others post again and again, a card may lie there for ever. `take_of` takes one of a given
+sender, and is fair to each sender (`mail_by_sender`).
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import (
+    AtMost,
+    Bag,
     Identity,
     Map,
     MemberOf,
@@ -135,10 +141,58 @@ def parcels_are_delivered(s: Post, job: Job) -> tuple[bool, bool]:
     return job in s.parcels, job not in s.parcels
 
 
+@message
+class Card:
+    sender: Job
+
+
+CardInMail = Annotated[Card, MemberOf("mail")]
+Mail = Annotated[Bag[Card], AtMost(2)]
+
+
+@state
+class Counter:
+    mail: Mail
+
+
+@init
+def a_card_each() -> Counter:
+    return Counter(mail=Bag([Card(job) for job in Job]))
+
+
+@action(who="clerk", source=SOURCE, fair="weak")
+def take(s: Counter, card: CardInMail) -> None:
+    """Takes a card."""
+    s.mail = s.mail.remove(card)
+
+
+@action(who="clerk", source=SOURCE, fair="weak")
+def take_of(s: Counter, sender: Job, card: CardInMail) -> None:
+    """Takes a card of a sender."""
+    require(card.sender == sender)
+    s.mail = s.mail.remove(card)
+
+
+@action(who="customer", source=SOURCE)
+def post(s: Counter, sender: Job) -> None:
+    """Posts a card."""
+    require(Card(sender) not in s.mail)
+    s.mail = s.mail.add(Card(sender))
+
+
+@leads_to(source=SOURCE)
+def cards_are_taken(s: Counter, sender: Job) -> tuple[bool, bool]:
+    """A card is taken."""
+    return Card(sender) in s.mail, Card(sender) not in s.mail
+
+
 MODELS = [
     Model("jobs", "A worker who is fair to every job.", all_due, [work, bring], [due_is_done]),
     Model("favourite", "A worker who is fair to job 0 only.", all_due,
           [replace(work, fair=""), work_on_the_first, bring], [due_is_done]),
     Model("letters", "Members of a map and of a set.", two_letters, [carry, deliver, send_again],
           [letters_are_carried, parcels_are_delivered]),
+    Model("emptied", "A bag that nobody adds to.", a_card_each, [take], [cards_are_taken]),
+    Model("mail", "A bag that some add to again and again.", a_card_each, [take, post], [cards_are_taken]),
+    Model("mail_by_sender", "A bag whose clerk is fair to senders.", a_card_each, [take_of, post], [cards_are_taken]),
 ]  # fmt: skip

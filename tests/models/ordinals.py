@@ -17,6 +17,9 @@ With brokers = n:
 - `stale`: a request carries the epoch its sender had: it is absent, current or older: 3 states. Each takes a
   new registration and a send, and the two with a request an answer: 1 + 3*2 + 2 = 9 generated, depth 3.
   What epoch the answered request had leaves no trace.
+- `upgraded`: a version is asked for, and answered while it is the present one: absent, present or older: 3
+  states. Each takes a question and an upgrade, and the present one an answer: 1 + 3*2 + 1 = 8 generated, depth 3.
+  `fixed`: without upgrades the sort is fixed: absent or present, 1 + 2 + 1 = 4 generated, depth 2.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ from checker.lang import (
 class Cluster:
     brokers: int = 3
     "How many brokers."
+    upgrades: bool = True
+    "New versions are issued."
 
 
 class Broker(Identity, size=lambda: Cluster.brokers): ...
@@ -56,6 +61,10 @@ class BrokerEpoch(Ordinal):
 
 class LeaderEpoch(Ordinal):
     """One for each leader."""
+
+
+class Version(Ordinal, fixed=lambda: not Cluster.upgrades):
+    """One for each upgrade."""
 
 
 @state
@@ -226,6 +235,48 @@ def no_request_from_the_future(s: Channel) -> bool:
     return s.request is None or s.request.epoch <= s.epoch
 
 
+@state
+class Software:
+    version: Version
+    question: Option[Version]
+
+
+@init
+def nobody_asks() -> Software:
+    return Software(version=Version(0), question=None)
+
+
+@action(who="broker", source="-")
+def upgrade(s: Software) -> None:
+    """A new version."""
+    s.version = fresh(s, Version)
+
+
+@action(who="client", source="-")
+def ask(s: Software) -> None:
+    """A client asks for the present version."""
+    s.question = s.version
+
+
+@action(who="broker", source="-")
+def answer(s: Software) -> None:
+    """It is answered, unless it is too late."""
+    require(s.question == s.version)
+    s.question = None
+
+
+@transition_invariant(source="-")
+def old_question_stays(before: Software, after: Software) -> bool:
+    """Only a question for the present version is answered."""
+    return after.question is not None or before.question is None or before.question == before.version
+
+
+@witness
+def somebody_asks(s: Software) -> bool:
+    """There is a question, and it can be answered."""
+    return s.question == s.version
+
+
 MODELS = [
     Model("bumps", "Fresh epochs for ever.", all_equal, [bump], [newest_is_above_all, strict_order]),
     Model("sessions", "Epochs that come and go.", nobody, [register, unregister],
@@ -235,4 +286,6 @@ MODELS = [
     Model("swap", "Epochs change places.", two_equal, [issue_two, swap], [issued_above_both]),
     Model("stale", "Old epochs are refused.", idle, [register_again, send, receive, refuse],
           [no_request_from_the_future]),
+    Model("upgraded", "A sort that is issued.", nobody_asks, [upgrade, ask, answer], [old_question_stays]),
+    Model("fixed", "A sort that is not.", nobody_asks, [ask, answer], [somebody_asks], {"upgrades": False}),
 ]  # fmt: skip

@@ -46,7 +46,10 @@ def test_random_walks(pin: Pin) -> None:
     random_walks(pair_of(pin), seed=1, walks=WALKS, steps=STEPS)
 
 
-@pytest.mark.parametrize("name", ["membership", "lossy", "twins", "isr"])
+NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_random_walks_of_kraft(name: str) -> None:
     for seed, setting in enumerate([None, *load(f"kraft/{name}").model.settings]):
         random_walks(Pair(load(f"kraft/{name}", setting=setting)), seed, walks=3, steps=STEPS)

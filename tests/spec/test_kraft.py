@@ -14,7 +14,8 @@ from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
 from spec.kraft import broker, controller, partition, replica
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
-from spec.kraft.models import MODELS, running_cluster
+from spec.kraft.models import MODELS
+from spec.kraft.starts import running_cluster
 from spec.kraft.state import (
     Cluster,
     Controller,
@@ -37,6 +38,7 @@ from spec.kraft.types import (
     PartitionEpoch,
     Process,
     RecordStatus,
+    TopicId,
     TopicPartition,
     Voter,
 )
@@ -143,7 +145,7 @@ class TestUnfencing:
 
 class TestRegistration:
     def request(self, s: Cluster, incarnation: int = 7) -> Register:
-        request = Register(Process(1), Incarnation(incarnation), late=False)
+        request = Register(Process(1), Incarnation(incarnation), late=False, to=Voter(0))
         s.lifecycle = Bag([request])
         s.processes[Process(1)].incarnation = Incarnation(incarnation)
         s.processes[Process(1)].broker_epoch = None
@@ -183,7 +185,9 @@ class TestRegistration:
 
 class TestHeartbeat:
     def handled(self, s: Cluster, epoch: int = 1, want_fence: bool = False, caught_up: bool = True) -> None:
-        request = Heartbeat(Process(1), BrokerEpoch(epoch), want_fence, caught_up, late=False)
+        request = Heartbeat(
+            Process(1), BrokerEpoch(epoch), want_fence, False, caught_up, None, late=False, to=Voter(0)
+        )
         s.lifecycle = Bag([request])
         controller.handle_heartbeat(s, ONLY, request)
 
@@ -226,42 +230,44 @@ class TestAlterIsr:
         made = AlterIsr(
             sender=Process(0),
             broker_epoch=BrokerEpoch(0),
+            topic=TopicId(0),
             partition=P,
             leader_epoch=LeaderEpoch(0),
             partition_epoch=PartitionEpoch(0),
             isr=frozenset({A, B, C}),
             added_epoch=BrokerEpoch(1),
             late=False,
+            to=Voter(0),
         )
         return replace(made, **changes)
 
     def test_the_first_check_that_fails_names_the_error(self, s: Cluster) -> None:
         request = self.request(s)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
         fence(s, B)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
+        assert controller.alter_isr_error(committed(s), request) == Error.INELIGIBLE_REPLICA
         the_partition(s).partition_epoch = PartitionEpoch(1)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INVALID_UPDATE_VERSION
+        assert controller.alter_isr_error(committed(s), request) == Error.INVALID_UPDATE_VERSION
         malformed = replace(request, isr=frozenset({B}))
-        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.INVALID_REQUEST
+        assert controller.alter_isr_error(committed(s), malformed) == Error.INVALID_REQUEST
         the_partition(s).leader_epoch = LeaderEpoch(1)
-        assert controller.alter_isr_error(committed(s), the_partition(s), malformed) == Error.FENCED_LEADER_EPOCH
+        assert controller.alter_isr_error(committed(s), malformed) == Error.FENCED_LEADER_EPOCH
         ahead = replace(malformed, partition_epoch=PartitionEpoch(2))
-        assert controller.alter_isr_error(committed(s), the_partition(s), ahead) == Error.NOT_CONTROLLER
+        assert controller.alter_isr_error(committed(s), ahead) == Error.NOT_CONTROLLER
         superseded = replace(ahead, broker_epoch=BrokerEpoch(5))
-        assert controller.alter_isr_error(committed(s), the_partition(s), superseded) == Error.STALE_BROKER_EPOCH
+        assert controller.alter_isr_error(committed(s), superseded) == Error.STALE_BROKER_EPOCH
 
     def test_kip_841_keeps_fenced_replicas_out(self, s: Cluster) -> None:
         request = self.request(s)
         fence(s, B)
         switched(kip_841=False)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
 
     def test_kip_903_keeps_replicas_out_that_registered_anew(self, s: Cluster) -> None:
         request = self.request(s, added_epoch=BrokerEpoch(0))
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.INELIGIBLE_REPLICA
+        assert controller.alter_isr_error(committed(s), request) == Error.INELIGIBLE_REPLICA
         switched(kip_903=False)
-        assert controller.alter_isr_error(committed(s), the_partition(s), request) == Error.NONE
+        assert controller.alter_isr_error(committed(s), request) == Error.NONE
 
     @pytest.mark.parametrize("raises", [True, False])
     def test_a_refusal_raises_the_partition_epoch(self, s: Cluster, raises: bool) -> None:
@@ -335,9 +341,9 @@ class TestMetadata:
 
 
 def test_a_broker_is_silent_once_no_process_has_its_epoch(s: Cluster) -> None:
-    assert not is_silent(s, B)
+    assert not is_silent(s, Voter(0), B)
     s.processes[Process(1)].broker_epoch = None
-    assert is_silent(s, B)
+    assert is_silent(s, Voter(0), B)
 
 
 def test_a_process_starts_as_a_new_incarnation(s: Cluster) -> None:

@@ -135,6 +135,8 @@ class Calls(Expressions):
             self.fail(node.args[1], "fresh takes a sort of ordinals", "class BrokerEpoch(Ordinal): ...")
         if not state.writable:
             self.fail(node, "a fresh ordinal outside an action", "only actions issue ordinals")
+        if sort.value.is_fixed():
+            self.fail(node, f"a fresh {sort.value.__name__} in a model where these are fixed", "leave the action out")
         type_ = OrdinalType(sort.value)
         issued = self.fresh.get(type_.sort, 0)
         self.fresh[type_.sort] = issued + 1

@@ -14,7 +14,7 @@ from checker.lang.frontend.symbols import Choice, Display, Store, Symbol, Truth
 from checker.lang.ir import Graph, Instance, Node
 from checker.lang.liveness import LEADS_TO, LIVENESS, Liveness, Obligation
 from checker.lang.loader import BoundModel
-from checker.lang.parameters import Parameter, bindings, parameters_of
+from checker.lang.parameters import Parameter, bindings, fair_binding, parameters_of
 
 HEADERS = {
     "leads-to": "def p(s: S, broker: Broker) -> tuple[bool, bool]: return condition, goal",
@@ -47,9 +47,20 @@ def compile_liveness(
             obligation, errors = _Obligation(model, graph, before, declared).compile(index, parameters, binding)
             obligations.append(obligation)
             breakdowns[index] = graph.or_(breakdowns[index], errors)
+    return Liveness(tuple(obligations), _fairness(model, instances)), breakdowns
+
+
+def _fairness(model: BoundModel, instances: Sequence[Instance]) -> dict[int, tuple[int, str]]:
+    """The fairness of the instances of fair actions, as `Liveness` has it."""
     actions = model.model.actions
-    fairness = {i: actions[one.action].fair for i, one in enumerate(instances) if actions[one.action].fair}
-    return Liveness(tuple(obligations), fairness), breakdowns
+    parameters = {i: parameters_of(a, model.state_type) for i, a in enumerate(actions) if a.fair}
+    numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
+    found: dict[int, tuple[int, str]] = {}
+    for i, one in enumerate(instances):
+        if one.action in parameters:
+            binding = one.action, fair_binding(parameters[one.action], one.parameters)
+            found[i] = numbers.setdefault(binding, len(numbers)), actions[one.action].fair
+    return found
 
 
 def _parameters(model: BoundModel, declared: Declared) -> list[Parameter]:

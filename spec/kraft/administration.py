@@ -1,0 +1,74 @@
+"""What operators ask of the controller: reassign a partition, cancel that, elect its preferred leader.
+
+Request and decision are one step, and the operator waits for no reply; a request that is refused changes
+nothing, so only what is accepted is a step. The decisions themselves are in `partition`.
+Leaves out: what only reads (listing reassignments); several partitions in one request.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import Arrangement, Seq, action, replace, require, require_some
+from spec.kraft.design import Design
+from spec.kraft.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
+from spec.kraft.state import Cluster, Partition, active_brokers
+from spec.kraft.types import Broker, TopicPartition, Voter
+
+Target = Annotated[Seq[Broker], Arrangement]
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-455; KIP-631, Partition Reassignment",
+    kafka="ReplicationControlManager.changePartitionReassignment",
+    deviates="replicas to be removed keep their order; no target has fewer replicas than min.insync.replicas",
+    api="AlterPartitionReassignments v0",
+)
+def reassign(s: Cluster, voter: Voter, p: TopicPartition, target: Target) -> None:
+    """An operator asks for other replicas, in preferred order. The last wish replaces one that is under way."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    require(len(everyone(target)) == len(target) and len(target) >= Design.min_insync_replicas)
+    require(all(image.registrations[broker] is not None for broker in target))
+    require(s.faults.reassignments < Design.max_reassignments)
+    image.partitions[p] = changed(s, partition, reassigned(partition, target), active_brokers(image))
+    s.last_target[p] = target
+    s.faults.reassignments += 1
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-455",
+    kafka="ReplicationControlManager.cancelPartitionReassignment",
+    api="AlterPartitionReassignments v0",
+)
+def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
+    """An operator takes a reassignment back, unless that would leave nobody to lead, or too small an ISR."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    require(is_reassigned(partition) and may_be_cancelled(partition))
+    image.partitions[p] = changed(s, partition, cancelled(partition), active_brokers(image))
+    s.last_target[p] = ()
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-183; KIP-631, PartitionChangeRecord",
+    kafka="ReplicationControlManager.electLeader, maybeBalancePartitionLeaders",
+    api="ElectLeaders v2",
+)
+def elect_preferred(s: Cluster, voter: Voter, p: TopicPartition) -> None:
+    """An operator, or the controller's balancer, gives the lead to the first replica, where this may lead."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    preferred = partition.replicas[0]
+    require(partition.leader != preferred and preferred in partition.isr & active_brokers(image))
+    image.partitions[p] = changed(s, partition, replace(partition, leader=preferred), active_brokers(image))
+
+
+def may_be_cancelled(partition: Partition) -> bool:
+    """Whether a cancel is accepted."""
+    rest = partition.isr & original_replicas(partition)
+    falls_below = len(rest) < Design.min_insync_replicas <= len(partition.isr)
+    return len(rest) > 0 and not (Design.cancel_keeps_min_isr and falls_below)

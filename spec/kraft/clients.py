@@ -1,0 +1,43 @@
+"""What clients are told of the cluster: metadata responses (S6).
+
+A broker answers from its image, which is as old as its last fetch of metadata. Controllers are no brokers, and
+are in no list: their ids are of another type.
+Leaves out: topics and partitions in a response, and listeners.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Set, action, require, transition_invariant, witness
+from spec.kraft.state import Cluster, Listing, MetadataReply, committed, is_active
+from spec.kraft.types import Broker, BrokerState, Process
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Three Cluster Membership States",
+    kafka="KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getAliveBrokerNodes",
+    api="Metadata v12",
+)
+def answer_metadata(s: Cluster, process: Process) -> None:
+    """A broker that runs tells a client which brokers there are, as far as it knows."""
+    broker = s.processes[process]
+    require(broker.state == BrokerState.RUNNING and len(broker.listing) > 0)
+    s.answer = (MetadataReply(process, listed(broker.listing[0])),)
+
+
+def listed(listing: Listing) -> Set[Broker]:
+    return listing.registered - listing.fenced
+
+
+@transition_invariant(source="KIP-631, The Three Cluster Membership States (S6)")
+def only_active_brokers_are_listed(before: Cluster, after: Cluster) -> bool:
+    """A metadata response lists the brokers that were registered and active at the offset its sender has applied."""
+    return before.answer == after.answer or all(
+        reply.brokers == listing.active for reply in after.answer for listing in after.processes[reply.answerer].listing
+    )
+
+
+@witness
+def fenced_broker_listed(s: Cluster) -> bool:
+    """A client was told of a broker that is fenced by now: the answerer's image is old."""
+    return any(not is_active(committed(s), broker) for reply in s.answer for broker in reply.brokers)

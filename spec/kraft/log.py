@@ -1,0 +1,134 @@
+"""The metadata log: what a decision writes to it, what a replay gives, and which replies wait for it.
+
+Only what is not committed yet is kept as batches. What is committed is kept as its replay (`state.committed`),
+so that the log may grow for ever. With one controller what is decided is committed at once, and nothing waits.
+A batch is kept as what its records leave, key by key; a leader change is a batch of no records.
+Leaves out: records that remove something; offsets. Kafka issues offsets and epochs that were truncated once more, the
+spec never does: nobody can tell while replies wait, for nothing has left the controller that wrote them.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Map, Option, replace
+from spec.kraft.design import Design
+from spec.kraft.state import Batch, Controller, Deferral, Delta, Log, Metadata, Partition, Registration
+from spec.kraft.types import Broker, ControllerEpoch, Error, Role, TopicId, TopicPartition, Voter
+
+# What is written.
+
+
+def can_decide(controller: Controller) -> bool:
+    """The controller takes itself for the active one, and its log has room for a decision."""
+    room = Design.pending_batches - len(controller.log)
+    return controller.role == Role.ACTIVE and (Design.controllers == 1 or room >= (1 if Design.atomic_batches else 2))
+
+
+def changed_registration(before: Option[Registration], after: Option[Registration]) -> Option[Registration]:
+    return None if before == after else after
+
+
+def changed_partition(before: Option[Partition], after: Option[Partition]) -> Option[Partition]:
+    return None if before == after else after
+
+
+def changed_topic(before: Option[TopicId], after: Option[TopicId]) -> Option[TopicId]:
+    return None if before == after else after
+
+
+def difference(before: Metadata, after: Metadata) -> Delta:
+    """The records that lead from one image to another."""
+    return Delta(
+        registrations=Map({b: changed_registration(before.registrations[b], after.registrations[b]) for b in Broker}),
+        topic=changed_topic(before.topic, after.topic),
+        partitions=Map({p: changed_partition(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
+    )
+
+
+def no_records() -> Delta:
+    return Delta(
+        registrations=Map({b: None for b in Broker}), topic=None, partitions=Map({p: None for p in TopicPartition})
+    )
+
+
+def leader_change(epoch: ControllerEpoch) -> Batch:
+    """What an elected controller writes first, so that something of its own epoch can commit."""
+    return Batch(epoch, no_records())
+
+
+def appended(controller: Controller, before: Metadata) -> Log:
+    """The log of a controller once it has written the decision that led from the image `before` to the one it has."""
+    delta = difference(before, controller.image)
+    if Design.controllers == 1 or delta == no_records():
+        return controller.log
+    if Design.atomic_batches:
+        return controller.log + (Batch(controller.epoch, delta),)
+    return split(controller.log, controller.epoch, delta)
+
+
+def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
+    """The log with a decision in two batches, in Kafka's order.
+
+    A broker is unfenced before its partitions change, and fenced or registered after. A topic comes before its
+    partitions.
+    """
+    of_brokers = Batch(epoch, replace(delta, partitions=no_records().partitions))
+    of_partitions = Batch(epoch, replace(no_records(), partitions=delta.partitions))
+    if of_partitions.delta == no_records():
+        return log + (of_brokers,)
+    if of_brokers.delta == no_records():
+        return log + (of_partitions,)
+    comes_first = delta.topic is not None or any(is_unfenced(delta.registrations[b]) for b in Broker)
+    return log + (of_brokers, of_partitions) if comes_first else log + (of_partitions, of_brokers)
+
+
+def is_unfenced(registration: Option[Registration]) -> bool:
+    return registration is not None and not registration.fenced
+
+
+# What a replay gives.
+
+
+def replayed_registration(image: Metadata, delta: Delta, broker: Broker) -> Option[Registration]:
+    changed = delta.registrations[broker]
+    return image.registrations[broker] if changed is None else changed
+
+
+def replayed_partition(image: Metadata, delta: Delta, p: TopicPartition) -> Option[Partition]:
+    changed = delta.partitions[p]
+    return image.partitions[p] if changed is None else changed
+
+
+def replayed_topic(image: Metadata, delta: Delta) -> Option[TopicId]:
+    return image.topic if delta.topic is None else delta.topic
+
+
+def replayed(image: Metadata, delta: Delta) -> Metadata:
+    """The image once the records of a batch are replayed on it."""
+    return Metadata(
+        registrations=Map({b: replayed_registration(image, delta, b) for b in Broker}),
+        topic=replayed_topic(image, delta),
+        partitions=Map({p: replayed_partition(image, delta, p) for p in TopicPartition}),
+        offset=image.offset,
+    )
+
+
+def composed(first: Delta, second: Delta) -> Delta:
+    """What two batches leave together."""
+    both = replayed(Metadata(first.registrations, first.topic, first.partitions, offset=None), second)
+    return Delta(both.registrations, both.topic, both.partitions)
+
+
+def replay(image: Metadata, log: Log) -> Metadata:
+    """The image once all batches of a log are replayed on it."""
+    for batch in log:
+        image = replayed(image, batch.delta)
+    return image
+
+
+# Which replies wait.
+
+
+def deferred(controller: Controller, by: Voter, error: Error) -> Deferral:
+    """When a reply leaves that a controller gives now: once all that it has written is committed."""
+    waits = Design.successes_wait if error == Error.NONE else Design.errors_wait
+    return Map({voter: len(controller.log) if waits and voter == by else 0 for voter in Voter})

@@ -1,0 +1,229 @@
+"""The models of what operators do: reassign partitions, delete and create topics, unregister brokers, ask for metadata.
+
+Leaves out: all of it at once.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model, replace
+from spec.kraft import (
+    administration,
+    broker,
+    clients,
+    faults,
+    lives,
+    network,
+    properties,
+    properties_administration,
+    properties_topics,
+    replica,
+    topics,
+    witnesses,
+)
+from spec.kraft.design import SETTINGS
+from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD
+from spec.kraft.starts import running_cluster
+
+LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
+ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
+ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
+REASSIGNED = (
+    properties.leader_may_lead,
+    properties.leaderless_for_want_of_candidates,
+    properties.isr_is_never_empty,
+    properties.fenced_broker_is_out_of_isr,
+    properties.epochs_never_go_back,
+    properties.maximal_isr_covers_committed,
+    properties_administration.isr_is_within_replicas,
+    properties_administration.leader_changes_for_cause,
+    properties_administration.reassignment_ends_as_last_asked,
+    properties_administration.reassignment_can_be_taken_back,
+    properties_administration.reassignment_completes_in_sync,
+    properties_administration.reassignment_keeps_min_isr,
+    properties_administration.reassignment_under_way,
+    properties_administration.reassignment_completed,
+    properties_administration.leader_reassigned_away,
+    properties_administration.another_isr_than_asked,
+)
+IN_ONE_STEP = (
+    "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
+    "`lossy`); "
+)
+NOT_MODELLED = (
+    "controller failover (what is decided is committed at once), controlled shutdown; unclean election, KIP-704, "
+    "ELR (KIP-966), KIP-858, KIP-853"
+)
+SMALL_TARGETS = "targets of fewer replicas than min.insync.replicas; "
+
+REASSIGNMENT = Model(
+    name="reassignment",
+    doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
+    init=running_cluster,
+    actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
+    properties=(*REASSIGNED, properties_administration.cancel_refused),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
+    "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+)
+
+MOVED_RECORD = Model(
+    name="moved_record",
+    doc="Three brokers, of which one is spare, and a record, min.insync.replicas 2; one reassignment, one crash.",
+    init=running_cluster,
+    actions=(administration.reassign, administration.cancel_reassignment, *DATA, *ISR, *LIVES, *ALTER_LOSS),
+    properties=(
+        *REASSIGNED,
+        properties.acknowledged_record_survives,
+        properties.isr_has_acknowledged_record,
+        witnesses.record_acknowledged,
+    ),
+    constants={
+        "brokers": 3,
+        "spare_brokers": 1,
+        "min_insync_replicas": 2,
+        "max_reassignments": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+)
+
+HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
+
+STUCK_REASSIGNMENT = Model(
+    name="stuck_reassignment",
+    doc="Three brokers, of which one is spare; one reassignment, and one crash, perhaps for good. Liveness (L5).",
+    init=running_cluster,
+    actions=(
+        administration.reassign,
+        *(replace(action, fair="weak") for action in HEALING),
+        lives.go_down,
+        lives.come_back,
+    ),
+    properties=(properties_administration.reassignment_completes, properties_administration.reassignment_completed),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="one reassignment and one crash, after which the broker may never come back",
+    not_modelled="AlterIsr under way, cancels, data; " + IN_ONE_STEP + NOT_MODELLED,
+)
+
+TOPICS = Model(
+    name="topics",
+    doc="Two brokers, two partitions; the topic is deleted and created twice, and a partition reassigned. No data.",
+    init=running_cluster,
+    actions=(
+        topics.create_topic,
+        topics.delete_topic,
+        administration.reassign,
+        *ISR,
+        broker.apply_metadata,
+        lives.fence_alive,
+        lives.unfence_alive,
+        *ALTER_LOSS,
+    ),
+    properties=(
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        properties_administration.isr_is_within_replicas,
+        properties_administration.reassignment_ends_as_last_asked,
+        properties_administration.reassignment_completes_in_sync,
+        properties_topics.topics_are_complete,
+        properties_topics.deleted_topic_changes_nothing,
+        properties_topics.topic_created_again,
+        properties_topics.unknown_topic_refused,
+        properties_topics.change_outlives_topic,
+    ),
+    constants={"partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
+    "and one lease that runs out early",
+    not_modelled="data; " + IN_ONE_STEP + NOT_MODELLED,
+)
+
+RECREATED = Model(
+    name="recreated",
+    doc="Two brokers and a record; the topic is deleted and created again, and a broker crashes.",
+    init=running_cluster,
+    actions=(topics.create_topic, topics.delete_topic, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        properties.acknowledged_record_survives,
+        properties.isr_has_acknowledged_record,
+        properties_topics.deleted_topic_changes_nothing,
+        properties_topics.deleted_log_stays_deleted,
+        properties_topics.log_outlives_its_topic,
+        properties_topics.topic_created_again,
+        witnesses.record_acknowledged,
+    ),
+    constants={"max_topics": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
+    not_modelled="more than one partition; " + NOT_MODELLED,
+)
+
+UNREGISTERED = Model(
+    name="unregistered",
+    doc="Two brokers and a record; one broker, dead or alive, is unregistered, and one crashes.",
+    init=running_cluster,
+    actions=(topics.unregister, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.superseded_incarnation_changes_nothing,
+        properties.leader_epoch_has_one_incarnation,
+        properties.lapsed_broker_is_unfenced,
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.fenced_broker_is_out_of_isr,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        witnesses.stale_heartbeat_refused,
+        witnesses.elected_after_fencing,
+        properties_topics.live_broker_unregistered,
+        properties_topics.last_member_unregistered,
+        properties_topics.unregistered_broker_returns,
+    ),
+    constants={"max_unregistrations": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
+    not_modelled=NOT_MODELLED,
+)
+
+METADATA = Model(
+    name="metadata",
+    doc="Two brokers that answer clients; one crash, one lease that runs out early, one broker unregistered. No data.",
+    init=running_cluster,
+    actions=(
+        clients.answer_metadata,
+        topics.unregister,
+        *LIFECYCLE,
+        network.lose_lifecycle_request,
+        network.lose_lifecycle_reply,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(
+        clients.only_active_brokers_are_listed,
+        clients.fenced_broker_listed,
+        properties_topics.live_broker_unregistered,
+    ),
+    constants={"metadata_responses": 1, "max_crashes": 1, "max_early_expiries": 1, "max_unregistrations": 1},
+    settings=SETTINGS,
+    faults="one crash, one lease that runs out early, one broker unregistered",
+    not_modelled="AlterIsr; " + NOT_MODELLED,
+)
+
+MODELS = [REASSIGNMENT, MOVED_RECORD, STUCK_REASSIGNMENT, TOPICS, RECREATED, UNREGISTERED, METADATA]

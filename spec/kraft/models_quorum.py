@@ -1,0 +1,198 @@
+"""The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
+
+Leaves out: three controllers together with reassignments, topics or controlled shutdown.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.kraft import (
+    broker,
+    controller,
+    faults,
+    network,
+    properties,
+    quorum,
+    quorum_properties,
+    quorum_witnesses,
+    replica,
+    snapshot,
+    witnesses,
+)
+from spec.kraft.design import SETTINGS
+from spec.kraft.models import ISR, LEASES, LIFECYCLE
+from spec.kraft.starts import addition_asked, running_cluster
+
+RAFT = (
+    quorum.elect,
+    quorum.hear_of_leader,
+    quorum.fetch_batch,
+    quorum.commit_batch,
+    quorum.claim,
+)
+LOGS = (
+    quorum_properties.newest_leader_has_what_is_committed,
+    quorum_properties.logs_match,
+    quorum_properties.image_is_replay_of_log,
+    quorum_witnesses.two_controllers_active,
+    quorum_witnesses.decision_is_truncated,
+    quorum_witnesses.controller_lacks_committed,
+    quorum_witnesses.active_after_failover,
+)
+COMMITTED = (
+    properties.broker_epochs_rise,
+    properties.unfenced_broker_is_ready,
+    properties.leader_may_lead,
+    properties.leader_changes_in_replica_order,
+    properties.isr_is_never_empty,
+    properties.fenced_broker_is_out_of_isr,
+    properties.epochs_never_go_back,
+)
+NOT_MODELLED_QUORUM = (
+    "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
+    "the quorum, epochs and offsets that are issued anew after a truncation; controlled shutdown, unregistering, "
+    "reassignment, topics; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+
+QUORUM = Model(
+    name="quorum",
+    doc="Three controllers and a broker through its life; two failovers and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *LIFECYCLE,
+        network.lose_lifecycle_request,
+        network.lose_lifecycle_reply,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.lapsed_broker_is_unfenced,
+        quorum_properties.registration_is_never_truncated,
+        quorum_properties.no_decision_stays_half_done,
+        quorum_witnesses.reply_waits_for_commit,
+        quorum_witnesses.reply_waits_in_deposed_controller,
+        witnesses.fenced_last_isr_member,
+        witnesses.duplicate_registration_refused,
+    ),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="two failovers and one crash of a broker: a rolling restart of the controllers that goes wrong once",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+FAILOVER = Model(
+    name="failover",
+    doc="Three controllers, two brokers that run on, and the ISR of their partition; one failover.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *ISR,
+        broker.apply_metadata,
+        broker.send_heartbeat,
+        controller.handle_heartbeat,
+        *LEASES,
+        network.lose_lifecycle_request,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.lapsed_broker_is_unfenced,
+        properties.leaderless_for_want_of_candidates,
+        properties.maximal_isr_covers_committed,
+        witnesses.elected_after_fencing,
+        witnesses.isr_changed_by_leader,
+        witnesses.maximal_isr_beyond_committed,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+ELECTION = Model(
+    name="election",
+    doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
+    init=running_cluster,
+    actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
+    properties=(*LOGS, *COMMITTED, quorum_witnesses.decision_survives_failover),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+SNAPSHOT = Model(
+    name="snapshot",
+    doc="Three controllers that write and load snapshots, and a broker; one failover and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        snapshot.write_snapshot,
+        snapshot.load_snapshot,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        quorum_properties.snapshot_stands_for_log,
+        quorum_properties.registration_is_never_truncated,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "snapshots": 1,
+        "max_failovers": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover and one crash of a broker",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+REFUSAL = Model(
+    name="refusal",
+    doc="A leader has asked twice to add a follower that the controller is about to fence; two failovers.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        faults.expire_lease_early,
+        controller.fence_lapsed,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.maximal_isr_covers_committed,
+        witnesses.ineligible_replica_refused,
+        witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 3,
+        "max_failovers": 2,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one lease that runs out early, two failovers, and a request that waits in a controller's queue while "
+    "the controller is deposed and elected again: hardly ever",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+MODELS = [QUORUM, FAILOVER, ELECTION, SNAPSHOT, REFUSAL]

@@ -1,0 +1,140 @@
+"""The models of controlled shutdown, of leases in time, and of what must eventually happen.
+
+`shutdown`, `shutdown_late` and `rolling` are of controlled shutdown; those whose names end in `end` or `ends` are of
+what must eventually happen; `timed` is a lease in ticks.
+Leaves out: controlled shutdown together with data or with three controllers.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Declared, Model, replace
+from spec.kraft import controller, faults, liveness, network, replica, shutdown, shutdown_properties
+from spec.kraft.design import SETTINGS
+from spec.kraft.models import ISR, LEASES, LIFECYCLE, LOSS, SAFETY
+from spec.kraft.starts import nothing_registered, running_cluster
+from spec.kraft.timed import TIMED
+
+NO_LOG_NO_DATA = (
+    "the metadata log (what is decided is committed at once; a failover loses soft state only), data, unregistering, "
+    "reassignment, topics, more than one partition; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+
+STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
+STOPPED = (
+    shutdown_properties.told_broker_leads_nothing,
+    shutdown_properties.told_broker_stays_fenced,
+    shutdown_properties.told_once_others_have_seen,
+    shutdown_properties.broker_pending_controlled_shutdown,
+    shutdown_properties.broker_shutting_down,
+    shutdown_properties.shutdown_waits_for_an_image,
+    shutdown_properties.whole_cluster_back_after_shutdown,
+)
+
+SHUTDOWN = Model(
+    name="shutdown",
+    doc="Two brokers without data; one SIGTERM, one crash, one lease that runs out early, one failover.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, faults.crash, faults.expire_lease_early, faults.fail_over),
+    properties=(*SAFETY, *STOPPED, shutdown_properties.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_early_expiries": 1, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while the cluster has a bad day: a crash, a failover of the active "
+    "controller, a lease that runs out early (a long pause)",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+SHUTDOWN_LATE = Model(
+    name="shutdown_late",
+    doc="Two brokers without data; one SIGTERM, one crash, and a copy of a heartbeat that lands late.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, network.copy_heartbeat, faults.crash),
+    properties=(*SAFETY, *STOPPED, shutdown_properties.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while another is down, and one heartbeat is delivered a second time, late: "
+    "its connection was given up, but not what was under way on it",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+ROLLING = Model(
+    name="rolling",
+    doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
+    init=running_cluster,
+    actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
+    properties=(*SAFETY, *STOPPED),
+    constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
+    "fails over; any number of lost messages",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+def fairly(*actions: Declared) -> tuple[Declared, ...]:
+    """The same actions, strongly fair: what is possible again and again happens again and again.
+
+    Strongly, because the channel that brokers share here is often taken by another, which in Kafka it is not.
+    """
+    return tuple(replace(one, fair="strong") for one in actions)
+
+
+SHUTDOWN_ENDS = Model(
+    name="shutdown_ends",
+    doc="Two brokers, two SIGTERMs, one failover: every controlled shutdown ends, if brokers apply metadata.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, shutdown.finish_shutdown),
+        network.lose_lifecycle_reply,
+        shutdown.sigterm,
+        faults.fail_over,
+    ),
+    properties=(liveness.controlled_shutdown_ends,),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+LEASES_END = Model(
+    name="leases_end",
+    doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
+    init=running_cluster,
+    actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
+    properties=(liveness.silent_broker_is_fenced,),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers; processes may start and send again, but need not",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+UNFENCING_ENDS = Model(
+    name="unfencing_ends",
+    doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
+    init=nothing_registered,
+    actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
+    properties=(liveness.ready_broker_is_unfenced, liveness.leaderless_partition_gets_leader),
+    constants={"max_crashes": 1},
+    settings=SETTINGS,
+    faults="one crash, while the metadata log grows by a record every half second",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+CHANGES_END = Model(
+    name="changes_end",
+    doc="Two brokers, a second process for broker 0, one lease that runs out early: each change of an ISR is settled.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, *ISR[1:]),
+        replica.fetch,
+        network.lose_alter_isr_reply,
+        faults.start_second,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(liveness.pending_change_is_settled,),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]

@@ -1,0 +1,168 @@
+"""What must hold of reassignments (S10, L5 and the rest of S4), and states that their models must reach."""
+
+from __future__ import annotations
+
+from checker.lang import Option, invariant, leads_to, transition_invariant, witness
+from spec.kraft.administration import may_be_cancelled
+from spec.kraft.design import Design
+from spec.kraft.partition import everyone, is_reassigned, original_replicas, target_replicas, those_in
+from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, proposed_isr
+from spec.kraft.types import Broker, Error, Process, TopicPartition
+
+
+@invariant(source="KIP-455; KIP-497 (S4)")
+def isr_is_within_replicas(s: Cluster) -> bool:
+    """Who is in the ISR is a replica."""
+    return all(has_isr_within(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def has_isr_within(partition: Option[Partition]) -> bool:
+    return partition is None or partition.isr <= everyone(partition.replicas)
+
+
+@invariant(source="KIP-455, AlterPartitionReassignments")
+def reassignment_ends_as_last_asked(s: Cluster) -> bool:
+    """A partition has, or will have once its reassignment completes, the replicas that were last asked for."""
+    return all(ends_as_asked(committed(s).partitions[p], s.last_target[p]) for p in TopicPartition)
+
+
+def ends_as_asked(partition: Option[Partition], target: Moving) -> bool:
+    if partition is None or len(target) == 0:
+        return True
+    return those_in(partition.replicas, target_replicas(partition)) == target
+
+
+@transition_invariant(source="KIP-455, Cancellation")
+def reassignment_can_be_taken_back(before: Cluster, after: Cluster) -> bool:
+    """However often a reassignment is replaced, a cancel leads back to the replicas before the first of them."""
+    return all(
+        keeps_original(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
+    )
+
+
+def keeps_original(old: Option[Partition], new: Option[Partition]) -> bool:
+    if old is None or new is None or not is_reassigned(new):
+        return True
+    return original_replicas(old) == original_replicas(new)
+
+
+@transition_invariant(source="KIP-455; KAFKA-15665; KAFKA-19975 (S10)")
+def reassignment_completes_in_sync(before: Cluster, after: Cluster) -> bool:
+    """A reassignment completes only with all that it adds in the ISR and, where it leaves fewer, with all that stay."""
+    return all(
+        completes_in_sync(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
+    )
+
+
+def completes_in_sync(old: Option[Partition], new: Option[Partition]) -> bool:
+    if old is None or new is None or is_reassigned(new) or everyone(new.replicas) == original_replicas(old):
+        return True
+    added = everyone(new.replicas) - original_replicas(old)
+    shrinks = len(new.replicas) < len(original_replicas(old))
+    return added <= new.isr and (not shrinks or everyone(new.replicas) <= new.isr)
+
+
+@transition_invariant(source="KIP-455; KAFKA-15665 (S10)")
+def reassignment_keeps_min_isr(before: Cluster, after: Cluster) -> bool:
+    """No reassignment that completes or is cancelled takes the ISR below min.insync.replicas when it was not below."""
+    return all(keeps_min_isr(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
+
+
+def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
+    if old is None or new is None or everyone(old.replicas) <= everyone(new.replicas):
+        return True
+    return len(old.isr) < Design.min_insync_replicas or len(new.isr) >= Design.min_insync_replicas
+
+
+@transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
+def leader_changes_for_cause(before: Cluster, after: Cluster) -> bool:
+    """A leader that might go on is replaced only by the preferred one."""
+    return all(changes_for_cause(after, before, p) for p in TopicPartition)
+
+
+def changes_for_cause(after: Cluster, before: Cluster, p: TopicPartition) -> bool:
+    old, new = committed(before).partitions[p], committed(after).partitions[p]
+    if old is None or new is None or old.leader is None or old.leader == new.leader:
+        return True
+    return old.leader not in new.isr & active_brokers(committed(after)) or new.leader == new.replicas[0]
+
+
+@leads_to(source="KIP-455; KAFKA-19975 (L5)")
+def reassignment_completes(s: Cluster, p: TopicPartition) -> tuple[bool, bool]:
+    """A reassignment completes, is cancelled, or waits for a broker that it adds or for a leader.
+
+    One that leaves fewer replicas than there were may wait for any of these, too.
+    """
+    partition = committed(s).partitions[p]
+    return partition is not None and is_reassigned(partition), partition is None or not is_held_up(s, partition)
+
+
+def is_held_up(s: Cluster, partition: Partition) -> bool:
+    """A reassignment is under way although all that it needs is there."""
+    active, target = active_brokers(committed(s)), target_replicas(partition)
+    if not is_reassigned(partition) or partition.leader is None or not target - original_replicas(partition) <= active:
+        return False
+    return len(target) >= len(original_replicas(partition)) or target <= active
+
+
+# Witnesses.
+
+
+@witness
+def reassignment_under_way(s: Cluster) -> bool:
+    """A reassignment adds replicas and removes others."""
+    return any(adds_and_removes(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def adds_and_removes(partition: Option[Partition]) -> bool:
+    return partition is not None and len(partition.adding) > 0 and len(partition.removing) > 0
+
+
+@witness
+def reassignment_completed(s: Cluster) -> bool:
+    """Broker 2, which was spare, leads, and nothing is being moved any more."""
+    return any(is_led_by_added(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def is_led_by_added(partition: Option[Partition]) -> bool:
+    return partition is not None and not is_reassigned(partition) and partition.leader == Broker(2)
+
+
+@witness
+def cancel_refused(s: Cluster) -> bool:
+    """A reassignment has come so far that a cancel is refused."""
+    return any(refuses_cancel(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def refuses_cancel(partition: Option[Partition]) -> bool:
+    return partition is not None and is_reassigned(partition) and not may_be_cancelled(partition)
+
+
+@witness
+def leader_reassigned_away(s: Cluster) -> bool:
+    """The change that a leader asked for completed a reassignment and took it out: NEW_LEADER_ELECTED."""
+    return any(
+        is_told_to_wait(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
+    )
+
+
+def is_told_to_wait(replica: Replica) -> bool:
+    leadership = replica.leadership
+    if leadership is None or leadership.reply is None:
+        return False
+    return leadership.reply.error == Error.NEW_LEADER_ELECTED
+
+
+@witness
+def another_isr_than_asked(s: Cluster) -> bool:
+    """A leader that stays is told of another ISR than it asked for: its change completed a reassignment."""
+    return any(
+        is_told_another(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
+    )
+
+
+def is_told_another(replica: Replica) -> bool:
+    leadership = replica.leadership
+    if leadership is None or leadership.reply is None or leadership.reply.error != Error.NONE:
+        return False
+    return leadership.reply.isr != proposed_isr(leadership)

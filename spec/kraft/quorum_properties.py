@@ -1,0 +1,109 @@
+"""What must always hold of the controllers' logs and memories, and of replies: S7, S11 and S14.
+
+The properties of `properties` speak of what is committed, and hold across failovers just as they stand.
+Leaves out: offsets; what brokers see between batches (they fetch to the high watermark in one step).
+"""
+
+from __future__ import annotations
+
+from checker.lang import Option, invariant
+from spec.kraft.design import Design
+from spec.kraft.log import replay, replayed
+from spec.kraft.messages import LifecycleReply, RegisterReply
+from spec.kraft.properties import is_led_if_possible
+from spec.kraft.quorum import is_deposed, leads
+from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, committed, is_deferred
+from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition, Voter, node_id
+
+
+@invariant(source="KIP-595, Leader Completeness (S14)")
+def newest_leader_has_what_is_committed(s: Cluster) -> bool:
+    """The controller that was elected last, and has not been deposed, has all that is committed."""
+    return all(
+        not leads(s.controllers[voter])
+        or s.controllers[voter].behind is None
+        or is_deposed(s, voter)
+        for voter in Voter
+    )
+
+
+@invariant(source="KIP-595, Log Matching (S14)")
+def logs_match(s: Cluster) -> bool:
+    """Where two logs have a batch of the same epoch at the same place, they are the same up to there."""
+    return all(agree(s.controllers[voter], s.controllers[other]) for voter in Voter for other in Voter)
+
+
+def agree(one: Controller, another: Controller) -> bool:
+    if one.behind is not None or another.behind is not None:
+        return True
+    log, other = one.log, another.log
+    return all(
+        i >= len(log) or i >= len(other) or log[i].epoch != other[i].epoch or log[: i + 1] == other[: i + 1]
+        for i in range(Design.pending_batches)
+    )
+
+
+@invariant(source="KIP-631, Metadata Records; KIP-595 (S11)")
+def image_is_replay_of_log(s: Cluster) -> bool:
+    """An active controller decides from the replay of its whole log, a standby has replayed what is committed.
+
+    Of a controller that lacks something committed nothing is said: what it writes cannot commit.
+    """
+    return all(has_replayed(s.controllers[voter], committed(s)) for voter in Voter)
+
+
+def has_replayed(controller: Controller, stable: Metadata) -> bool:
+    if controller.behind is not None:
+        return True
+    return controller.image == (replay(stable, controller.log) if controller.role == Role.ACTIVE else stable)
+
+
+@invariant(source="KIP-630 (S11)")
+def snapshot_stands_for_log(s: Cluster) -> bool:
+    """A snapshot and the records after it give what the replay of the whole log gives."""
+    return all(replayed(snapshot.image, snapshot.since) == committed(s) for snapshot in s.snapshots)
+
+
+@invariant(source="KIP-631, Broker Registration; KIP-595 (S7)")
+def registration_is_never_truncated(s: Cluster) -> bool:
+    """Of a registration that was replied, there is always a log that has it or a newer one."""
+    return all(is_kept(s, process, epoch_told(s.processes[process])) for process in Process)
+
+
+def epoch_told(process: BrokerProcess) -> Option[BrokerEpoch]:
+    """The broker epoch that a process has, or that a reply has which is under way to it."""
+    if process.broker_epoch is None and not is_deferred(process.deferral):
+        return epoch_in(process.reply)
+    return process.broker_epoch
+
+
+def epoch_in(reply: Option[LifecycleReply]) -> Option[BrokerEpoch]:
+    return reply.broker_epoch if isinstance(reply, RegisterReply) else None
+
+
+def is_kept(s: Cluster, process: Process, epoch: Option[BrokerEpoch]) -> bool:
+    if epoch is None:
+        return True
+    return is_registered_since(committed(s), node_id(process), epoch) or any(
+        s.controllers[voter].behind is None
+        and is_registered_since(replay(committed(s), s.controllers[voter].log), node_id(process), epoch)
+        for voter in Voter
+    )
+
+
+def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.broker_epoch >= epoch
+
+
+@invariant(source="KAFKA-12376; Kafka, ReplicationControlManager.handleBrokerUnfenced")
+def no_decision_stays_half_done(s: Cluster) -> bool:
+    """Once an active controller has nothing to commit, a partition is without a leader only for want of candidates."""
+    return not any(is_settled(s, voter) for voter in Voter) or all(
+        is_led_if_possible(committed(s), committed(s).partitions[p]) for p in TopicPartition
+    )
+
+
+def is_settled(s: Cluster, voter: Voter) -> bool:
+    controller = s.controllers[voter]
+    return controller.role == Role.ACTIVE and len(controller.log) == 0 and not is_deposed(s, voter)

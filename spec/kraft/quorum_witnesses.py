@@ -1,0 +1,75 @@
+"""States of the quorum that its models must be able to reach; where they cannot, its properties hold of too little.
+
+Leaves out: the reply to a leader that waits (that of a registration or heartbeat stands for it).
+"""
+
+from __future__ import annotations
+
+from checker.lang import witness
+from spec.kraft.log import no_records
+from spec.kraft.quorum import is_deposed, leads, same_batches
+from spec.kraft.state import Cluster, Deferral, is_deferred
+from spec.kraft.types import Process, Role, Voter
+
+
+@witness
+def two_controllers_active(s: Cluster) -> bool:
+    """A controller was deposed and has not heard of it, while its successor is active."""
+    return sum(1 for voter in Voter if s.controllers[voter].role == Role.ACTIVE) > 1
+
+
+@witness
+def reply_waits_for_commit(s: Cluster) -> bool:
+    """A broker is answered, and the reply waits for what its controller has yet to commit."""
+    return any(is_deferred(s.processes[process].deferral) for process in Process)
+
+
+@witness
+def reply_waits_in_deposed_controller(s: Cluster) -> bool:
+    """A deposed controller has answered a broker, and the reply waits for what it can never commit."""
+    return any(waits_in_deposed(s, s.processes[process].deferral) for process in Process)
+
+
+def waits_in_deposed(s: Cluster, deferral: Deferral) -> bool:
+    return any(deferral[voter] > 0 and s.controllers[voter].behind is not None for voter in Voter)
+
+
+@witness
+def decision_survives_failover(s: Cluster) -> bool:
+    """The log of a newly elected controller has a decision of an older epoch that is not committed."""
+    return any(s.controllers[voter].role == Role.ELECTED and has_older_decision(s, voter) for voter in Voter)
+
+
+def has_older_decision(s: Cluster, voter: Voter) -> bool:
+    controller = s.controllers[voter]
+    return any(batch.epoch < controller.epoch and batch.delta != no_records() for batch in controller.log)
+
+
+@witness
+def decision_is_truncated(s: Cluster) -> bool:
+    """A standby is about to cut a decision off that its leader does not have."""
+    return any(cuts_off_decision(s, voter, leader) for voter in Voter for leader in Voter)
+
+
+def cuts_off_decision(s: Cluster, voter: Voter, leader: Voter) -> bool:
+    controller, source = s.controllers[voter], s.controllers[leader]
+    if not leads(source) or leads(controller) or controller.epoch != source.epoch:
+        return False
+    if controller.behind is not None or source.behind is not None:
+        return False
+    same = same_batches(controller.log, source.log)
+    return any(batch.delta != no_records() for batch in controller.log[same:])
+
+
+@witness
+def controller_lacks_committed(s: Cluster) -> bool:
+    """A standby lacks something that is committed."""
+    return any(s.controllers[v].role == Role.STANDBY and s.controllers[v].behind is not None for v in Voter)
+
+
+@witness
+def active_after_failover(s: Cluster) -> bool:
+    """The controller of the newest epoch was elected in this behaviour, and is active."""
+    return s.faults.failovers > 0 and any(
+        s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter) for voter in Voter
+    )

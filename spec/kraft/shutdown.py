@@ -1,0 +1,126 @@
+"""Controlled shutdown: how a broker asks for it, and when the active controller lets it go.
+
+A broker that gets SIGTERM says so in its heartbeats. The controller moves its leaderships away, remembers the
+offset at which that happened, and tells the broker to shut down once it leads nothing and every active broker
+has reported in a heartbeat that its image reaches the offset. What it remembers is soft state.
+Leaves out: the time limit (Kafka: five minutes) after which a broker gives up and stops as in a crash.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from checker.lang import Option, action, replace, require
+from spec.kraft.design import Design
+from spec.kraft.messages import Heartbeat
+from spec.kraft.state import (
+    Cluster,
+    Controller,
+    Metadata,
+    Registration,
+    Shutdown,
+    active_brokers,
+    disk,
+    is_alive,
+    stopped,
+)
+from spec.kraft.types import Broker, BrokerState, MetadataOffset, Process, TopicPartition
+
+
+class Ruling(Enum):
+    """What the controller decides when a broker's heartbeat comes."""
+
+    FENCED = "FENCED"
+    UNFENCED = "UNFENCED"
+    CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
+    SHUT_DOWN_NOW = "SHUT_DOWN_NOW"
+
+
+def ruling(controller: Controller, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
+    """What becomes of a broker by its heartbeat (Kafka: BrokerHeartbeatManager.calculateNextBrokerState)."""
+    shutdown = controller.shutdowns[broker]
+    if shutdown is not None:
+        return Ruling.SHUT_DOWN_NOW if may_go(controller.image, broker, shutdown) else Ruling.CONTROLLED_SHUTDOWN
+    if request.want_shut_down:
+        return first_ruling(controller.image, registration, broker, request)
+    if request.want_fence or (registration.fenced and not may_be_unfenced(controller.image, registration, request)):
+        return Ruling.FENCED
+    return Ruling.UNFENCED
+
+
+def first_ruling(image: Metadata, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
+    """What becomes of a broker that asks to shut down, and for which no offset is remembered."""
+    if registration.in_controlled_shutdown:
+        waits = Design.shutdown_outlives_soft_state
+    elif registration.fenced:
+        waits = Design.fenced_shutdown_waits
+    else:
+        waits = Design.idle_shutdown_waits
+    if waits or (leads(image, broker) and not request.want_fence):
+        return Ruling.CONTROLLED_SHUTDOWN
+    return Ruling.SHUT_DOWN_NOW
+
+
+def may_be_unfenced(image: Metadata, registration: Registration, request: Heartbeat) -> bool:
+    """A fenced broker's image must reach its own registration, and it must not be on its way out."""
+    if Design.shutdown_is_final and registration.in_controlled_shutdown:
+        return False
+    return request.caught_up and (Design.kafka_13959 or request.applied == image.offset)
+
+
+def may_go(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
+    """A broker in controlled shutdown leads nothing, and every active broker has seen that."""
+    if leads(image, broker):
+        return False
+    return not Design.shutdown_awaits_images or not shutdown.behind & active_brokers(image)
+
+
+def leads(image: Metadata, broker: Broker) -> bool:
+    return any(leads_partition(image, broker, p) for p in TopicPartition)
+
+
+def leads_partition(image: Metadata, broker: Broker, p: TopicPartition) -> bool:
+    partition = image.partitions[p]
+    return partition is not None and partition.leader == broker
+
+
+def reported(shutdown: Option[Shutdown], sender: Broker, applied: Option[MetadataOffset]) -> Option[Shutdown]:
+    """What is remembered of a shutdown once a broker has reported how far its image reaches."""
+    if shutdown is None:
+        return None
+    reaches = applied is not None and shutdown.offset <= applied
+    return replace(shutdown, behind=shutdown.behind - {sender} if reaches else shutdown.behind | {sender})
+
+
+# The broker.
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Controlled Shutdown; PENDING_CONTROLLED_SHUTDOWN",
+    kafka="BrokerLifecycleManager.beginControlledShutdown",
+    deviates="outside RUNNING the process stops in the same step: it asks nobody",
+)
+def sigterm(s: Cluster, process: Process) -> None:
+    """A process is asked to stop. Only one that is RUNNING asks the controller first."""
+    broker = s.processes[process]
+    require(is_alive(broker))
+    require(broker.state not in (BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN))
+    require(s.faults.shutdowns < Design.max_shutdowns)
+    if broker.state == BrokerState.RUNNING:
+        broker.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+    else:
+        s.processes[process] = stopped(disk(broker))
+    s.faults.shutdowns += 1
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, SHUTTING_DOWN",
+    kafka="BrokerServer.shutdown",
+)
+def finish_shutdown(s: Cluster, process: Process) -> None:
+    """A process that was told to shut down has closed its logs, and is gone."""
+    broker = s.processes[process]
+    require(broker.state == BrokerState.SHUTTING_DOWN)
+    s.processes[process] = stopped(disk(broker))

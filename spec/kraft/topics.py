@@ -1,0 +1,86 @@
+"""Topics come and go, and so do registrations: create, delete, unregister.
+
+There is one topic of one name at a time; created again, it has a new id, and its epochs start again. A decision
+is one batch of records: TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which takes all
+of its partitions with it; the changes of partitions and then UnregisterBrokerRecord.
+Leaves out: more than one name; placement of replicas (all brokers are, in either order); configuration.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, require
+from spec.kraft.controller import partitions_without
+from spec.kraft.design import Design
+from spec.kraft.partition import first_replica_among, those_in
+from spec.kraft.state import Cluster, FirstEpochs, Partition, Replicas, active_brokers
+from spec.kraft.types import Broker, RecordStatus, TopicId, TopicPartition, Voter
+
+Order = Annotated[Seq[Broker], Permutation]
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, TopicRecord; PartitionRecord; The Three Cluster Membership States",
+    kafka="ReplicationControlManager.createTopic",
+    api="CreateTopics v7",
+)
+def create_topic(s: Cluster, voter: Voter, order: Order) -> None:
+    """The controller creates the topic. Fenced brokers get replicas, too; those that are unfenced make the ISR."""
+    image = s.controllers[voter].image
+    require(image.topic is None and s.faults.topics < Design.max_topics)
+    active = active_brokers(image)
+    require(len(active) > 0)
+    registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
+    first = new_partition(those_in(order, registered), active, s.start[0])
+    image.topic = fresh(s, TopicId)
+    image.partitions = Map({p: first for p in TopicPartition})
+    s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})
+    s.faults.topics += 1
+
+
+def new_partition(replicas: Replicas, active: Set[Broker], start: FirstEpochs) -> Option[Partition]:
+    return Partition(
+        replicas=replicas,
+        isr=active,
+        leader=first_replica_among(replicas, active),
+        leader_epoch=start.leader_epoch,
+        partition_epoch=start.partition_epoch,
+        adding=(),
+        removing=(),
+    )
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, RemoveTopicRecord; Topic Identifiers",
+    kafka="ReplicationControlManager.deleteTopic",
+    api="DeleteTopics v6",
+)
+def delete_topic(s: Cluster, voter: Voter) -> None:
+    """The controller deletes the topic with its partitions, whatever reassignments they are in."""
+    image = s.controllers[voter].image
+    require(image.topic is not None)
+    image.topic = None
+    image.partitions = Map({p: None for p in TopicPartition})
+    s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})
+    s.last_target = Map({p: () for p in TopicPartition})
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, UnregisterBroker",
+    kafka="ReplicationControlManager.unregisterBroker, handleBrokerUnregistered",
+    api="UnregisterBroker v0",
+)
+def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """An operator removes a broker's registration, dead or alive. It leaves its ISRs, but as last member."""
+    controller = s.controllers[voter]
+    image = controller.image
+    require(image.registrations[broker] is not None)
+    require(s.faults.unregistrations < Design.max_unregistrations)
+    image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    image.registrations[broker] = None
+    controller.lapsed -= {broker}
+    s.faults.unregistrations += 1
