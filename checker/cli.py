@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "explore:check",
     "simulate": "explore:simulate",
     "reach": "explore:reach",
+    "prove": "prove:prove",
     "diff": "compare:diff",
     "gallery": "gallery:gallery",
     "mutate": "mutate:mutate",

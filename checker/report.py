@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
+    from checker.symbolic.induction import Progress as ProofProgress
     from checker.validate.corpus import Summary, Verdict
 
-COLORS = {"holds": "green", "holds within bounds": "green", "reached": "green", "violated": "red"}
+COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds"), "green")
+COLORS["violated"] = "red"
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
@@ -69,6 +71,16 @@ class ProgressLine:
         self._show(made.seconds, made.steps, lambda rate: [
             f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
+
+    def proof(self, made: ProofProgress) -> None:
+        """Show how far a proof is."""
+        self._show(made.seconds, made.done, lambda rate: [
+            f"{made.done:,} of {made.total:,} queries", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def unrolling(self, made: ProofProgress) -> None:
+        """Show how far an unrolling is."""
+        self._show(made.seconds, made.done, lambda _: [f"{made.done} of {made.total} steps", f"{made.seconds:.0f} s"])
 
     def comparison(self, made: Compared) -> None:
         """Show how far the comparison of two searches is."""
@@ -205,6 +217,8 @@ def describe(model: BoundModel) -> str:
     lines += ["", "properties:"]
     rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
     lines += table(rows, (False, False, False)) if rows else ["  none"]
+    if model.model.lemmas:
+        lines += ["", "lemmas (for proofs):", *table([(d.name, d.doc) for d in model.model.lemmas], (False, False))]
     return "\n".join(lines)
 
 
