@@ -34,7 +34,7 @@ class Stepper:
     def __init__(self, program: Program, actions: Sequence[int]) -> None:
         self.numbers = [n for n, i in enumerate(program.instances) if i.action in actions]
         chosen = [replace(program.instances[n], breaks=()) for n in self.numbers]
-        fair = Liveness((), dict.fromkeys(range(len(chosen)), WEAK))  # so that a step that is cut leaves an edge, too
+        fair = Liveness((), {i: (0, WEAK) for i in range(len(chosen))})  # what is cut leaves an edge, too
         bare = replace(program, instances=chosen, properties=[], liveness=fair)
         self.kernel: Kernel = passing_kernel(bare, quick=True)
         self.batch = max(1, _RECORDS // max(1, len(chosen)))  # states
