@@ -16,17 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traces.values import plural
+from traces.values import plural, show
 
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
     from checker.explicit.diff import Compared, Difference
+    from checker.explicit.export import Written
     from checker.explicit.patience import Stage
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
+    from checker.symbolic.induction import Progress as ProofProgress
+    from checker.validate.corpus import Summary, Verdict
 
-COLORS = {"holds": "green", "holds within bounds": "green", "reached": "green", "violated": "red"}
+COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds"), "green")
+COLORS["violated"] = "red"
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
@@ -69,6 +73,16 @@ class ProgressLine:
             f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
 
+    def proof(self, made: ProofProgress) -> None:
+        """Show how far a proof is."""
+        self._show(made.seconds, made.done, lambda rate: [
+            f"{made.done:,} of {made.total:,} queries", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def unrolling(self, made: ProofProgress) -> None:
+        """Show how far an unrolling is."""
+        self._show(made.seconds, made.done, lambda _: [f"{made.done} of {made.total} steps", f"{made.seconds:.0f} s"])
+
     def comparison(self, made: Compared) -> None:
         """Show how far the comparison of two searches is."""
         self._show(made.seconds, made.done, lambda rate: [
@@ -89,6 +103,23 @@ class ProgressLine:
             f"liveness, {made.name}: {count(made.done)}{of} {made.what}", f"{made.seconds:.0f} s",
             f"{made.memory_bytes / 2**30:.2f} GiB",
         ])  # fmt: skip
+
+    def written(self, done: Written) -> None:
+        """Show how far an export is."""
+        self._show(done.seconds, done.rows, lambda rate: [
+            f"{done.table}: {count(done.rows)} rows", f"{rate}/s", f"{done.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def corpus(self, found: Summary) -> None:
+        """Show how far the validation of a corpus is."""
+        self._show(found.seconds, found.events, lambda rate: [
+            f"{found.traces:,} traces", f"{count(found.events)} events", f"{rate}/s", f"{found.seconds:.0f} s",
+            f"{found.counts['rejected']:,} rejected",
+        ])  # fmt: skip
+
+    def tasks(self, done: int, every: int, seconds: float) -> None:
+        """Show how far a job of a cluster is."""
+        self._show(seconds, done, lambda _: [f"{done} of {plural(every, 'task')}", f"{seconds:.0f} s"])
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)
@@ -195,6 +226,8 @@ def describe(model: BoundModel) -> str:
     lines += ["", "properties:"]
     rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
     lines += table(rows, (False, False, False)) if rows else ["  none"]
+    if model.model.lemmas:
+        lines += ["", "lemmas (for proofs):", *table([(d.name, d.doc) for d in model.model.lemmas], (False, False))]
     return "\n".join(lines)
 
 
@@ -298,6 +331,39 @@ def diff_text(found: Difference) -> str:
     colors = {"same": "green", "differs": "red"}
     verdict = click.style(found.verdict, fg=colors.get(found.verdict, "yellow"), bold=True)
     return "\n".join([*lines, "", f"{verdict}: {found.stopped}" if found.verdict == "incomplete" else verdict])
+
+
+def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
+    """A validated corpus for people: traces that are not accepted (`most` at most), actions, counts."""
+    lines: list[str] = []
+    for verdict in found.verdicts[:most]:
+        lines += [*_verdict_lines(verdict), ""]
+    if len(found.verdicts) > most:
+        lines += [f"{len(found.verdicts) - most:,} more that are not accepted (--show, --json)", ""]
+    taken = [("action", "events"), *[(name, f"{events:,}") for name, events in found.actions.items() if events]]
+    lines += [model.name, *table(taken, (False, True))] if len(taken) > 1 else [model.name]
+    never = [name for name, events in found.actions.items() if not events]
+    if never:
+        lines.append(f"  never: {', '.join(never)}")
+    rate = count(int(found.events / max(1e-9, found.seconds)))
+    steps = plural(len(found.transitions), "distinct transition")
+    lines += ["", f"{plural(found.events, 'event')}, {steps}; {found.seconds:.2f} s, {rate}/s"]
+    if found.endless:
+        lines.append(f"{found.endless:,} accepted without a line that ends them: they may have been cut short")
+    verdict = ", ".join(f"{number:,} {status}" for status, number in found.counts.items() if number) or "no traces"
+    stopped = f"incomplete ({found.stopped}): " if found.stopped else ""
+    return "\n".join([*lines, f"{stopped}{plural(found.traces, 'trace')}: {verdict}"])
+
+
+def _verdict_lines(verdict: Verdict) -> list[str]:
+    if not verdict.line:
+        return [f"{verdict.trace}: {verdict.status}: {verdict.reason}"]
+    lines = [f"{verdict.trace}: {verdict.status} at line {verdict.line}, {verdict.event}", f"  {verdict.reason}"]
+    if verdict.nearest is not None:
+        which = "the" if verdict.candidates == 1 else f"the nearest of {verdict.candidates}"
+        lines.append(f"  {which} state{'s' * (verdict.candidates > 1)} before it:")
+        lines += [f"    {name} = {show(value)}" for name, value in verdict.nearest.items()]
+    return lines
 
 
 def write_junit(report: Report, path: Path) -> None:

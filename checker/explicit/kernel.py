@@ -150,11 +150,11 @@ def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSour
         watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
-    return KernelSource(_describe(program, plan, record_outcomes), "\n".join(parts))
+    return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))
 
 
-def _describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
-    """What `_assemble` needs, as JSON."""
+def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
+    """What a kernel needs besides its code, as JSON."""
     numbers: dict[int, int] = {}
     instances = []
     for instance in program.instances:
@@ -192,17 +192,12 @@ def _obligations(program: Program) -> list[tuple[int, int, bool]]:
 
 def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
     """The kernel from its metadata and object code."""
-    leaves = [
-        Leaf(path, Kind(kind), size, sort, None if slot is None else (slot[0], slot[1]), hidden)
-        for path, kind, size, sort, slot, hidden in metadata["leaves"]
-    ]
-    bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
     engine, addresses = link(code, list(_SIGNATURES))
     return Kernel(
         key=key,
-        layout=Layout(leaves, bags, metadata["fresh"]),
+        layout=layout_of(metadata),
         actions=list(metadata["actions"]),
-        sites=[Site(EventKind(kind), *rest) for kind, *rest in metadata["sites"]],
+        sites=sites_of(metadata),
         properties=[KernelProperty(name, kind) for name, kind in metadata["properties"]],
         instances=[(action, number) for action, number in metadata["instances"]],
         signatures=[
@@ -216,6 +211,21 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         calls=_bind(addresses),
         engine=engine,
     )
+
+
+def layout_of(metadata: Mapping[str, Any]) -> Layout:
+    """The layout that `describe` described."""
+    leaves = [
+        Leaf(path, Kind(kind), size, sort, None if slot is None else (slot[0], slot[1]), hidden)
+        for path, kind, size, sort, slot, hidden in metadata["leaves"]
+    ]
+    bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
+    return Layout(leaves, bags, metadata["fresh"])
+
+
+def sites_of(metadata: Mapping[str, Any]) -> list[Site]:
+    """The sites that `describe` described."""
+    return [Site(EventKind(kind), *rest) for kind, *rest in metadata["sites"]]
 
 
 def _bind(addresses: Sequence[int]) -> dict[str, Callable[..., Any]]:

@@ -111,7 +111,8 @@ def _having(kernel: Kernel, number: int, states: Words) -> Words:
     """Those that break property `number`, or reach it."""
     bits = np.zeros(len(states), dtype=np.int64)
     kernel.calls["classify"](states.ctypes.data, len(states), bits.ctypes.data)
-    return states[bits >> number & 1 != 0]
+    found: Words = states[bits >> number & 1 != 0]
+    return found
 
 
 class _Sources:

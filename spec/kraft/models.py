@@ -13,6 +13,7 @@ from __future__ import annotations
 from checker.lang import Model
 from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
 from spec.kraft.design import SETTINGS
+from spec.kraft.lemmas import LEMMAS
 from spec.kraft.starts import nothing_registered, running_cluster
 
 ISR = (
@@ -100,6 +101,7 @@ MEMBERSHIP = Model(
     faults="one crash and one lease that runs out early (a long pause, a slow network): a bad day of any "
     "cluster; any number of lost messages",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LOSSY = Model(
@@ -130,6 +132,7 @@ LOSSY = Model(
     faults="two crashes, of which one loses the disk (or an operator replaces it), and one request that a retry "
     "leaves under way twice: rare, and KIP-903 tells of it from production",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 TWINS = Model(
@@ -166,6 +169,7 @@ TWINS = Model(
     faults="an operator starts a second broker with the same id, one disk is lost, one registration lands late: "
     "a mistake of configuration on top of a failure",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ISR_MODEL = Model(
@@ -186,6 +190,7 @@ ISR_MODEL = Model(
     faults="one crash, clean or with loss of the disk: the failure that replication factor 3 with "
     "min.insync.replicas 2 is bought for",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ZOMBIE = Model(
@@ -216,6 +221,7 @@ ZOMBIE = Model(
     faults="two leases that run out early and one crash: pauses long enough that a deposed leader serves on, "
     "which garbage collection and frozen machines do",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ISR_SPURIOUS = Model(
@@ -250,6 +256,7 @@ ISR_SPURIOUS = Model(
     settings=SETTINGS,
     faults="one lease that runs out early, nobody crashes",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LATE = Model(
@@ -262,6 +269,7 @@ LATE = Model(
     settings=SETTINGS,
     faults="two crashes, and one registration or heartbeat that the network delivers a second time, late",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 TWINS_SPURIOUS = Model(
@@ -274,6 +282,7 @@ TWINS_SPURIOUS = Model(
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LARGE = Model(
@@ -309,6 +318,7 @@ LARGE = Model(
     faults="one crash, clean or with loss of the disk, and one lease that runs out early: a bad day of any "
     "cluster of three",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]

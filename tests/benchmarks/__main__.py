@@ -1,7 +1,8 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft diff liveness plain_python mutation list spark spark_memory spark_workers
+names: async_isr whole_process kraft diff liveness plain_python proofs mutation list validation corpus spark
+       spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.benchmarks import spark
 from tests.benchmarks.diff import diff
 from tests.benchmarks.liveness import liveness
 from tests.benchmarks.printing import line
+from tests.benchmarks.validation import corpus, validation
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
@@ -174,13 +176,23 @@ def list_() -> None:
     line("seconds", f"{min(seconds):.2f}", "0.5")
 
 
+def proofs() -> None:
+    """Seconds per proof and per query; one worker and two in turn."""
+    from tests.benchmarks.proofs import proofs as run
+
+    run(line)
+
+
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "async_isr": async_isr,
     "whole_process": whole_process,
     "kraft": kraft,
     "diff": diff,
     "liveness": liveness,
+    "validation": validation,
+    "corpus": corpus,
     "plain_python": plain_python,
+    "proofs": proofs,
     "mutation": mutation,
     "list": list_,
     **spark.BENCHMARKS,

@@ -175,7 +175,7 @@ def set_to(*path: str, value: Any) -> Change:
         (2, set_to("parameters", "broker", value="broker7"), "step 2: the parameter broker does not fit: 'broker7' is"),
         (4, set_to("state", "lease", value=5), "step 4: its state is none of docs/tutorial/lease.py: 5 is no option"),
         (4, set_to("state", value={"x": 1}), "step 4: its state has x; a state of docs/tutorial/lease.py has lease, s"),
-        (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py?"),
+        (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py"),
         (0, set_to("model", value=""), "names no model\nmend: say which one with --model"),
         (0, set_to("constants", value={"stops": True}), "has no constant stops"),
     ],
