@@ -239,19 +239,18 @@ CREATION = Model(
 
 ELECTIONS_END = Model(
     name="elections_end",
-    doc="Three controllers that nobody leads yet, and one lease that may run out; two elections: somebody is active.",
+    doc="Three controllers that nobody leads yet, and a topic to create; two elections: some controller is active.",
     init=no_leader,
     actions=(
         *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up)),
-        controller.fence_lapsed,
-        faults.expire_lease_early,
+        topics.create_topic,
     ),
     properties=(liveness.some_controller_is_active,),
-    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_early_expiries": 1},
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_topics": 2},
     settings=SETTINGS,
-    faults="two elections, the second perhaps while the first leader has yet to commit; after these, no timeout "
-    "that runs out in the quorum",
-    not_modelled=NOT_MODELLED_QUORUM,
+    faults="two elections, the second perhaps while the first leader has yet to commit what it decided; after these, "
+    "no timeout runs out in the quorum",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 
 MODELS = [QUORUM, FAILOVER, ELECTION, SNAPSHOT, REFUSAL, CREATION, ELECTIONS_END]

@@ -1,7 +1,7 @@
 """The models of controlled shutdown, of leases in time, and of what must eventually happen.
 
-`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; those whose names end in `end` or `ends` are of
-what must eventually happen; `timed` is a lease in ticks.
+`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; those whose names end in `end`
+or `ends` are of what must eventually happen; `timed` is a lease in ticks.
 Leaves out: controlled shutdown with three controllers.
 """
 
@@ -167,4 +167,5 @@ CHANGES_END = Model(
     not_modelled=NO_LOG_NO_DATA,
 )
 
-MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING]
+MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]

@@ -1,4 +1,8 @@
-"""The states that models start from: nothing registered, a cluster that runs, without a leader, without a topic, and more."""
+"""The states that models start from.
+
+Nothing registered; a cluster that runs, or one without a topic, or without a leader among the controllers, too; a
+change of an ISR that is asked for.
+"""
 
 from __future__ import annotations
 
@@ -162,15 +166,6 @@ def running_cluster() -> Cluster:
 
 
 @init
-def no_leader() -> Cluster:
-    """A cluster that runs, in which no controller was elected since all of them went down."""
-    s: Cluster = running_cluster()
-    for voter in Voter:
-        s.controllers[voter].role = Role.STANDBY
-    return s
-
-
-@init
 def no_topic() -> Cluster:
     """Every broker is registered, unfenced and up to date, and nobody has created the topic yet."""
     s: Cluster = running_cluster()
@@ -180,6 +175,15 @@ def no_topic() -> Cluster:
     for process in Process:
         s.processes[process].replicas = no_logs()
     s.last_service = Map(dict.fromkeys(TopicPartition))
+    return s
+
+
+@init
+def no_leader() -> Cluster:
+    """As in `no_topic`, and no controller was elected since all of them went down."""
+    s: Cluster = no_topic()
+    for voter in Voter:
+        s.controllers[voter].role = Role.STANDBY
     return s
 
 

@@ -1,9 +1,11 @@
 """Topics come and go, and so do registrations: create, delete, unregister.
 
 There is one topic of one name at a time; created again, it has a new id, and its epochs start again. A decision
-is one batch of records (see `log`): TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which takes all
-of its partitions with it; the changes of partitions and then UnregisterBrokerRecord. Nobody waits for the reply.
-Leaves out: deleting and unregistering with more than one controller; more than one name; placement of replicas (all brokers are, in either order); configuration.
+is one batch of records (see `log`): TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which
+takes all of its partitions with it; the changes of partitions and then UnregisterBrokerRecord. Nobody waits for the
+reply.
+Leaves out: deleting and unregistering with more than one controller; more than one name; placement of replicas (all
+brokers are, in either order); configuration.
 """
 
 from __future__ import annotations
