@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from checker.lang import Model, replace
 from spec.kraft import (
+    abstract_isr,
     broker,
     controller,
     faults,
@@ -24,7 +25,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import ISR, LEASES, LIFECYCLE
+from spec.kraft.models import DATA, ISR, LEASES, LIFECYCLE, RECORD
 from spec.kraft.starts import addition_asked, no_leader, no_topic, running_cluster
 
 RAFT = (
@@ -123,6 +124,38 @@ FAILOVER = Model(
     settings=SETTINGS,
     faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
     not_modelled=NOT_MODELLED_QUORUM,
+)
+
+FAILOVER_RECORD = Model(
+    name="failover_record",
+    doc="Three controllers, two brokers and a record; one failover, and one lease that runs out early.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *DATA,
+        *ISR,
+        broker.apply_metadata,
+        controller.fence_lapsed,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.leaderless_for_want_of_candidates,
+        properties.maximal_isr_covers_committed,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        witnesses.elected_after_fencing,
+        witnesses.isr_changed_by_leader,
+        witnesses.deposed_leader_refused,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
+    not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
 )
 
 ELECTION = Model(
@@ -253,4 +286,4 @@ ELECTIONS_END = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 
-MODELS = [QUORUM, FAILOVER, ELECTION, SNAPSHOT, REFUSAL, CREATION, ELECTIONS_END]
+MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, ELECTION, SNAPSHOT, REFUSAL, CREATION, ELECTIONS_END]
