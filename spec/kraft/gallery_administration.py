@@ -57,7 +57,7 @@ REASSIGNMENT_REPLACED = Bug(
 CANCEL_KEEPS_MIN_ISR = Bug(
     name="cancel-keeps-min-isr",
     title="A cancelled reassignment takes the ISR below the minimum",
-    label="shipped; no report known",
+    label="shipped; akin to KAFKA-14424",
     found_in="Apache Kafka from 3.8",
     story="""A reassignment adds a replica, which comes into the ISR, and waits for another that is not. Of the replicas
         that there were before, one is dead. The operator cancels, and the cancel takes the new replica out of the ISR
