@@ -59,10 +59,11 @@ CANCEL_KEEPS_MIN_ISR = Bug(
     title="A cancelled reassignment takes the ISR below the minimum",
     label="shipped; akin to KAFKA-14424",
     found_in="Apache Kafka from 3.8",
-    story="""A reassignment adds a replica, which comes into the ISR, and waits for another that is not. Of the replicas
-        that there were before, one is dead. The operator cancels, and the cancel takes the new replica out of the ISR
-        again, of which only one member is left. A cancel is refused only where it would leave nobody to lead: the
-        partition, which could be written, cannot be written any more, and holds its records once.""",
+    story="""A reassignment replaces one of two replicas, and the other one, which is to stay, dies. The new replica
+        comes into the ISR with the one that is to go, and the reassignment waits for the dead one. The operator
+        cancels, and the cancel takes the new replica out of the ISR again, of which only one member is left. A cancel
+        is refused only where it would leave nobody to lead: the partition, which could be written, cannot be written
+        any more, and holds its records once.""",
     model=models_administration.MOVED_RECORD,
     constants={"cancel_keeps_min_isr": False, "kafka_19975": False},
     violates=properties_administration.reassignment_keeps_min_isr,

@@ -57,13 +57,14 @@ LEASE_CHECK = Bug(
 
 LEASE_FROM_ARRIVAL = Bug(
     name="kafka-17793",
-    title="A live broker is fenced while its heartbeats wait in the controller's queue",
+    title="A broker is fenced while its heartbeat waits in the controller's queue",
     label="known: KAFKA-17793",
     found_in="Apache Kafka up to 3.9",
-    story="""The controller's thread is blocked for longer than a session timeout. The broker goes on to send
-        heartbeats, which arrive and wait in the queue. When the thread moves on, the check for leases that have run out
-        overtakes them: a lease counts from the last heartbeat that was processed, and that was long ago. The controller
-        fences a broker from which it heard a moment before, and its leaderships move for nothing.""",
+    story="""The controller's thread is blocked for several seconds. A heartbeat arrives and waits in the queue. When
+        the thread moves on, the check for leases that have run out overtakes it: a lease counts from the last heartbeat
+        that was processed, and that was a session timeout ago. The controller fences a broker from which it heard in
+        time, and its leaderships move for nothing. (That the broker dies meanwhile makes the trace shorter, and changes
+        nothing: the controller does not know.)""",
     model=timed.TIMED,
     constants={"lease_from_arrival": False},
     violates=timed.fenced_after_silence,
