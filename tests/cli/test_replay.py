@@ -269,6 +269,15 @@ def test_records_are_columns_of_their_own() -> None:
     assert {"voter 0", "process 0", "process 1", "process 2", "shared"} <= set(titles)
 
 
+def test_what_has_one_value_is_not_drawn() -> None:
+    model = load_model("kraft/isr")  # nobody asks for metadata, no topic is created, one broker may crash
+    columns = {c.title: {label for label, _ in c.cells} for c in Tracer(model).columns()}
+    assert columns["shared"] == {"lifecycle", "alterations"}
+    assert columns["faults"] == {"crashes", "disk_losses"}
+    assert columns["process 0"] >= {"state", "broker_epoch", "replicas"} and "listing" not in columns["process 0"]
+    assert columns["voter 0"] >= {"image", "lapsed"} and "log" not in columns["voter 0"]
+
+
 # The end of a counterexample: what a repaired design does with the same steps.
 
 
