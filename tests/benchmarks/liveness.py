@@ -40,27 +40,25 @@ def run(*arguments: object) -> dict[str, Any]:
 def measure(name: str, clocks: str, hours: str) -> dict[str, Any]:
     """CPU seconds and MiB of one model."""
     from checker.explicit.check import kernel_of
-    from checker.explicit.liveness import find_lassos
-    from checker.explicit.patience import Stage
+    from checker.explicit.fairness import Fairness
+    from checker.explicit.graph import build
+    from checker.explicit.liveness import Seeker
+    from checker.explicit.patience import Patience
+    from checker.explicit.results import Limits
     from checker.explicit.search import search
     from checker.lang.loader import load
 
     model = load(f"tests/models/liveness_clocks.py/{name}", {"clocks": clocks, "hours": hours})
-    kernel = kernel_of(model)
+    kernel, patience = kernel_of(model), Patience(0.0, Limits())
     begun = time.process_time()
     result = search(kernel, [model.state_type.encode(s) for s in model.initial_states()])
     searched, search_mib = time.process_time(), mib()
-    stages: dict[str, float] = {}
-
-    def note(stage: Stage) -> None:
-        stages.setdefault(stage.name, time.process_time())
-
-    found = find_lassos(kernel, result, note)
+    graph = build(kernel, result, patience)
+    built = time.process_time()
+    lasso = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience)).lasso(0, False)
     done = time.process_time()
-    assert found.stopped is None and bool(found.by_property) == (name == "weak")
-    built = next((since for name, since in stages.items() if name != "graph"), done)
-    edges = sum(action.fired for action in result.actions)
-    return {"states": result.distinct, "edges": edges, "search": searched - begun, "graph": built - searched,
+    assert (lasso is not None) == (name == "weak")
+    return {"states": graph.count, "edges": len(graph.targets), "search": searched - begun, "graph": built - searched,
             "look": done - built, "search_mib": search_mib, "peak_mib": mib()}  # fmt: skip
 
 
