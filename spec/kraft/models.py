@@ -5,7 +5,7 @@ for `membership`, which starts from nothing, so that first registrations are exp
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
 that were deposed and lead on, `late` of copies that land late; `large` takes minutes, and is for its size. All
 budgets are guards: nothing is cut. `models_quorum`, `models_shutdown` and `models_administration` go on from here.
-Leaves out: a model with all faults at once, which does not close.
+`models_full` has all faults at once, and does not close.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def test_walks_through_the_repaired_design_find_nothing() -> None:
     found = walked(kernel, initial)
     assert (found.target, found.steps) == (None, 40 * 300)
     chance, walker, seen = random.Random(1), Walker(kernel), set()
-    for _ in range(60):
+    for _ in range(150):
         state = kernel.layout.pack(initial[0])
         for _ in range(300):
             step = chance.choice(walker.expand(state).steps)
