@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from checker.lang import Bug
-from spec.kraft import models_quorum, properties, quorum_properties
+from spec.kraft import models_quorum, properties, properties_topics, quorum_properties
 
 KAFKA_12376 = Bug(
     name="kafka-12376",
-    title="Half a decision survives a failover",
-    label="known: the kind of KAFKA-12376",
-    found_in="Apache Kafka's 2.8 before its release, for topics, configurations, quotas and features",
-    story="""A controller fences a broker, and the records of that one decision are appended in two batches: first, that
-        the partition loses its leader; then, that the broker is fenced. The first batch survives a failover, the second
-        is truncated. The new controller has nothing left to do, and half of the decision stands: the broker counts as
-        alive, the partition of which it is the only replica is without a leader, and nobody elects it. With the records
-        of a new topic, which KAFKA-12376 is about, it is a topic without its partitions.""",
-    model=models_quorum.QUORUM,
+    title="A topic is created in two batches, and without its partitions once the first is committed",
+    label="known: KAFKA-12376",
+    found_in="Apache Kafka's 2.8 before its release; configurations, quotas and features had it, too",
+    story="""The records of one decision are appended in two batches: that there is a topic, and the partitions that it
+        has. The high watermark passes the first, so every broker and standby learns of a topic without partitions. If
+        the active controller fails over now, the second batch is truncated: the topic exists, its name is taken, it has
+        no partition that a client could write to, and no controller has anything left to do about it.""",
+    model=models_quorum.CREATION,
     constants={"atomic_batches": False},
-    violates=quorum_properties.no_decision_stays_half_done,
-    states=11,
+    violates=properties_topics.topics_are_complete,
+    states=4,
     guard="The records of one decision are one batch, which survives whole or not at all.",
 )
 
