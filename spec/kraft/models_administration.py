@@ -21,7 +21,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD
+from spec.kraft.models import CHANGES, DATA, ISR, LIFECYCLE, LOSS, RECORD, REPLIES
 from spec.kraft.starts import running_cluster
 
 LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
@@ -195,6 +195,8 @@ UNREGISTERED = Model(
         properties_topics.live_broker_unregistered,
         properties_topics.last_member_unregistered,
         properties_topics.unregistered_broker_returns,
+        *REPLIES,
+        *CHANGES,
     ),
     constants={"max_unregistrations": 1, "max_crashes": 1},
     settings=SETTINGS,

@@ -20,7 +20,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import ISR, LEASES, LIFECYCLE
+from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, REPLIES
 from spec.kraft.starts import addition_asked, running_cluster
 
 RAFT = (
@@ -148,6 +148,7 @@ SNAPSHOT = Model(
         *COMMITTED,
         quorum_properties.snapshot_stands_for_log,
         quorum_properties.registration_is_never_truncated,
+        *REPLIES,
     ),
     constants={
         "controllers": 3,
@@ -179,6 +180,7 @@ REFUSAL = Model(
         quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.maximal_isr_covers_committed,
+        *CHANGES,
         witnesses.ineligible_replica_refused,
         witnesses.isr_changed_by_leader,
     ),

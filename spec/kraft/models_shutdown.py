@@ -8,7 +8,7 @@ Leaves out: controlled shutdown together with data or with three controllers.
 from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
-from spec.kraft import controller, faults, liveness, network, replica, shutdown, shutdown_properties
+from spec.kraft import controller, faults, liveness, network, properties_protocol, replica, shutdown, shutdown_properties
 from spec.kraft.design import SETTINGS
 from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, LOSS, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
@@ -61,7 +61,7 @@ ROLLING = Model(
     doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
     init=running_cluster,
     actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
-    properties=(*SAFETY, *STOPPED),
+    properties=(*SAFETY, *STOPPED, properties_protocol.process_moves_as_told),
     constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
@@ -111,7 +111,11 @@ UNFENCING_ENDS = Model(
     doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
     init=nothing_registered,
     actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
-    properties=(liveness.ready_broker_is_unfenced, liveness.leaderless_partition_gets_leader),
+    properties=(
+        liveness.starting_process_is_registered,
+        liveness.ready_broker_is_unfenced,
+        liveness.leaderless_partition_gets_leader,
+    ),
     constants={"max_crashes": 1},
     settings=SETTINGS,
     faults="one crash, while the metadata log grows by a record every half second",
@@ -130,7 +134,7 @@ CHANGES_END = Model(
         faults.expire_lease_early,
         faults.crash,
     ),
-    properties=(liveness.pending_change_is_settled,),
+    properties=(liveness.pending_change_is_settled, *SAFETY, *CHANGES),
     constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",

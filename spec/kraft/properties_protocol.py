@@ -37,7 +37,7 @@ from spec.kraft.state import (
     is_silent,
     is_unfenced,
 )
-from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, TopicPartition, Voter, node_id
+from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, Role, TopicPartition, Voter, node_id
 
 # One request at a time.
 
@@ -178,9 +178,16 @@ def decision_takes_its_request(before: Cluster, after: Cluster) -> bool:
 def is_decided_once(before: Cluster, after: Cluster, voter: Voter, broker: Broker) -> bool:
     old = before.controllers[voter].image.registrations[broker]
     new = after.controllers[voter].image.registrations[broker]
-    if new is None or old == new or (old is not None and old.broker_epoch == new.broker_epoch and new.fenced):
+    if not is_active_throughout(before, after, voter) or new is None or old == new:
+        return True
+    if old is not None and old.broker_epoch == new.broker_epoch and new.fenced:
         return True
     return any(node_id(m.sender) == broker and is_taken(before, after, m) for m in before.lifecycle)
+
+
+def is_active_throughout(before: Cluster, after: Cluster, voter: Voter) -> bool:
+    """What changes in the image of an active controller is what it decides."""
+    return before.controllers[voter].role == Role.ACTIVE and after.controllers[voter].role == Role.ACTIVE
 
 
 @transition_invariant(source="KIP-631, Broker Leases (S9)")
@@ -320,12 +327,16 @@ def is_unfit(before: Controller, request: AlterIsr, member: Broker) -> bool:
 def isr_gains_who_is_asked_for(before: Cluster, after: Cluster) -> bool:
     """An ISR gains a member only by a request for it from the leader of the partition as it is."""
     return all(
-        not gains(committed(before).partitions[p], committed(after).partitions[p])
+        not is_active_throughout(before, after, voter)
+        or not gains(before.controllers[voter].image.partitions[p], after.controllers[voter].image.partitions[p])
         or any(
             after.alterations.count(m) < before.alterations.count(m)
-            and is_granted(committed(before).partitions[p], committed(after).partitions[p], m)
+            and is_granted(
+                before.controllers[voter].image.partitions[p], after.controllers[voter].image.partitions[p], m
+            )
             for m in before.alterations
         )
+        for voter in Voter
         for p in TopicPartition
     )
 
