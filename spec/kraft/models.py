@@ -84,6 +84,7 @@ CHANGES = (
     properties_protocol.isr_gains_who_is_asked_for,
     properties_protocol.leads_as_elected,
     properties_protocol.leader_keeps_its_word,
+    properties_protocol.leader_epoch_rises_for_cause,
     properties_protocol.record_is_owed_until_lost,
     properties_protocol.service_is_remembered,
 )

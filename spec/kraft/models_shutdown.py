@@ -8,7 +8,7 @@ Leaves out: controlled shutdown together with data or with three controllers.
 from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
-from spec.kraft import controller, faults, liveness, network, properties_protocol, replica, shutdown, shutdown_properties
+from spec.kraft import controller, faults, liveness, network, properties_protocol, replica, shutdown, shutdown_properties, witnesses
 from spec.kraft.design import SETTINGS
 from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, LOSS, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
@@ -87,7 +87,14 @@ SHUTDOWN_ENDS = Model(
         shutdown.sigterm,
         faults.fail_over,
     ),
-    properties=(liveness.controlled_shutdown_ends, *SAFETY, *REPLIES, *CHANGES),
+    properties=(
+        liveness.controlled_shutdown_ends,
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        *STOPPED[:3],
+        properties_protocol.failover_loses_soft_state,
+    ),
     constants={"max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
@@ -99,7 +106,14 @@ LEASES_END = Model(
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
     init=running_cluster,
     actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
-    properties=(liveness.silent_broker_is_fenced, *SAFETY, *REPLIES, *CHANGES),
+    properties=(
+        liveness.silent_broker_is_fenced,
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        properties_protocol.failover_loses_soft_state,
+        witnesses.broker_runs_again,
+    ),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
     faults="two crashes and two failovers; processes may start and send again, but need not",

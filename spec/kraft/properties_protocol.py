@@ -422,6 +422,30 @@ def begins_afresh(s: Cluster, process: Process, p: TopicPartition) -> bool:
     )
 
 
+@transition_invariant(source="Kafka, PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded")
+def leader_epoch_rises_for_cause(before: Cluster, after: Cluster) -> bool:
+    """A leader epoch ends with a change of leader, or where a replica goes."""
+    return all(
+        is_led_on(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
+    )
+
+
+def is_led_on(old: Option[Partition], new: Option[Partition]) -> bool:
+    if old is None or new is None or old.leader_epoch == new.leader_epoch or old.leader != new.leader:
+        return True
+    return not everyone(old.replicas) <= everyone(new.replicas)
+
+
+@transition_invariant(source="KIP-631, Broker Leases; Controlled Shutdown (soft state)")
+def failover_loses_soft_state(before: Cluster, after: Cluster) -> bool:
+    """A new active controller knows of no lease that ran out, and of no shutdown under way."""
+    return before.faults.failovers == after.faults.failovers or all(
+        len(after.controllers[voter].lapsed) == 0
+        and all(after.controllers[voter].shutdowns[broker] is None for broker in Broker)
+        for voter in Voter
+    )
+
+
 # What the properties themselves rely on.
 
 
