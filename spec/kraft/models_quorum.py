@@ -33,6 +33,7 @@ RAFT = (
 LOGS = (
     quorum_properties.newest_leader_has_what_is_committed,
     quorum_properties.logs_match,
+    quorum_properties.office_is_of_one_epoch,
     quorum_properties.image_is_replay_of_log,
     quorum_witnesses.two_controllers_active,
     quorum_witnesses.decision_is_truncated,

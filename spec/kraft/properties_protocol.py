@@ -27,7 +27,6 @@ from spec.kraft.state import (
     Controller,
     Leadership,
     Partition,
-    Registration,
     Replica,
     active_brokers,
     committed,
@@ -138,7 +137,7 @@ def registered_process_is_told(before: Cluster, after: Cluster) -> bool:
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_reply_is_true(before: Cluster, after: Cluster) -> bool:
     """A heartbeat is answered to the process that waits, and once: as stale where its broker epoch is not that of the
-    registration, else with what the registration says now.
+    registration, else with what the registration says now. Whoever may shut down is fenced, and not waited for any more.
     """
     return all(
         before.processes[process].reply is not None
@@ -161,11 +160,8 @@ def answers_heartbeat(controller: Controller, request: Heartbeat, reply: Option[
     registration = controller.image.registrations[node_id(request.sender)]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return reply.error == Error.STALE_BROKER_EPOCH and reply.is_fenced and not reply.should_shut_down
-    return says_as_registered(registration, reply)
-
-
-def says_as_registered(registration: Registration, reply: HeartbeatReply) -> bool:
-    may_leave = not reply.should_shut_down or registration.fenced
+    is_forgotten = controller.shutdowns[node_id(request.sender)] is None
+    may_leave = not reply.should_shut_down or (registration.fenced and is_forgotten)
     return reply.error == Error.NONE and reply.is_fenced == registration.fenced and may_leave
 
 
@@ -480,6 +476,21 @@ def is_remembered(s: Cluster, process: Process, p: TopicPartition) -> bool:
 def heartbeats_overlap(s: Cluster) -> bool:
     """Two brokers wait for the reply to a heartbeat at once."""
     return sum(1 for m in s.lifecycle if isinstance(m, Heartbeat) and not m.late) > 1
+
+
+@witness
+def another_process_leads(s: Cluster) -> bool:
+    """A process other than the first leads at the newest leader epoch."""
+    return any(
+        process != Process(0) and leads_now(s, s.processes[process].replicas[p], p)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def leads_now(s: Cluster, replica: Replica, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and replica.leadership is not None and is_at_epoch(committed(s), partition, replica)
 
 
 @witness
