@@ -115,6 +115,7 @@ LEASES_END = Model(
         properties_protocol.failover_loses_soft_state,
         properties_protocol.another_process_leads,
         witnesses.broker_runs_again,
+        witnesses.duplicate_registration_refused,
     ),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,

@@ -137,7 +137,8 @@ def registered_process_is_told(before: Cluster, after: Cluster) -> bool:
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_reply_is_true(before: Cluster, after: Cluster) -> bool:
     """A heartbeat is answered to the process that waits, and once: as stale where its broker epoch is not that of the
-    registration, else with what the registration says now. Whoever may shut down is fenced, and not waited for any more.
+    registration, else with what the registration says now. Who may shut down has asked to,
+    is fenced, and is not waited for any more.
     """
     return all(
         before.processes[process].reply is not None
@@ -160,9 +161,10 @@ def answers_heartbeat(controller: Controller, request: Heartbeat, reply: Option[
     registration = controller.image.registrations[node_id(request.sender)]
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return reply.error == Error.STALE_BROKER_EPOCH and reply.is_fenced and not reply.should_shut_down
+    if reply.error != Error.NONE or reply.is_fenced != registration.fenced:
+        return False
     is_forgotten = controller.shutdowns[node_id(request.sender)] is None
-    may_leave = not reply.should_shut_down or (registration.fenced and is_forgotten)
-    return reply.error == Error.NONE and reply.is_fenced == registration.fenced and may_leave
+    return not reply.should_shut_down or (request.want_shut_down and registration.fenced and is_forgotten)
 
 
 @transition_invariant(source="KIP-631, Broker Registration; Broker Leases")
