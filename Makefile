@@ -1,9 +1,10 @@
 # make check: install into .venv, then run the main job.  make test: everything CI runs.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
+# make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench docs clean
+.PHONY: check test bench docs mutate clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -25,6 +26,16 @@ bench: .venv/.installed
 docs: .venv/.installed
 	$(BIN)/fencepost gallery
 	$(BIN)/python -m tests.models_table
+
+# The models by how soon they are explored: what one kills is not tried on those after it.
+MUTATED := abstract_isr timed stuck_reassignment election leases_end shutdown_ends unfencing_ends unregistered \
+	changes_end twins_spurious snapshot refusal metadata topics failover quorum recreated membership late \
+	shutdown_late rolling moved_record isr_spurious reassignment shutdown
+VERDICTS := build/mutants.ndjson
+
+mutate: .venv/.installed
+	mkdir -p $(dir $(VERDICTS))
+	$(BIN)/fencepost mutate $(MUTATED:%=kraft/%) $(if $(wildcard $(VERDICTS)),--resume,--checkpoint) $(VERDICTS)
 
 .venv/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fencepost needs Python 3.11 or newer: make PYTHON=python3.12 check")'

@@ -161,11 +161,21 @@ def _sources(start: ModuleType) -> dict[str, str]:
         file = getattr(module, "__file__", None)
         if file is not None:
             plain = [
-                (n, v) for n, v in vars(module).items()
-                if isinstance(v, int | str | tuple | frozenset | enum.Enum) and not n.startswith("__")
-            ]  # fmt: skip
-            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(map(repr, plain)))
+                (n, _plain(v)) for n, v in vars(module).items() if _plain(v) is not None and not n.startswith("__")
+            ]
+            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(plain))
     return texts
+
+
+def _plain(value: Any) -> str | None:
+    """A plain value in words, the same in every run; None for others, such as a tuple of actions."""
+    if isinstance(value, tuple | frozenset):
+        parts = [_plain(part) for part in value]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return f"{type(value).__name__}{known if isinstance(value, tuple) else sorted(known)}"
+    return repr(value) if isinstance(value, int | str | enum.Enum) else None
 
 
 def _home(value: Any) -> str | None:

@@ -72,17 +72,27 @@ def mutated(model: BoundModel, actions: dict[int, Declared]) -> BoundModel:
 
 def mutants_of(model: BoundModel) -> list[Mutant]:
     """All mutants of a model in order: of its actions and helpers as they stand in the files, then by source."""
-    found = []
-    for function, actions in functions_of(model).items():
-        tree = definition(function)
-        assert tree is not None, "a model that was compiled"
-        counts: dict[str, int] = {}
-        for edit in edits(tree, function.__globals__):
-            name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}: {edit.text}"
-            counts[name] = counts.get(name, 0) + 1
-            key = name if counts[name] == 1 else f"{name} #{counts[name]}"
-            found.append(Mutant(key, function, edit, actions))
-    return found
+    return [
+        Mutant(key, function, edit, actions)
+        for function, actions in functions_of(model).items()
+        for key, edit in edits_of(function)
+    ]
+
+
+def edits_of(function: FunctionType) -> Iterator[tuple[str, Edit]]:
+    """All edits of a function, each with its mutant's key. The model in whose actions it stands must be bound."""
+    tree = definition(function)
+    assert tree is not None, "a model that was compiled"
+    counts: dict[str, int] = {}
+    for edit in edits(tree, function.__globals__):
+        name = f"{name_of(function)}: {edit.text}"
+        counts[name] = counts.get(name, 0) + 1
+        yield name if counts[name] == 1 else f"{name} #{counts[name]}", edit
+
+
+def name_of(function: FunctionType) -> str:
+    """What the keys of its mutants begin with."""
+    return f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
 
 
 def functions_of(model: BoundModel) -> dict[FunctionType, tuple[int, ...]]:

@@ -79,16 +79,25 @@ def at(tree: ast.AST, path: Path) -> Any:
 
 
 def replaced(tree: ast.FunctionDef, path: Path, node: ast.AST) -> ast.FunctionDef:
-    """A copy of the function with `node` in the place that `path` leads to."""
-    changed = copy.deepcopy(tree)
-    *way, (field, index) = path
-    parent = at(changed, tuple(way))
-    new = ast.copy_location(copy.deepcopy(node), at(tree, path))
-    if index is None:
-        setattr(parent, field, new)
-    else:
-        getattr(parent, field)[index] = new
+    """A copy of the function with `node` in the place that `path` leads to. What is not on the way is shared."""
+    changed = copy.copy(tree)
+    place: Any = changed
+    *way, last = path
+    for field, index in way:
+        place = _renewed(place, field, index, copy.copy(at(place, ((field, index),))))
+    _renewed(place, *last, ast.copy_location(copy.deepcopy(node), at(tree, path)))
     return ast.fix_missing_locations(changed)
+
+
+def _renewed(parent: Any, field: str, index: int | None, node: ast.AST) -> ast.AST:
+    """`node`, put in the place of a child of `parent`, of which no other node has a part."""
+    if index is None:
+        setattr(parent, field, node)
+    else:
+        siblings = list(getattr(parent, field))
+        siblings[index] = node
+        setattr(parent, field, siblings)
+    return node
 
 
 def one_line(node: ast.AST) -> str:

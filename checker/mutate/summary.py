@@ -1,6 +1,7 @@
 """What the verdicts on a spec's mutants come to, over one or several of its models; and survivors that are explained.
 
-The file of explained survivors is TOML: `"KEY" = "why nothing objects, or which property would be needed"`.
+The file of explained survivors is TOML: `"KEY" = "why nothing objects, or which property would be needed"`, and where
+several share a reason a table `[[shared]]` with `why` and the `mutants`' keys.
 """
 
 from __future__ import annotations
@@ -28,16 +29,30 @@ _PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISE
 HOLDS, VIOLATED, INCOMPLETE = 0, 1, 3  # exit codes
 
 
+SHARED = "shared"  # the name of the tables with a reason for several mutants
+_MEND = f'write "KEY" = "why", or [[{SHARED}]] with why = "..." and mutants = ["KEY", ...]'
+
+
 def read_explained(path: Path) -> dict[str, str]:
     """Key -> why, of a file. Raises SpecError for one that is not written so."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}", mend='write "KEY" = "why", a line for each survivor') from None
-    for key, why in found.items():
-        if not isinstance(why, str) or not why.strip():
-            raise SpecError(f"{path}: {key} is not explained", mend='write "KEY" = "why", a line for each survivor')
-    return found
+        raise SpecError(f"{path} is no TOML: {error}", mend=_MEND) from None
+    groups = found.pop(SHARED, [])
+    reasons = list(found.items())
+    for group in groups if isinstance(groups, list) else [groups]:
+        if not isinstance(group, dict) or group.keys() != {"why", "mutants"} or not isinstance(group["mutants"], list):
+            raise SpecError(f"{path}: a [[{SHARED}]] is not written as it should be", mend=_MEND)
+        reasons += [(key, group["why"]) for key in group["mutants"]]
+    explained: dict[str, str] = {}
+    for key, why in reasons:
+        if not isinstance(key, str) or not isinstance(why, str) or not why.strip():
+            raise SpecError(f"{path}: {key} is not explained", mend=_MEND)
+        if key in explained:
+            raise SpecError(f"{path}: {key} is explained twice", mend="one reason is enough")
+        explained[key] = why
+    return explained
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ Leaves out: who decides and why; replicas outside the ISR, which nobody may coun
 
 from __future__ import annotations
 
-from checker.lang import Model, Option, Set, action, fresh, init, invariant, refines, require, state
+from checker.lang import Model, Option, Set, action, fresh, init, invariant, refines, require, state, transition_invariant, witness
 from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, LeaderEpoch, Process, RecordStatus, TopicPartition, node_id
 
@@ -85,6 +85,37 @@ def committed_record_is_with_the_isr(r: ReplicatedPartition) -> bool:
     return not r.committed or r.isr <= r.holders
 
 
+@invariant(source=SOURCE)
+def leader_and_holders_are_in_the_isr(r: ReplicatedPartition) -> bool:
+    """The ISR has members, of which one leads, or nobody; of other replicas nothing is known."""
+    return len(r.isr) > 0 and (r.leader is None or r.leader in r.isr) and r.holders <= r.isr
+
+
+@transition_invariant(source=SOURCE)
+def epoch_is_of_one_leader(before: ReplicatedPartition, after: ReplicatedPartition) -> bool:
+    """A leader epoch begins with each change of the leader, and only with one."""
+    same_leader = before.leader == after.leader
+    return before.leader_epoch == after.leader_epoch if same_leader else before.leader_epoch < after.leader_epoch
+
+
+@transition_invariant(source=SOURCE + "; before ELR (KIP-966)")
+def committed_until_the_last_is_lost(before: ReplicatedPartition, after: ReplicatedPartition) -> bool:
+    """What is committed stays so, but where the last member of the ISR loses its disk."""
+    return after.committed or not before.committed or (len(before.isr) == 1 and after.leader is None)
+
+
+@transition_invariant(source=SOURCE)
+def record_is_copied_to_one_at_a_time(before: ReplicatedPartition, after: ReplicatedPartition) -> bool:
+    """No step gives the record to more than one member."""
+    return len(after.holders - before.holders) <= 1
+
+
+@witness
+def another_leads(r: ReplicatedPartition) -> bool:
+    """A broker other than the first leads."""
+    return r.leader is not None and r.leader != Broker(0)
+
+
 @init
 def all_in_sync() -> ReplicatedPartition:
     """Every broker is in the ISR, broker 0 leads, nothing is written."""
@@ -96,7 +127,14 @@ ABSTRACT_ISR = Model(
     doc="A partition's leader, ISR and committed record on one page: what the other models implement.",
     init=all_in_sync,
     actions=(append, commit, truncate, expand, elect, forfeit),
-    properties=(committed_record_is_with_the_isr,),
+    properties=(
+        committed_record_is_with_the_isr,
+        leader_and_holders_are_in_the_isr,
+        epoch_is_of_one_leader,
+        committed_until_the_last_is_lost,
+        record_is_copied_to_one_at_a_time,
+        another_leads,
+    ),
     constants={"brokers": 3},
     faults="a member that loses what is not committed; a last member that loses all",
     not_modelled="who decides, and how the replicas come to agree: the models that refine this one",

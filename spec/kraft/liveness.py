@@ -1,4 +1,4 @@
-"""What must eventually happen (L1-L4, L6, L7), each stated where the engine can hold the graph of all states.
+"""What must eventually happen (L1-L4, L6, L7, registration), each stated where the engine can hold the graph of all states.
 
 Fairness is given in the models, to what heals: requests are sent, handled and answered, leases run
 out, metadata is applied. Crashes, failovers and early expiries never have to happen.
@@ -25,6 +25,13 @@ def silent_broker_is_fenced(s: Cluster, broker: Broker) -> tuple[bool, bool]:
     """A broker that is unfenced, and of which no process sends any more, is fenced."""
     unfenced = is_unfenced(committed(s), broker)
     return unfenced and all(is_silent(s, voter, broker) for voter in Voter), not unfenced
+
+
+@leads_to(source="KIP-631, Broker Registration")
+def starting_process_is_registered(s: Cluster, process: Process) -> tuple[bool, bool]:
+    """A process that starts gets a broker epoch, although replies are lost and its id may have to be given up first."""
+    broker = s.processes[process]
+    return is_alive(broker), not is_alive(broker) or broker.broker_epoch is not None
 
 
 def is_ready(s: Cluster, process: Process) -> bool:

@@ -11,7 +11,17 @@ budgets are guards: nothing is cut. `models_quorum`, `models_shutdown` and `mode
 from __future__ import annotations
 
 from checker.lang import Model
-from spec.kraft import abstract_isr, broker, controller, faults, network, properties, replica, witnesses
+from spec.kraft import (
+    abstract_isr,
+    broker,
+    controller,
+    faults,
+    network,
+    properties,
+    properties_protocol,
+    replica,
+    witnesses,
+)
 from spec.kraft.design import SETTINGS
 from spec.kraft.lemmas import LEMMAS
 from spec.kraft.starts import nothing_registered, running_cluster
@@ -59,6 +69,26 @@ SAFETY = (
     properties.epochs_never_go_back,
     properties.maximal_isr_covers_committed,
 )
+REPLIES = (
+    properties_protocol.one_request_at_a_time,
+    properties_protocol.registration_reply_is_true,
+    properties_protocol.registered_process_is_told,
+    properties_protocol.heartbeat_reply_is_true,
+    properties_protocol.decision_takes_its_request,
+    properties_protocol.lease_runs_out_for_silence,
+    properties_protocol.process_fits_its_state,
+    properties_protocol.process_moves_as_told,
+    properties_protocol.recovering_before_registered,
+)
+CHANGES = (
+    properties_protocol.alter_isr_reply_is_true,
+    properties_protocol.isr_gains_who_is_asked_for,
+    properties_protocol.leads_as_elected,
+    properties_protocol.leader_keeps_its_word,
+    properties_protocol.leader_epoch_rises_for_cause,
+    properties_protocol.record_is_owed_until_lost,
+    properties_protocol.service_is_remembered,
+)
 RECORD = (
     properties.acknowledged_on_enough_disks,
     properties.acknowledged_record_survives,
@@ -90,6 +120,9 @@ MEMBERSHIP = Model(
     properties=(
         *SAFETY,
         *SEEN,
+        *REPLIES,
+        *CHANGES,
+        properties_protocol.heartbeats_overlap,
         witnesses.stale_heartbeat_refused,
         witnesses.duplicate_registration_refused,
         witnesses.ineligible_replica_refused,
@@ -277,7 +310,14 @@ TWINS_SPURIOUS = Model(
     doc="Two brokers without data, a second process for broker 0; one crash, and one lease that runs out early.",
     init=running_cluster,
     actions=(*ISR, *LIFECYCLE, *LOSS, faults.start_second, faults.expire_lease_early, faults.crash),
-    properties=(*SAFETY, *SEEN, witnesses.two_processes_of_one_id, witnesses.superseded_leader_refused),
+    properties=(
+        *SAFETY,
+        *SEEN,
+        *REPLIES,
+        *CHANGES,
+        witnesses.two_processes_of_one_id,
+        witnesses.superseded_leader_refused,
+    ),
     constants={"second_processes": 1, "max_second_starts": 1, "max_crashes": 1, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",

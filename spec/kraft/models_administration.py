@@ -15,13 +15,14 @@ from spec.kraft import (
     network,
     properties,
     properties_administration,
+    properties_protocol,
     properties_topics,
     replica,
     topics,
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LIFECYCLE, LOSS, RECORD
+from spec.kraft.models import CHANGES, DATA, ISR, LIFECYCLE, LOSS, RECORD, REPLIES
 from spec.kraft.starts import running_cluster
 
 LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
@@ -103,7 +104,13 @@ STUCK_REASSIGNMENT = Model(
         lives.go_down,
         lives.come_back,
     ),
-    properties=(properties_administration.reassignment_completes, properties_administration.reassignment_completed),
+    properties=(
+        properties_administration.reassignment_completes,
+        properties_protocol.leads_as_elected,
+        properties_protocol.leader_keeps_its_word,
+        properties_protocol.leader_epoch_rises_for_cause,
+        properties_administration.reassignment_completed,
+    ),
     constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="one reassignment and one crash, after which the broker may never come back",
@@ -195,6 +202,8 @@ UNREGISTERED = Model(
         properties_topics.live_broker_unregistered,
         properties_topics.last_member_unregistered,
         properties_topics.unregistered_broker_returns,
+        *REPLIES,
+        *CHANGES,
     ),
     constants={"max_unregistrations": 1, "max_crashes": 1},
     settings=SETTINGS,

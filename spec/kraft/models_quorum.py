@@ -25,7 +25,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LEASES, LIFECYCLE, RECORD
+from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
 from spec.kraft.starts import addition_asked, no_leader, no_topic, running_cluster
 
 RAFT = (
@@ -38,6 +38,7 @@ RAFT = (
 LOGS = (
     quorum_properties.newest_leader_has_what_is_committed,
     quorum_properties.logs_match,
+    quorum_properties.office_is_of_one_epoch,
     quorum_properties.image_is_replay_of_log,
     quorum_witnesses.two_controllers_active,
     quorum_witnesses.decision_is_truncated,
@@ -188,6 +189,7 @@ SNAPSHOT = Model(
         *COMMITTED,
         quorum_properties.snapshot_stands_for_log,
         quorum_properties.registration_is_never_truncated,
+        *REPLIES,
     ),
     constants={
         "controllers": 3,
@@ -219,6 +221,7 @@ REFUSAL = Model(
         quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.maximal_isr_covers_committed,
+        *CHANGES,
         witnesses.ineligible_replica_refused,
         witnesses.isr_changed_by_leader,
     ),

@@ -15,12 +15,14 @@ from spec.kraft import (
     liveness,
     network,
     properties,
+    properties_protocol,
     replica,
     shutdown,
     shutdown_properties,
+    witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, SAFETY
+from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
 from spec.kraft.timed import TIMED
 
@@ -35,6 +37,7 @@ STOPPED = (
     shutdown_properties.told_broker_leads_nothing,
     shutdown_properties.told_broker_stays_fenced,
     shutdown_properties.told_once_others_have_seen,
+    shutdown_properties.shutdown_ends_with_registration,
     shutdown_properties.broker_pending_controlled_shutdown,
     shutdown_properties.broker_shutting_down,
     shutdown_properties.shutdown_waits_for_an_image,
@@ -91,7 +94,7 @@ ROLLING = Model(
     doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
     init=running_cluster,
     actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
-    properties=(*SAFETY, *STOPPED),
+    properties=(*SAFETY, *STOPPED, properties_protocol.process_moves_as_told),
     constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
@@ -117,7 +120,14 @@ SHUTDOWN_ENDS = Model(
         shutdown.sigterm,
         faults.fail_over,
     ),
-    properties=(liveness.controlled_shutdown_ends,),
+    properties=(
+        liveness.controlled_shutdown_ends,
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        *STOPPED[:4],
+        properties_protocol.failover_loses_soft_state,
+    ),
     constants={"max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
@@ -129,7 +139,16 @@ LEASES_END = Model(
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
     init=running_cluster,
     actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
-    properties=(liveness.silent_broker_is_fenced,),
+    properties=(
+        liveness.silent_broker_is_fenced,
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        properties_protocol.failover_loses_soft_state,
+        properties_protocol.another_process_leads,
+        witnesses.broker_runs_again,
+        witnesses.duplicate_registration_refused,
+    ),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
     faults="two crashes and two failovers; processes may start and send again, but need not",
@@ -141,7 +160,11 @@ UNFENCING_ENDS = Model(
     doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
     init=nothing_registered,
     actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
-    properties=(liveness.ready_broker_is_unfenced, liveness.leaderless_partition_gets_leader),
+    properties=(
+        liveness.starting_process_is_registered,
+        liveness.ready_broker_is_unfenced,
+        liveness.leaderless_partition_gets_leader,
+    ),
     constants={"max_crashes": 1},
     settings=SETTINGS,
     faults="one crash, while the metadata log grows by a record every half second",
@@ -160,7 +183,7 @@ CHANGES_END = Model(
         faults.expire_lease_early,
         faults.crash,
     ),
-    properties=(liveness.pending_change_is_settled,),
+    properties=(liveness.pending_change_is_settled, *SAFETY, *CHANGES),
     constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",

@@ -6,7 +6,7 @@ Leaves out: offsets; what brokers see between batches (they fetch to the high wa
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant
+from checker.lang import Option, invariant, transition_invariant
 from spec.kraft.design import Design
 from spec.kraft.log import replay, replayed
 from spec.kraft.messages import LifecycleReply, RegisterReply
@@ -42,6 +42,18 @@ def agree(one: Controller, another: Controller) -> bool:
         i >= len(log) or i >= len(other) or log[i].epoch != other[i].epoch or log[: i + 1] == other[: i + 1]
         for i in range(Design.pending_batches)
     )
+
+
+@transition_invariant(source="KIP-595, Vote; LeaderChangeMessage")
+def office_is_of_one_epoch(before: Cluster, after: Cluster) -> bool:
+    """An elected controller begins with a batch of its own epoch, and leads until it hears of a newer one."""
+    return all(leads_its_epoch(before.controllers[voter], after.controllers[voter]) for voter in Voter)
+
+
+def leads_its_epoch(old: Controller, new: Controller) -> bool:
+    if old.epoch == new.epoch:
+        return leads(old) == leads(new)
+    return old.epoch < new.epoch and (not leads(new) or (len(new.log) > 0 and new.log[-1].epoch == new.epoch))
 
 
 @invariant(source="KIP-631, Metadata Records; KIP-595 (S11)")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from checker.lang import invariant, transition_invariant, witness
-from spec.kraft.messages import HeartbeatReply
+from checker.lang import Option, invariant, transition_invariant, witness
+from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply
 from spec.kraft.properties import is_registered
+from spec.kraft.properties_protocol import is_awaited, is_taken
 from spec.kraft.shutdown import leads
 from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
@@ -51,6 +52,39 @@ def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
         or not may_leave(after.processes[process])
         or not is_seen_leading(after, node_id(process))
         for process in Process
+    )
+
+
+@transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerRegistration.inControlledShutdown")
+def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
+    """A broker that shuts down leaves that state only by registering anew, and is fenced by its own wish only when it is
+    told that it may go.
+    """
+    return all(
+        stays_in_shutdown(before, after, node_id(process))
+        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process].reply))
+        for process in Process
+    )
+
+
+def stays_in_shutdown(before: Cluster, after: Cluster, broker: Broker) -> bool:
+    old, new = committed(before).registrations[broker], committed(after).registrations[broker]
+    if old is None or new is None or old.broker_epoch != new.broker_epoch:
+        return True
+    return new.in_controlled_shutdown or not old.in_controlled_shutdown
+
+
+def is_fenced_by_wish(before: Cluster, after: Cluster, process: Process) -> bool:
+    """A heartbeat of the process that waits for the reply gets it fenced, and asks for a shutdown."""
+    if not is_unfenced(committed(before), node_id(process)) or is_unfenced(committed(after), node_id(process)):
+        return False
+    return any(
+        isinstance(m, Heartbeat)
+        and m.sender == process
+        and m.want_shut_down
+        and is_taken(before, after, m)
+        and is_awaited(before.processes[process], m)
+        for m in before.lifecycle
     )
 
 

@@ -112,10 +112,14 @@ def is_under_way(s: Lease) -> bool:
     return s.exchange in (Exchange.SENT, Exchange.ANSWERED)
 
 
+def longest_wait(s: Lease) -> int:
+    """Ticks after which the broker sends the next heartbeat."""
+    return Timing.heartbeat_interval_ticks if s.exchange == Exchange.NONE else Timing.request_timeout_ticks
+
+
 def broker_is_due(s: Lease) -> bool:
     """The broker has to send its first or next heartbeat now."""
-    limit = Timing.heartbeat_interval_ticks if s.exchange == Exchange.NONE else Timing.request_timeout_ticks
-    return s.alive and s.clock >= limit
+    return s.alive and s.clock >= longest_wait(s)
 
 
 def lease_is_over(s: Lease) -> bool:
@@ -229,6 +233,70 @@ def silent_broker_is_fenced_in_time(s: Lease) -> bool:
     return s.fenced or s.silence <= longest_silence()
 
 
+@invariant(source="KAFKA-17793 (S9)")
+def lease_is_as_old_as_the_silence(s: Lease) -> bool:
+    """Where it counts from the arrival of heartbeats, a lease is as old as the last that arrived."""
+    return not Timing.lease_from_arrival or s.lease_age == min(s.silence, Timing.session_timeout_ticks)
+
+
+@transition_invariant(source="KIP-631, Broker Leases; KAFKA-14392")
+def heartbeat_takes_its_course(before: Lease, after: Lease) -> bool:
+    """A heartbeat is sent when one is due, queued, and answered by a queue that moves; what is under way may be lost."""
+    if before.exchange == after.exchange:
+        return before.mishaps == after.mishaps or before.stall < after.stall
+    if after.exchange == Exchange.SENT:
+        return after.delay == 0 and after.clock == 0 and before.clock >= longest_wait(before)
+    if after.exchange == Exchange.QUEUED:
+        return before.exchange == Exchange.SENT
+    if after.exchange == Exchange.ANSWERED:
+        return before.exchange == Exchange.QUEUED and before.stall == 0 and after.delay == 0
+    if after.exchange == Exchange.NONE:
+        return before.exchange == Exchange.ANSWERED and after.delay == 0 and after.clock == 0
+    return is_under_way(before) and before.mishaps < after.mishaps and after.delay == 0
+
+
+@transition_invariant(source="KAFKA-17793 (the main controller thread gets blocked for several seconds)")
+def queue_moves_as_a_whole(before: Lease, after: Lease) -> bool:
+    """What was given up waits in the queue until that moves; while it stands still nothing leaves it, and nobody is
+    fenced.
+    """
+    if after.backlog and not before.backlog:
+        return before.exchange == Exchange.QUEUED and after.exchange == Exchange.SENT
+    leaves = (before.backlog and not after.backlog) or after.fenced != before.fenced
+    answers = before.exchange == Exchange.QUEUED and after.exchange == Exchange.ANSWERED
+    return (before.stall == 0 or not leaves) and not (answers and after.backlog)
+
+
+@transition_invariant(source="KIP-631, Broker Leases")
+def clocks_run_alike(before: Lease, after: Lease) -> bool:
+    """All clocks run on by a tick at once, or stand still, or start anew; a message's only while it is under way."""
+    ticked = after.silence > before.silence or after.clock > before.clock
+    longest = max(Timing.heartbeat_interval_ticks, Timing.request_timeout_ticks)
+    return (
+        runs(before.silence, after.silence, longest_silence() + 1, ticked)
+        and runs(before.lease_age, after.lease_age, Timing.session_timeout_ticks, ticked)
+        and runs(before.clock, after.clock, longest, ticked)
+        and (not ticked or after.stall == max(before.stall - 1, 0))
+        and (not ticked or after.delay == (before.delay + 1 if is_under_way(before) else 0))
+    )
+
+
+def runs(before: int, after: int, limit: int, ticked: bool) -> bool:
+    return after == min(before + 1, limit) if ticked else after in (before, 0)
+
+
+@witness
+def message_takes_its_time(s: Lease) -> bool:
+    """A message is under way for as long as it may be."""
+    return s.exchange == Exchange.SENT and s.delay == Timing.max_delay_ticks
+
+
+@witness
+def answered_at_once(s: Lease) -> bool:
+    """Nothing goes wrong, and the first heartbeat is answered."""
+    return s.exchange == Exchange.ANSWERED and s.mishaps == 0 and not s.backlog
+
+
 @witness
 def dead_broker_fenced(s: Lease) -> bool:
     """A broker that died is fenced, and nothing went wrong besides."""
@@ -250,6 +318,12 @@ TIMED = Model(
         fenced_after_silence,
         live_broker_is_not_fenced,
         silent_broker_is_fenced_in_time,
+        lease_is_as_old_as_the_silence,
+        heartbeat_takes_its_course,
+        queue_moves_as_a_whole,
+        clocks_run_alike,
+        message_takes_its_time,
+        answered_at_once,
         dead_broker_fenced,
         heartbeats_wait_for_the_queue,
     ),

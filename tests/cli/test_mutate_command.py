@@ -74,9 +74,24 @@ def test_explained_survivors(run: Run, tmp_path: Path) -> None:
     assert [line for line in found.stdout.splitlines() if line.startswith("note")] == [
         f"note: {key} is explained in {path}, and needs not be" for key in (killed, "cutting.count: drop it")
     ]
-    path.write_text('"cutting.count: drop it" = ""')
+    path.write_text(f'[[shared]]\nwhy = "seen and left"\nmutants = {json.dumps(list(explained))}')
+    assert run("mutate", CUTTING, "--explained", path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('"cutting.count: drop it" = ""', "is not explained"),
+        ('[[shared]]\nmutants = ["cutting.count: drop it"]', "a [[shared]] is not written as it should be"),
+        ('shared = "why"', "a [[shared]] is not written as it should be"),
+        ('"a: b" = "why"\n[[shared]]\nwhy = "too"\nmutants = ["a: b"]', "a: b is explained twice"),
+    ],
+)
+def test_what_explains_nothing_is_refused(run: Run, tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "survivors.toml"
+    path.write_text(text)
     refused = run("mutate", CUTTING, "--explained", path)
-    assert refused.exit_code == 2 and "is not explained" in refused.stderr
+    assert refused.exit_code == 2 and reason in refused.stderr
 
 
 def test_several_models_of_a_spec(run: Run) -> None:
