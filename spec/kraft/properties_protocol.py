@@ -252,8 +252,9 @@ def moves_as_told(old: BrokerProcess, new: BrokerProcess) -> bool:
 
 @transition_invariant(source="KIP-497; KIP-841; KIP-903; Kafka, Errors")
 def alter_isr_reply_is_true(before: Cluster, after: Cluster) -> bool:
-    """An AlterIsr is answered once, to the leader that sent it and leads on: with the ISR as it is now, or with an error
-    that is the case.
+    """An AlterIsr is answered once, to the leader that sent it and leads on.
+
+    The answer is the ISR as it is now, or an error that is the case.
     """
     return all(
         not gets_reply(before.processes[process].replicas[p], after.processes[process].replicas[p])

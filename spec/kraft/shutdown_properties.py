@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant, transition_invariant, witness
-from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply
+from checker.lang import invariant, transition_invariant, witness
+from spec.kraft.messages import Heartbeat, HeartbeatReply
 from spec.kraft.properties import is_registered
 from spec.kraft.properties_protocol import is_awaited, is_taken
 from spec.kraft.shutdown import leads
@@ -57,12 +57,13 @@ def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
 
 @transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerRegistration.inControlledShutdown")
 def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
-    """A broker that shuts down leaves that state only by registering anew, and is fenced by its own wish only when it is
-    told that it may go.
+    """A broker that shuts down leaves that state only by registering anew.
+
+    It is fenced by its own wish only when it is told that it may go.
     """
     return all(
         stays_in_shutdown(before, after, node_id(process))
-        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process].reply))
+        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process]))
         for process in Process
     )
 
