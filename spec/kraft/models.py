@@ -327,7 +327,7 @@ TWINS_SPURIOUS = Model(
 
 LARGE = Model(
     name="large",
-    doc="Three brokers and a record: one crash that may lose the disk, and one lease that runs out early.",
+    doc="Three brokers and a record: one crash, and one lease that runs out early. Minutes.",
     init=running_cluster,
     actions=(
         *DATA,
@@ -337,7 +337,6 @@ LARGE = Model(
         *LOSS,
         faults.expire_lease_early,
         faults.crash,
-        faults.crash_losing_disk,
     ),
     properties=(
         *SAFETY,
@@ -351,12 +350,10 @@ LARGE = Model(
         "brokers": 3,
         "min_insync_replicas": 2,
         "max_crashes": 1,
-        "max_disk_losses": 1,
         "max_early_expiries": 1,
     },
     settings=SETTINGS,
-    faults="one crash, clean or with loss of the disk, and one lease that runs out early: a bad day of any "
-    "cluster of three",
+    faults="one crash and one lease that runs out early: a bad day of any cluster of three",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
 )
