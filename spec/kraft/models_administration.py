@@ -106,6 +106,11 @@ STUCK_REASSIGNMENT = Model(
     ),
     properties=(
         properties_administration.reassignment_completes,
+        properties.leader_may_lead,
+        properties.epochs_never_go_back,
+        properties_administration.isr_is_within_replicas,
+        properties_administration.leader_changes_for_cause,
+        properties_administration.reassignment_ends_as_last_asked,
         properties_protocol.leads_as_elected,
         properties_protocol.leader_keeps_its_word,
         properties_protocol.leader_epoch_rises_for_cause,

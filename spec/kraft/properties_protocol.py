@@ -137,8 +137,8 @@ def registered_process_is_told(before: Cluster, after: Cluster) -> bool:
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_reply_is_true(before: Cluster, after: Cluster) -> bool:
     """A heartbeat is answered to the process that waits, and once: as stale where its broker epoch is not that of the
-    registration, else with what the registration says now. Who may shut down has asked to,
-    is fenced, and is not waited for any more.
+    registration, else with what the registration says now. Who may shut down has asked to, is fenced, and is not
+    waited for any more.
     """
     return all(
         before.processes[process].reply is not None
@@ -226,12 +226,28 @@ def fits_state(broker: BrokerProcess) -> bool:
 
 @transition_invariant(source="KIP-631, The Broker State Machine")
 def process_moves_as_told(before: Cluster, after: Cluster) -> bool:
-    """States follow one another as KIP-631 has it, to RUNNING and SHUTTING_DOWN by a reply, which is gone then."""
-    return all(moves_as_told(before.processes[process], after.processes[process]) for process in Process)
+    """States follow one another as KIP-631 has it, to RUNNING and SHUTTING_DOWN by a reply, which is gone then. A process
+    ends after SHUTTING_DOWN, by a crash, or by a SIGTERM before it runs.
+    """
+    return all(
+        after.processes[process].state == BrokerState.NOT_RUNNING
+        or moves_as_told(before.processes[process], after.processes[process])
+        for process in Process
+    ) and all(
+        after.processes[process].state != BrokerState.NOT_RUNNING
+        or may_end(before, after, before.processes[process].state)
+        for process in Process
+    )
+
+
+def may_end(before: Cluster, after: Cluster, state: BrokerState) -> bool:
+    if state in (BrokerState.NOT_RUNNING, BrokerState.SHUTTING_DOWN) or before.faults.crashes < after.faults.crashes:
+        return True
+    return state in (BrokerState.STARTING, BrokerState.RECOVERY) and before.faults.shutdowns < after.faults.shutdowns
 
 
 def moves_as_told(old: BrokerProcess, new: BrokerProcess) -> bool:
-    if old.state == new.state or new.state == BrokerState.NOT_RUNNING:
+    if old.state == new.state:
         return True
     if new.state == BrokerState.STARTING:
         return old.state == BrokerState.NOT_RUNNING
