@@ -8,7 +8,20 @@ Leaves out: who decides and why; replicas outside the ISR, which nobody may coun
 
 from __future__ import annotations
 
-from checker.lang import Model, Option, Set, action, fresh, init, invariant, refines, require, state, transition_invariant, witness
+from checker.lang import (
+    Model,
+    Option,
+    Set,
+    action,
+    fresh,
+    init,
+    invariant,
+    refines,
+    require,
+    state,
+    transition_invariant,
+    witness,
+)
 from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, LeaderEpoch, Process, RecordStatus, TopicPartition, node_id
 

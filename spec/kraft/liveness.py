@@ -1,4 +1,4 @@
-"""What must eventually happen (L1-L4, L7, and registration), each stated where the engine can hold the graph of all states.
+"""What must eventually happen (registration, L1-L4, L7), each where the engine can hold the graph of all states.
 
 Fairness is given in the models (`models.fairly`), to what heals: requests are sent, handled and answered, leases run
 out, metadata is applied. Crashes, failovers and early expiries never have to happen.

@@ -8,7 +8,18 @@ Leaves out: controlled shutdown together with data or with three controllers.
 from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
-from spec.kraft import controller, faults, liveness, network, properties_protocol, replica, shutdown, shutdown_properties, witnesses
+from spec.kraft import (
+    controller,
+    faults,
+    liveness,
+    network,
+    properties_leadership,
+    properties_protocol,
+    replica,
+    shutdown,
+    shutdown_properties,
+    witnesses,
+)
 from spec.kraft.design import SETTINGS
 from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, LOSS, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
@@ -113,7 +124,7 @@ LEASES_END = Model(
         *REPLIES,
         *CHANGES,
         properties_protocol.failover_loses_soft_state,
-        properties_protocol.another_process_leads,
+        properties_leadership.another_process_leads,
         witnesses.broker_runs_again,
         witnesses.duplicate_registration_refused,
     ),

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 LIBRARY = "tests/mutate/library.py"
 CUTTING = "tests/mutate/cutting.py"
 ACTION = "becomes_late"
