@@ -18,6 +18,7 @@ from spec.kraft import (
     faults,
     network,
     properties,
+    properties_leadership,
     properties_protocol,
     replica,
     witnesses,
@@ -81,13 +82,14 @@ REPLIES = (
     properties_protocol.recovering_before_registered,
 )
 CHANGES = (
-    properties_protocol.alter_isr_reply_is_true,
-    properties_protocol.isr_gains_who_is_asked_for,
-    properties_protocol.leads_as_elected,
-    properties_protocol.leader_keeps_its_word,
-    properties_protocol.leader_epoch_rises_for_cause,
-    properties_protocol.record_is_owed_until_lost,
-    properties_protocol.service_is_remembered,
+    properties_leadership.one_change_at_a_time,
+    properties_leadership.alter_isr_reply_is_true,
+    properties_leadership.isr_gains_who_is_asked_for,
+    properties_leadership.leads_as_elected,
+    properties_leadership.leader_keeps_its_word,
+    properties_leadership.leader_epoch_rises_for_cause,
+    properties_leadership.record_is_owed_until_lost,
+    properties_leadership.service_is_remembered,
 )
 RECORD = (
     properties.acknowledged_on_enough_disks,

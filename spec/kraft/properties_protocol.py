@@ -1,42 +1,16 @@
-"""What requests and replies mean, and what a process may make of them.
+"""What registrations, heartbeats and their replies mean, and how a process may move by them.
 
 A reply is judged by the states before and after the step that gave it, whatever code wrote it: by what the controller
-that answered knew, and by what it knows from then on. The rest are the postconditions of Kafka's broker side: the
-state machine of KIP-631, and what a leader remembers within its leader epoch.
+that answered knew, and by what it knows from then on. `properties_leadership` does so for AlterIsr.
 Leaves out: that a reply comes at all, where nothing shows that the request was not lost.
 """
 
 from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant, witness
-from spec.kraft.messages import (
-    AlterIsr,
-    AlterIsrReply,
-    Heartbeat,
-    HeartbeatReply,
-    LifecycleReply,
-    LifecycleRequest,
-    Register,
-    RegisterReply,
-)
-from spec.kraft.partition import everyone
-from spec.kraft.properties import is_at_epoch
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Leadership,
-    Partition,
-    Replica,
-    active_brokers,
-    committed,
-    is_active,
-    is_answered,
-    is_deferred,
-    is_silent,
-    is_unfenced,
-)
-from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, Role, TopicPartition, Voter, node_id
+from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply, LifecycleRequest, Register, RegisterReply
+from spec.kraft.state import BrokerProcess, Cluster, Controller, is_silent, is_unfenced
+from spec.kraft.types import Broker, BrokerState, Error, Process, Role, Voter, node_id
 
 # One request at a time.
 
@@ -50,30 +24,16 @@ def is_awaited(broker: BrokerProcess, request: LifecycleRequest) -> bool:
     return isinstance(request, Heartbeat) and broker.broker_epoch == request.broker_epoch
 
 
-@invariant(source="Kafka, BrokerLifecycleManager; AlterPartitionManager (one request in flight)")
+@invariant(source="Kafka, BrokerLifecycleManager (one request in flight)")
 def one_request_at_a_time(s: Cluster) -> bool:
-    """A process waits for one registration or heartbeat at a time, and a leader for one AlterIsr of a partition."""
-    return all(
-        exchanges(s, process) <= 1 and all(alter_exchanges(s, process, p) <= 1 for p in TopicPartition)
-        for process in Process
-    )
+    """A process waits for the reply to one registration or heartbeat at a time."""
+    return all(exchanges(s, process) <= 1 for process in Process)
 
 
 def exchanges(s: Cluster, process: Process) -> int:
     broker = s.processes[process]
     requests = sum(1 for m in s.lifecycle if m.sender == process and is_awaited(broker, m))
     return requests + (0 if broker.reply is None else 1)
-
-
-def alter_exchanges(s: Cluster, process: Process, p: TopicPartition) -> int:
-    replica = s.processes[process].replicas[p]
-    requests = sum(1 for m in s.alterations if m.sender == process and m.partition == p and asks(replica, m))
-    return requests + (1 if is_answered(replica) else 0)
-
-
-def asks(replica: Replica, request: AlterIsr) -> bool:
-    """The leader that sent the request still leads at its epoch."""
-    return not request.late and replica.leadership is not None and replica.leader_epoch == request.leader_epoch
 
 
 # Replies to registrations and heartbeats.
@@ -137,8 +97,8 @@ def registered_process_is_told(before: Cluster, after: Cluster) -> bool:
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_reply_is_true(before: Cluster, after: Cluster) -> bool:
     """A heartbeat is answered to the process that waits, and once: as stale where its broker epoch is not that of the
-    registration, else with what the registration says now. Who may shut down has asked to,
-    is fenced, and is not waited for any more.
+    registration, else with what the registration says now. Who may shut down has asked to, is fenced, and is not
+    waited for any more.
     """
     return all(
         before.processes[process].reply is not None
@@ -226,12 +186,29 @@ def fits_state(broker: BrokerProcess) -> bool:
 
 @transition_invariant(source="KIP-631, The Broker State Machine")
 def process_moves_as_told(before: Cluster, after: Cluster) -> bool:
-    """States follow one another as KIP-631 has it, to RUNNING and SHUTTING_DOWN by a reply, which is gone then."""
-    return all(moves_as_told(before.processes[process], after.processes[process]) for process in Process)
+    """States follow one another as KIP-631 has it, to RUNNING and SHUTTING_DOWN by a reply, which is gone then.
+
+    A process ends after SHUTTING_DOWN, by a crash, or by a SIGTERM before it runs.
+    """
+    return all(
+        after.processes[process].state == BrokerState.NOT_RUNNING
+        or moves_as_told(before.processes[process], after.processes[process])
+        for process in Process
+    ) and all(
+        after.processes[process].state != BrokerState.NOT_RUNNING
+        or may_end(before, after, before.processes[process].state)
+        for process in Process
+    )
+
+
+def may_end(before: Cluster, after: Cluster, state: BrokerState) -> bool:
+    if state in (BrokerState.NOT_RUNNING, BrokerState.SHUTTING_DOWN) or before.faults.crashes < after.faults.crashes:
+        return True
+    return state in (BrokerState.STARTING, BrokerState.RECOVERY) and before.faults.shutdowns < after.faults.shutdowns
 
 
 def moves_as_told(old: BrokerProcess, new: BrokerProcess) -> bool:
-    if old.state == new.state or new.state == BrokerState.NOT_RUNNING:
+    if old.state == new.state:
         return True
     if new.state == BrokerState.STARTING:
         return old.state == BrokerState.NOT_RUNNING
@@ -247,194 +224,6 @@ def moves_as_told(old: BrokerProcess, new: BrokerProcess) -> bool:
     return old.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN and reply.should_shut_down
 
 
-# AlterIsr.
-
-
-@transition_invariant(source="KIP-497; KIP-841; KIP-903; Kafka, Errors")
-def alter_isr_reply_is_true(before: Cluster, after: Cluster) -> bool:
-    """An AlterIsr is answered once, to the leader that sent it and leads on.
-
-    The answer is the ISR as it is now, or an error that is the case.
-    """
-    return all(
-        not gets_reply(before.processes[process].replicas[p], after.processes[process].replicas[p])
-        or any(
-            m.sender == process
-            and m.partition == p
-            and after.alterations.count(m) < before.alterations.count(m)
-            and asks(before.processes[process].replicas[p], m)
-            and answers_alter_isr(
-                before.controllers[m.to], after.controllers[m.to], m, after.processes[process].replicas[p].leadership
-            )
-            for m in before.alterations
-        )
-        for process in Process
-        for p in TopicPartition
-    )
-
-
-def gets_reply(old: Replica, new: Replica) -> bool:
-    return is_answered(new) and not is_answered(old)
-
-
-def answers_alter_isr(
-    before: Controller, after: Controller, request: AlterIsr, leadership: Option[Leadership]
-) -> bool:
-    """What each error says, as far as one request can get it: no leader sends one that is malformed."""
-    if leadership is None or leadership.reply is None:
-        return False
-    reply, sender = leadership.reply, node_id(request.sender)
-    registration = before.image.registrations[sender]
-    if reply.error == Error.STALE_BROKER_EPOCH:
-        return registration is None or registration.broker_epoch != request.broker_epoch
-    old, new = before.image.partitions[request.partition], after.image.partitions[request.partition]
-    if reply.error == Error.UNKNOWN_TOPIC_ID:
-        return old is None or before.image.topic != request.topic
-    if old is None or new is None or registration is None or registration.broker_epoch != request.broker_epoch:
-        return False
-    return says_as_decided(before, request, reply, old, new)
-
-
-def says_as_decided(
-    before: Controller, request: AlterIsr, reply: AlterIsrReply, old: Partition, new: Partition
-) -> bool:
-    if reply.error == Error.NOT_CONTROLLER:
-        return request.leader_epoch > old.leader_epoch or request.partition_epoch > old.partition_epoch
-    if reply.error == Error.FENCED_LEADER_EPOCH:
-        return request.leader_epoch < old.leader_epoch
-    if reply.error == Error.INVALID_UPDATE_VERSION:
-        return request.partition_epoch < old.partition_epoch
-    is_current = request.leader_epoch == old.leader_epoch and request.partition_epoch == old.partition_epoch
-    if reply.error == Error.INELIGIBLE_REPLICA:
-        return is_current and old.isr == new.isr and any(is_unfit(before, request, member) for member in request.isr)
-    is_done = is_current and new.isr <= request.isr and reply.isr == new.isr
-    if not is_done or reply.partition_epoch != new.partition_epoch:
-        return False
-    leads_on = new.leader == node_id(request.sender)
-    return leads_on if reply.error == Error.NONE else reply.error == Error.NEW_LEADER_ELECTED and not leads_on
-
-
-def is_unfit(before: Controller, request: AlterIsr, member: Broker) -> bool:
-    """A member that is not active, or that has registered anew since the leader saw it."""
-    registration = before.image.registrations[member]
-    if registration is None or not is_active(before.image, member):
-        return True
-    return request.added_epoch is not None and registration.broker_epoch != request.added_epoch
-
-
-@transition_invariant(source="KIP-497; KIP-631, FenceBrokerRecord")
-def isr_gains_who_is_asked_for(before: Cluster, after: Cluster) -> bool:
-    """An ISR gains a member only by a request for it from the leader of the partition as it is."""
-    return all(
-        not is_active_throughout(before, after, voter)
-        or not gains(before.controllers[voter].image.partitions[p], after.controllers[voter].image.partitions[p])
-        or any(
-            after.alterations.count(m) < before.alterations.count(m)
-            and is_granted(
-                before.controllers[voter].image.partitions[p], after.controllers[voter].image.partitions[p], m
-            )
-            for m in before.alterations
-        )
-        for voter in Voter
-        for p in TopicPartition
-    )
-
-
-def gains(old: Option[Partition], new: Option[Partition]) -> bool:
-    return old is not None and new is not None and not new.isr <= old.isr
-
-
-def is_granted(old: Option[Partition], new: Option[Partition], request: AlterIsr) -> bool:
-    if old is None or new is None:
-        return False
-    return (
-        old.leader == node_id(request.sender)
-        and old.leader_epoch == request.leader_epoch
-        and old.partition_epoch == request.partition_epoch
-        and new.isr <= request.isr
-    )
-
-
-# Leaders and followers.
-
-
-@invariant(source="Kafka, Partition.makeLeader, Partition.makeFollower")
-def leads_as_elected(s: Cluster) -> bool:
-    """At the leader epoch of the metadata a process leads if its id is the leader there, and knows the ISR of its
-    partition epoch. Who is at no leader epoch, or follows, remembers nothing of a leader.
-    """
-    return all(leads_rightly(s, process, p) for process in Process for p in TopicPartition)
-
-
-def leads_rightly(s: Cluster, process: Process, p: TopicPartition) -> bool:
-    partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
-    if replica.leadership is None and is_deferred(replica.deferral):
-        return False
-    if replica.leader_epoch is None:
-        return replica.leadership is None and replica.image_leader is None
-    if partition is None or not is_at_epoch(committed(s), partition, replica):
-        return True
-    if replica.leadership is None:
-        return partition.leader != node_id(process)
-    has_its_isr = (
-        replica.leadership.partition_epoch != partition.partition_epoch or replica.leadership.isr == partition.isr
-    )
-    return partition.leader == node_id(process) and has_its_isr
-
-
-@transition_invariant(source="Kafka, Partition.makeLeader; KIP-497")
-def leader_keeps_its_word(before: Cluster, after: Cluster) -> bool:
-    """A leader begins its leader epoch with the partition of the metadata, and has asked for nothing. From then on its
-    partition epoch only rises, which settles what it has asked for, and its ISR changes with it.
-    """
-    return all(
-        leads_on(before.processes[process].replicas[p], after.processes[process].replicas[p])
-        or begins_afresh(after, process, p)
-        for process in Process
-        for p in TopicPartition
-    )
-
-
-def leads_on(old: Replica, new: Replica) -> bool:
-    if new.leadership is None:
-        return True
-    if old.leadership is None or old.topic != new.topic or old.leader_epoch != new.leader_epoch:
-        return False
-    was, now = old.leadership, new.leadership
-    if was.partition_epoch == now.partition_epoch:
-        return was.isr == now.isr
-    return was.partition_epoch < now.partition_epoch and now.asked is None and now.reply is None
-
-
-def begins_afresh(s: Cluster, process: Process, p: TopicPartition) -> bool:
-    partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
-    if partition is None or replica.leadership is None or not is_at_epoch(committed(s), partition, replica):
-        return False
-    started = replica.leadership
-    is_new = started.asked is None and started.reply is None and len(started.holders) == 0
-    candidates = (active_brokers(committed(s)) & everyone(partition.replicas)) - partition.isr
-    return (
-        is_new
-        and started.partition_epoch == partition.partition_epoch
-        and started.candidates == candidates
-        and started.starts_with_record == replica.has_record
-    )
-
-
-@transition_invariant(source="Kafka, PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded")
-def leader_epoch_rises_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A leader epoch ends with a change of leader, or where a replica goes."""
-    return all(
-        is_led_on(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
-    )
-
-
-def is_led_on(old: Option[Partition], new: Option[Partition]) -> bool:
-    if old is None or new is None or old.leader_epoch == new.leader_epoch or old.leader != new.leader:
-        return True
-    return not everyone(old.replicas) <= everyone(new.replicas)
-
-
 @transition_invariant(source="KIP-631, Broker Leases; Controlled Shutdown (soft state)")
 def failover_loses_soft_state(before: Cluster, after: Cluster) -> bool:
     """A new active controller knows of no lease that ran out, and of no shutdown under way."""
@@ -445,55 +234,10 @@ def failover_loses_soft_state(before: Cluster, after: Cluster) -> bool:
     )
 
 
-# What the properties themselves rely on.
-
-
-@transition_invariant(source="Kafka, acks=all (S13)")
-def record_is_owed_until_lost(before: Cluster, after: Cluster) -> bool:
-    """A record is written, acknowledged, and forfeited, in this order, and one that was acknowledged only if a disk was
-    lost.
-    """
-    return all(
-        before.produced[p] == after.produced[p]
-        or (before.produced[p] == RecordStatus.UNWRITTEN and after.produced[p] == RecordStatus.WRITTEN)
-        or (before.produced[p] == RecordStatus.WRITTEN and after.produced[p] != RecordStatus.UNWRITTEN)
-        or (after.produced[p] == RecordStatus.FORFEITED and after.faults.disk_losses > 0)
-        for p in TopicPartition
-    )
-
-
-@invariant(source="KIP-631, Broker Registration (S1)")
-def service_is_remembered(s: Cluster) -> bool:
-    """No leader is at a newer leader epoch than the one that is remembered as the newest."""
-    return all(is_remembered(s, process, p) for process in Process for p in TopicPartition)
-
-
-def is_remembered(s: Cluster, process: Process, p: TopicPartition) -> bool:
-    served, replica = s.last_service[p], s.processes[process].replicas[p]
-    if replica.leadership is None or replica.leader_epoch is None:
-        return True
-    return served is not None and replica.leader_epoch <= served.leader_epoch
-
-
 @witness
 def heartbeats_overlap(s: Cluster) -> bool:
     """Two brokers wait for the reply to a heartbeat at once."""
     return sum(1 for m in s.lifecycle if isinstance(m, Heartbeat) and not m.late) > 1
-
-
-@witness
-def another_process_leads(s: Cluster) -> bool:
-    """A process other than the first leads at the newest leader epoch."""
-    return any(
-        process != Process(0) and leads_now(s, s.processes[process].replicas[p], p)
-        for process in Process
-        for p in TopicPartition
-    )
-
-
-def leads_now(s: Cluster, replica: Replica, p: TopicPartition) -> bool:
-    partition = committed(s).partitions[p]
-    return partition is not None and replica.leadership is not None and is_at_epoch(committed(s), partition, replica)
 
 
 @witness

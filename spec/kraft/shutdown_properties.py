@@ -59,7 +59,7 @@ def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
 def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
     """A broker that shuts down leaves that state only by registering anew.
 
-    It is fenced by its own wish only when it is told that it may go.
+    By its own wish it is fenced only when it is told that it may go.
     """
     return all(
         stays_in_shutdown(before, after, node_id(process))

@@ -241,7 +241,7 @@ def lease_is_as_old_as_the_silence(s: Lease) -> bool:
 
 @transition_invariant(source="KIP-631, Broker Leases; KAFKA-14392")
 def heartbeat_takes_its_course(before: Lease, after: Lease) -> bool:
-    """A heartbeat is sent when one is due, queued, and answered by a queue that moves; or it is lost."""
+    """A heartbeat is sent when it is due, queued, answered by a queue that moves; what is under way may be lost."""
     if before.exchange == after.exchange:
         return before.mishaps == after.mishaps or before.stall < after.stall
     if after.exchange == Exchange.SENT:
