@@ -49,6 +49,15 @@ def check(
 
     Raises SpecError, SparkError, JavaError, CheckpointError.
     """
+    with checked(model, options, started=started, progress=progress) as report:
+        return report
+
+
+@contextmanager
+def checked(
+    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
+) -> Iterator[Report]:
+    """What `check` gives, while the cluster and the states are still there."""
     _refuse_liveness(model)
     loaded = time.perf_counter()
     source = source_of(model)
@@ -63,7 +72,7 @@ def check(
         result = search.search(spark, job, initial, how, saved)
         seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
                    "search": time.perf_counter() - ready}  # fmt: skip
-        return judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations)
+        yield judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations)
 
 
 def _refuse_liveness(model: BoundModel) -> None:

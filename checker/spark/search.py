@@ -56,7 +56,7 @@ class Exploration:
     """A search and where its states are (see `Explored`). levels, shards: as in `Saved`."""
 
     def __init__(self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options) -> None:
-        self._cluster, self._job, self._options = cluster, job, options
+        self.cluster, self.job, self._options = cluster, job, options
         self._kernel = job.kernel()
         self._checkpoint = Checkpoint(folder_of(job.place), job.key)
         self.findings = Findings(self._kernel, initial)
@@ -109,7 +109,7 @@ class Exploration:
 
     def _enter_initial(self) -> None:
         parts: dict[int, list[bytes]] = {}
-        for shard, data in work.start(self._job, self.findings.inside()):
+        for shard, data in work.start(self.job, self.findings.inside()):
             parts.setdefault(shard, []).append(data)
         found = self._absorb(1, parts)
         self._take(found)
@@ -130,7 +130,7 @@ class Exploration:
         total = Found.nothing(self._kernel)
         parts: dict[int, list[bytes]] = {}
         for files in self.shards:
-            for item in work.expand(self._job, files.frontier):
+            for item in work.expand(self.job, files.frontier):
                 if isinstance(item, Found):
                     total.add(item)
                 else:
@@ -143,7 +143,7 @@ class Exploration:
         """Enter candidates, given by shard, in the driver."""
         total = Found.nothing(self._kernel)
         for shard, files in enumerate(self.shards):
-            self.shards[shard], found = work.absorb(self._job, shard, level, files, parts.get(shard, []))
+            self.shards[shard], found = work.absorb(self.job, shard, level, files, parts.get(shard, []))
             total.add(found)
         return total
 
@@ -157,9 +157,9 @@ class Exploration:
         def absorb(sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
             return absorb_task(told.value, shards, level, sent)
 
-        sent = self._cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
+        sent = self.cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
         total = Found.nothing(self._kernel)
-        for shard, files, found in self._cluster.collect(sent.mapPartitions(absorb), self._tick):
+        for shard, files, found in self.cluster.collect(sent.mapPartitions(absorb), self._tick):
             self.shards[shard] = files
             total.add(found)
         return total
@@ -168,12 +168,12 @@ class Exploration:
         """The states of a level that `pick` picks."""
         told, runs = self._told, self.levels[level - 1]
         if sum(run.states for run in runs if run is not None) <= self._options.small:
-            return [states for run in runs for states in work.select(self._job, run, pick)]
+            return [states for run in runs for states in work.select(self.job, run, pick)]
 
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
             return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
 
-        return self._cluster.collect(self._cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+        return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
 
     def _take(self, found: Found) -> None:
         """A level is whole."""
