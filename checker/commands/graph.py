@@ -76,7 +76,7 @@ def _here(model: BoundModel, options: dict[str, Any], started: float) -> tuple[R
 
     with ProgressLine(quiet=options["quiet"]) as line:
         how = Options(threads=options["threads"] or cores(), limits=limits(options), all_violations=True)
-        report = check(model, how, started=started, progress=line.search)
+        report = check(model, how, started=started, progress=line.search, stages=line.stage)
     if report.result.stopped is not None:
         return report, {}
     from checker.explicit.export import export as write  # Arrow takes a while to load
@@ -94,4 +94,5 @@ def _on_spark(model: BoundModel, options: dict[str, Any], started: float) -> tup
         master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options)
     )
     with ProgressLine(quiet=options["quiet"]) as line:
-        return write(model, how, options["to"], started=started, progress=line.search, tasks=line.tasks)
+        return write(model, how, options["to"], started=started, progress=line.search, stages=line.stage,
+                     tasks=line.tasks)  # fmt: skip

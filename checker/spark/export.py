@@ -38,6 +38,7 @@ from checker.explicit.export import (
     write_file,
 )
 from checker.explicit.kernel import Kernel
+from checker.explicit.patience import Stage
 from checker.explicit.results import Progress
 from checker.explicit.store import Context
 from checker.lang.loader import BoundModel
@@ -59,18 +60,20 @@ Tick = Callable[[int, int, float], None]
 
 def export(
     model: BoundModel, options: Options, to: str, *, started: float,
-    progress: Callable[[Progress], None] | None = None, tasks: Tick | None = None,
+    progress: Callable[[Progress], None] | None = None, stages: Callable[[Stage], None] | None = None,
+    tasks: Tick | None = None,
 ) -> tuple[Report, dict[str, int]]:  # fmt: skip
     """Explore a model on Spark and write the tables below `to`, which must be new or empty; gives their rows.
 
     to: a folder that all executors reach, as a path or a URI; the states of the search are kept there meanwhile.
-    Nothing is written where a limit stopped the search, and the rows are {}. tasks: told tasks done, all, seconds.
+    Nothing is written where a limit stopped the search, and the rows are {}. progress, stages: as for `check`; tasks:
+    told how many tasks of those that write are done, all of them, seconds.
     Raises what `check` raises, FileExistsError for a folder that holds something, OSError.
     """
     draft = Draft(to)
     try:
         how = replace(options, checkpoint=draft.place_of(Draft.STATES), all_violations=True)
-        with checked(model, how, started=started, progress=progress) as report:
+        with checked(model, how, started=started, progress=progress, stages=stages) as report:
             if report.result.stopped is not None:
                 return report, {}
             rows = _Writer(report, draft, tasks).write()
