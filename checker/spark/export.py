@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -126,7 +127,8 @@ class Draft:
     def discard(self) -> None:
         """Delete the draft, unless it was committed."""
         if not self._committed:
-            self._fs.delete_dir(self._path)
+            with suppress(OSError):  # a task that was given up may still write: what went wrong is what is told
+                self._fs.delete_dir(self._path)
 
 
 @dataclass(frozen=True)
