@@ -93,7 +93,7 @@ class Draft:
     STATES, SUCCESS = "_search", "_SUCCESS"
 
     def __init__(self, to: str) -> None:
-        """Raises FileExistsError for what is there already, OSError where nothing can be written."""
+        """Raises FileExistsError for what is there already, CheckpointError or OSError where nothing can be written."""
         base, self._mark, self._query = to.partition("?") if "://" in to else (str(Path(to).resolve()), "", "")
         self._wanted = Folder(base + self._mark + self._query)
         self._fs = self._wanted.fs

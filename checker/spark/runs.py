@@ -40,12 +40,18 @@ class Run:
 
 
 class Folder:
-    """A folder on any file system that pyarrow knows. place: a local path, or a URI (hdfs://, s3://, file://...)."""
+    """A folder on any file system that pyarrow knows. place: a local path, or a URI (hdfs://, s3://, file://...).
+
+    Raises CheckpointError for a file system that cannot be had.
+    """
 
     def __init__(self, place: str) -> None:
         self.place = place
         if "://" in place:
-            self.fs, self._base = fs.FileSystem.from_uri(place)
+            try:
+                self.fs, self._base = fs.FileSystem.from_uri(place)
+            except (pa.ArrowException, OSError) as error:
+                raise CheckpointError(f"{place}: {str(error).splitlines()[0]}") from error
         else:
             self.fs, self._base = fs.LocalFileSystem(), str(Path(place).resolve())
 

@@ -140,5 +140,7 @@ def test_the_command(spark: Cluster, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert f"12 states, 36 transitions in file://{to}; violated: one_leader_serves" in done.output
     assert "is there already: name a new folder" in run(f"file://{to}", "--engine", "spark").output
+    unknown = run("nowhere://namenode/graph", "--engine", "spark")
+    assert unknown.exit_code == 2 and "error: nowhere://namenode/graph: Unrecognized filesystem" in unknown.output
     assert "a URI is for --engine spark" in run("hdfs://namenode/graph").output
     assert "--partitions: this is for --engine spark" in run(f"{to}2", "--partitions", "2").output
