@@ -107,7 +107,7 @@ def _check_on_spark(model: BoundModel, options: dict[str, Any], started: float, 
         master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options),
         all_violations=options["all_violations"], checkpoint=options["checkpoint"], resume=options["resume"],
     )  # fmt: skip
-    return check(model, how, started=started, progress=line.search)
+    return check(model, how, started=started, progress=line.search, stages=line.stage)
 
 
 @click.command()

@@ -11,7 +11,7 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,33 +75,28 @@ class _Export:
         self._shards = report.result.exploration.shards
         self._offsets = np.cumsum([0, *[shard.count for shard in self._shards]])
         self._started = time.monotonic()
-        self._about = {b"fencepost": json.dumps(_about(report)).encode()}
+        self._about = about(report)
 
     def write(self) -> dict[str, int]:
+        report = self._report
         tables = {
-            "states": (state_schema(self._report.model, self._kernel), self._states()),
+            "states": (state_schema(report.model, self._kernel), self._states()),
             "transitions": (TRANSITIONS, self._transitions()),
-            "actions": (ACTIONS, iter([self._actions()])),
-            "properties": (PROPERTIES, iter([self._properties()])),
+            "actions": (ACTIONS, iter([action_batch(report)])),
+            "properties": (PROPERTIES, iter([property_batch(report)])),
         }
         return {name: self._table(name, schema, batches) for name, (schema, batches) in tables.items()}
 
     def _table(self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
-        """Write a table in row groups of about ROWS; gives its rows."""
+        """Write a table; gives its rows."""
         file = self._folder / name / "part-00000.parquet"
         file.parent.mkdir()
-        rows, waiting = 0, []
-        with pq.ParquetWriter(file, schema.with_metadata(self._about), compression="zstd") as writer:
-            for batch in batches:
-                waiting.append(batch)
-                if sum(len(b) for b in waiting) >= ROWS:
-                    writer.write_table(pa.Table.from_batches(waiting, schema).replace_schema_metadata(self._about))
-                    waiting = []
-                rows += len(batch)
-                if self._progress is not None:
-                    self._progress(Written(name, rows, time.monotonic() - self._started))
-            writer.write_table(pa.Table.from_batches(waiting, schema).replace_schema_metadata(self._about))
-        return rows
+
+        def tell(rows: int) -> None:
+            if self._progress is not None:
+                self._progress(Written(name, rows, time.monotonic() - self._started))
+
+        return write_file(file, schema.with_metadata(self._about), batches, tell)
 
     def _states(self) -> Iterator[pa.RecordBatch]:
         schema = state_schema(self._report.model, self._kernel)
@@ -124,7 +119,7 @@ class _Export:
             while done < shard.count:
                 done = expand(context.address, shard.store_address, done, shard.count)
                 context.close()
-                broken = _Broken(context.edges())
+                broken = Broken(context.edges())
                 for target, other in enumerate(self._shards):
                     records = context.records(target)
                     found = np.zeros(len(records), dtype=np.int64)
@@ -135,25 +130,6 @@ class _Export:
                         self._kernel, sources + self._offsets[number], found - 1 + self._offsets[target], instances,
                         parameters.column(shard.states(0, shard.count), sources, instances), broken.of(metas),
                     )  # fmt: skip
-
-    def _actions(self) -> pa.RecordBatch:
-        coverage = self._report.result.actions
-        rows = [
-            {"name": a.name, "who": a.who, "statement": a.doc, "source": a.source, "enabled": c.enabled,
-             "fired": c.fired, "cut": c.cut}
-            for a, c in zip(self._report.model.model.actions, coverage, strict=True)
-        ]  # fmt: skip
-        return pa.RecordBatch.from_pylist(rows, ACTIONS)
-
-    def _properties(self) -> pa.RecordBatch:
-        rows = []
-        for found in self._report.properties:
-            declared = self._report.model.declared(found.name)
-            rows.append({
-                "name": found.name, "kind": found.kind, "verdict": found.verdict, "trace_length": found.trace_length,
-                "statement": declared.doc if declared else "", "source": declared.source if declared else "",
-            })  # fmt: skip
-        return pa.RecordBatch.from_pylist(rows, PROPERTIES)
 
 
 # The tables, a batch at a time: another engine that writes them calls these.
@@ -170,6 +146,53 @@ PROPERTIES = pa.schema({
     "name": pa.string(), "kind": pa.string(), "statement": pa.string(), "source": pa.string(), "verdict": pa.string(),
     "trace_length": pa.int64(),
 })  # fmt: skip
+
+
+def write_file(
+    sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], tell: Callable[[int], None] = lambda rows: None
+) -> int:
+    """Write batches, as `schema` with its metadata, in row groups of about ROWS; gives the rows.
+
+    sink: a path or an open stream. tell: called with the rows so far.
+    """
+    rows, plain = 0, schema.remove_metadata()
+    waiting: list[pa.RecordBatch] = []
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+
+        def write() -> None:
+            writer.write_table(pa.Table.from_batches(waiting, plain).replace_schema_metadata(schema.metadata))
+
+        for batch in batches:
+            waiting.append(batch)
+            if sum(len(b) for b in waiting) >= ROWS:
+                write()
+                waiting.clear()
+            rows += len(batch)
+            tell(rows)
+        write()
+    return rows
+
+
+def action_batch(report: Report) -> pa.RecordBatch:
+    """All rows of `actions`."""
+    rows = [
+        {"name": a.name, "who": a.who, "statement": a.doc, "source": a.source, "enabled": c.enabled,
+         "fired": c.fired, "cut": c.cut}
+        for a, c in zip(report.model.model.actions, report.result.actions, strict=True)
+    ]  # fmt: skip
+    return pa.RecordBatch.from_pylist(rows, ACTIONS)
+
+
+def property_batch(report: Report) -> pa.RecordBatch:
+    """All rows of `properties`."""
+    rows = []
+    for found in report.properties:
+        declared = report.model.declared(found.name)
+        rows.append({
+            "name": found.name, "kind": found.kind, "verdict": found.verdict, "trace_length": found.trace_length,
+            "statement": declared.doc if declared else "", "source": declared.source if declared else "",
+        })  # fmt: skip
+    return pa.RecordBatch.from_pylist(rows, PROPERTIES)
 
 
 def state_schema(model: BoundModel, kernel: Kernel) -> pa.Schema:
@@ -214,7 +237,7 @@ def _named(kernel: Kernel, bits: Longs, *kinds: str) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), names)
 
 
-class _Broken:
+class Broken:
     """Which properties of steps the steps break, from the edges that an expansion left."""
 
     def __init__(self, edges: npt.NDArray[np.int64]) -> None:
@@ -298,13 +321,14 @@ def _text_of(type_: Type) -> Callable[[Any], str]:
     return lambda value: show(type_.itf(value))
 
 
-def _about(report: Report) -> dict[str, Any]:
-    """What a reader may want to know of where a table comes from. layout: equal where packed states mean the same."""
+def about(report: Report) -> dict[bytes, bytes]:
+    """The metadata of every file: where a table comes from. layout: equal where packed states mean the same."""
     layout = report.kernel.layout
     shape = repr([layout.words, layout.fields, [(v.path, v.kind, v.size, v.sort) for v in layout.leaves]])
-    return {
+    found = {
         "version": VERSION, "model": report.model.name,
         "constants": {name: to_itf(value) for name, value in report.model.constants.items()},
         "verdict": report.verdict, "distinct": report.result.distinct, "depth": report.result.depth,
         "layout": hashlib.sha256(shape.encode()).hexdigest()[:16],
     }  # fmt: skip
+    return {b"fencepost": json.dumps(found).encode()}

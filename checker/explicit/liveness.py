@@ -7,8 +7,9 @@ binding is enabled. What is shown is the shortest way to such a place, and from 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from checker.explicit.kernel import Kernel
 from checker.explicit.path import Packed
 from checker.explicit.patience import Patience, Stage, Stopped
 from checker.explicit.results import SearchResult
+from checker.explicit.store import Budget
 from checker.explicit.watch import PER_WORD
 
 _BEGUN = -1  # in place of an edge into a state: the way begins there
@@ -64,35 +66,40 @@ class Lassos:
 def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage], None] | None = None) -> Lassos:
     """The lassos of a search that saw every state. Its limits of time and memory hold for this too, as does Ctrl-C."""
     found = Lassos(undecided={one.property for one in kernel.obligations})
-    exploration = result.exploration
+    explored, needed = result.exploration, memory_needed(kernel, result)
+    patience = Patience(explored.started, explored.limits, progress, needed)
     try:
-        needed = _hold(kernel, result)
-        patience = Patience(exploration.started, exploration.limits, progress, needed)
-        patience.stage = "graph"
-        graph = build(kernel, result, patience)
-        seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
-        for number, obligation in enumerate(kernel.obligations):
-            name = kernel.properties[obligation.property].name
-            patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
-            if obligation.property not in found.by_property:
-                lasso = seeker.lasso(number, obligation.has_condition)
-                if lasso is not None:
-                    found.by_property[obligation.property] = lasso
-            found.undecided = {one.property for one in kernel.obligations[number + 1 :]} - found.by_property.keys()
+        if result.distinct > MOST_STATES:
+            raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
+        patience.stage = "states"
+        exploration = explored.at_hand(patience)
+        with _holding(needed, exploration.budget, result):
+            patience.stage = "graph"
+            graph = build(kernel, replace(result, exploration=exploration), patience)
+            _seek(kernel, graph, patience, found)
     except Stopped as stopped:
         found.stopped = str(stopped)
     except KeyboardInterrupt:
         found.stopped = "interrupted"
-    finally:
-        exploration.budget.hold("graph", 0)
     return found
 
 
-def _hold(kernel: Kernel, result: SearchResult) -> int:
-    """Claim the memory for the graph: how much. Raises Stopped where it is not there."""
-    budget, needed = result.exploration.budget, memory_needed(kernel, result)
-    if result.distinct > MOST_STATES:
-        raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
+def _seek(kernel: Kernel, graph: StateGraph, patience: Patience, found: Lassos) -> None:
+    """Look for the lassos of every obligation."""
+    seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
+    for number, obligation in enumerate(kernel.obligations):
+        name = kernel.properties[obligation.property].name
+        patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
+        if obligation.property not in found.by_property:
+            lasso = seeker.lasso(number, obligation.has_condition)
+            if lasso is not None:
+                found.by_property[obligation.property] = lasso
+        found.undecided = {one.property for one in kernel.obligations[number + 1 :]} - found.by_property.keys()
+
+
+@contextmanager
+def _holding(needed: int, budget: Budget, result: SearchResult) -> Iterator[None]:
+    """The memory for the graph is claimed. Raises Stopped where it is not there."""
     if budget.held + needed > budget.limit:
         raise Stopped(
             f"memory limit: liveness needs the graph of all states and steps, {needed / 2**30:.3g} GiB beside the"
@@ -100,7 +107,10 @@ def _hold(kernel: Kernel, result: SearchResult) -> int:
         )
     budget.hold("graph", needed)
     result.peak_memory_bytes = max(result.peak_memory_bytes, budget.peak)
-    return needed
+    try:
+        yield
+    finally:
+        budget.hold("graph", 0)
 
 
 class Seeker:

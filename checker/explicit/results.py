@@ -15,6 +15,8 @@ from checker.lang.ir import EventKind, Site
 
 if TYPE_CHECKING:
     from checker.explicit.path import Pick
+    from checker.explicit.patience import Patience
+    from checker.explicit.search import Exploration
 
 _SHARE = 0.8  # of the memory that is available: the default limit
 
@@ -48,13 +50,21 @@ class Progress:
 
 
 class Explored(Protocol):
-    """The states that a search stored, wherever they are. initial, initial_bits: as in `Findings`."""
+    """The states that a search stored, wherever they are. initial, initial_bits: as in `Findings`.
+
+    started: `time.monotonic()` when it began. limits: those it was given.
+    """
 
     initial: npt.NDArray[np.uint64]
     initial_bits: npt.NDArray[np.int64]
+    started: float
+    limits: Limits
 
     def select(self, level: int, pick: Pick) -> list[npt.NDArray[np.uint64]]:
         """The states of a level (from 1) that `pick` picks, in parts of shape (n, words)."""
+
+    def at_hand(self, patience: Patience) -> Exploration:
+        """The same states in the memory of this process. Raises Stopped where there is no room, or no time."""
 
 
 @dataclass(frozen=True)

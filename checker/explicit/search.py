@@ -25,6 +25,7 @@ from checker.explicit.checkpoint import Checkpoint
 from checker.explicit.findings import Findings, reached_limit, survey
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Pick
+from checker.explicit.patience import Patience
 from checker.explicit.results import Limits, Progress, SearchResult, default_memory
 from checker.explicit.runtime import LANES
 from checker.explicit.store import Budget, Context, OutOfMemoryError, Shard, Words
@@ -349,6 +350,10 @@ class Exploration:
             for shard, first, limit in zip(self.shards, self.bounds[level - 1], self.bounds[level], strict=True)
             for start in range(first, limit, CHUNK)
         ]
+
+    def at_hand(self, patience: Patience) -> Exploration:
+        """Itself: see `Explored`."""
+        return self
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Take over what an earlier search found; its states have been entered."""

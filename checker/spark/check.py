@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from checker.explicit.cache import load_entry, store_entry
 from checker.explicit.check import Report, judge
 from checker.explicit.kernel import KernelSource, kernel_source
+from checker.explicit.patience import Stage
 from checker.explicit.results import Limits, Progress
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_model
-from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.spark import search
 from checker.spark.checkpoint import Checkpoint
@@ -43,13 +43,24 @@ class Options:
 
 
 def check(
-    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
-) -> Report:
+    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None,
+    stages: Callable[[Stage], None] | None = None,
+) -> Report:  # fmt: skip
     """Explore a model on Spark and judge it. started: `time.perf_counter()` when loading began.
 
+    progress, stages: as for the local `check`; liveness is judged by the driver, on the graph in its own memory.
     Raises SpecError, SparkError, JavaError, CheckpointError.
     """
-    _refuse_liveness(model)
+    with checked(model, options, started=started, progress=progress, stages=stages) as report:
+        return report
+
+
+@contextmanager
+def checked(
+    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None,
+    stages: Callable[[Stage], None] | None = None,
+) -> Iterator[Report]:  # fmt: skip
+    """What `check` gives, while the cluster and the states are still there."""
     loaded = time.perf_counter()
     source = source_of(model)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
@@ -63,16 +74,8 @@ def check(
         result = search.search(spark, job, initial, how, saved)
         seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
                    "search": time.perf_counter() - ready}  # fmt: skip
-        return judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations)
-
-
-def _refuse_liveness(model: BoundModel) -> None:
-    names = [p.name for p in model.model.properties if p.kind in LIVENESS]
-    if names:
-        raise SpecError(
-            f"{', '.join(names)}: liveness is decided on the graph of all states, which a search on Spark leaves out",
-            mend="name the other properties with --property, or check it without --engine spark",
-        )
+        yield judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations,
+                    stages=stages)  # fmt: skip
 
 
 def source_of(model: BoundModel) -> KernelSource:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +10,8 @@ from pathlib import Path
 from pyarrow import fs
 
 from checker.lang.errors import SpecError
-from checker.lang.loader import BoundModel, designs, load
+from checker.lang.loader import BoundModel
+from checker.spark.models import Shipped, ship
 from checker.spark.session import Cluster, cluster
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.recorded import ENDINGS, Recorded
@@ -35,15 +33,14 @@ class Where:
 
 @dataclass(frozen=True)
 class _Task:
-    """What every task is told: the model as the executor loads it, and how to judge."""
+    """What every task is told: the model, and how to judge."""
 
-    target: str
-    constants: dict[str, str]
+    model: Shipped
     options: Options
     keep: bool
 
     def __call__(self, groups: Iterable[list[str]]) -> Iterator[tuple[Summary, Rejected]]:
-        model = load(self.target, self.constants)
+        model = self.model.load()
         for files in groups:
             rejected: Rejected = []
             size = 0
@@ -75,10 +72,9 @@ def validate_on_spark(
     started = time.monotonic()
     files = _files(paths)
     summary = Summary()
-    with cluster(where.master, where.conf) as spark, tempfile.TemporaryDirectory() as folder:
-        _ship_designs(model, Path(folder))
+    with cluster(where.master, where.conf) as spark:
         groups = _groups(files, TASKS_PER_CORE * spark.cores())
-        task = _Task(_target(model), {n: _text(v) for n, v in model.constants.items()}, options, keep is not None)
+        task = _Task(ship(model), options, keep is not None)
 
         def tick(done: int) -> bool:
             if progress is not None:
@@ -102,9 +98,7 @@ def _collected(
     spark: Cluster, groups: list[list[str]], task: _Task, tick: Callable[[int], bool]
 ) -> list[tuple[Summary, Rejected]]:
     numbered = spark.numbers(len(groups))
-    found: list[tuple[Summary, Rejected]] = spark.collect(
-        numbered.map(groups.__getitem__).mapPartitions(task), tick
-    )
+    found: list[tuple[Summary, Rejected]] = spark.collect(numbered.map(groups.__getitem__).mapPartitions(task), tick)
     return found
 
 
@@ -150,28 +144,3 @@ def _groups(files: list[tuple[str, int]], count: int) -> list[list[str]]:
         groups[least].append(file)
         sizes[least] += size + 4096  # a file costs something, however small
     return groups
-
-
-def _target(model: BoundModel) -> str:
-    """What an executor loads the model by: a file by its whole path, which it must reach."""
-    name = model.spec.name
-    base = str(Path(name).resolve()) if name.endswith(".py") else name
-    return f"{base}/{model.model.name}"
-
-
-def _text(value: object) -> str:
-    return str(getattr(value, "name", value))
-
-
-def _ship_designs(model: BoundModel, folder: Path) -> None:
-    """Give the executors the designs, where the model is of one."""
-    if model.spec.name not in designs():
-        return
-    from pyspark import SparkContext
-
-    package = Path(next(iter(sys.modules["spec"].__path__)))
-    archive = folder / "designs.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for source in sorted(package.rglob("*.py")):
-            file.write(source, source.relative_to(package.parent))
-    SparkContext.getOrCreate().addPyFile(str(archive))

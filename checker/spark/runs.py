@@ -40,12 +40,18 @@ class Run:
 
 
 class Folder:
-    """A folder on any file system that pyarrow knows. place: a local path, or a URI (hdfs://, s3://, file://...)."""
+    """A folder on any file system that pyarrow knows. place: a local path, or a URI (hdfs://, s3://, file://...).
+
+    Raises CheckpointError for a file system that cannot be had.
+    """
 
     def __init__(self, place: str) -> None:
         self.place = place
         if "://" in place:
-            self.fs, self._base = fs.FileSystem.from_uri(place)
+            try:
+                self.fs, self._base = fs.FileSystem.from_uri(place)
+            except (pa.ArrowException, OSError) as error:
+                raise CheckpointError(f"{place}: {str(error).splitlines()[0]}") from error
         else:
             self.fs, self._base = fs.LocalFileSystem(), str(Path(place).resolve())
 
@@ -176,11 +182,28 @@ class RunReader:
 
 def strike(folder: Folder, run: Run, order: Order, records: Records, struck: npt.NDArray[np.uint8]) -> None:
     """Set struck[i] for the sorted records that are in the run. Reads what lies next to records only."""
+    for _, first, _, states in _beside(folder, run, order, records):
+        order.strike(records, first, states, struck)
+
+
+def places(folder: Folder, run: Run, order: Order, records: Records) -> npt.NDArray[np.int64]:
+    """Where in the run the sorted records are, counted from its first state; -1 for those that are not in it."""
+    found = np.full(len(records), -1, dtype=np.int64)
+    struck = np.zeros(len(records), dtype=np.uint8)
+    for number, first, end, states in _beside(folder, run, order, records):
+        order.strike(records, first, states, struck)
+        there = first + np.flatnonzero(struck[first:end])
+        found[there] = GROUP * number + order.locate(np.ascontiguousarray(records[there, :-1]), states)
+    return found
+
+
+def _beside(folder: Folder, run: Run, order: Order, records: Records) -> Iterator[tuple[int, int, int, Words]]:
+    """(row group, first, end, its states): the sorted records first..end - 1 are in that group, or in none."""
     reader = RunReader(folder, run, order.words)
     starts = [*order.locate(reader.firsts, records).tolist(), len(records)]
     for number, (first, end) in enumerate(itertools.pairwise(starts)):
         if first < end:
-            order.strike(records, first, reader.group(number), struck)
+            yield number, first, end, reader.group(number)
 
 
 def grown(runs: Sequence[Run]) -> int:

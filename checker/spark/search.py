@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checker.explicit import abi
+from checker.explicit import search as local
 from checker.explicit.findings import Findings, reached_limit
 from checker.explicit.path import Pick
+from checker.explicit.patience import Patience, Stopped
 from checker.explicit.results import Limits, Progress, SearchResult
-from checker.explicit.search import interrupts
-from checker.explicit.store import Words
+from checker.explicit.store import OutOfMemoryError, Words
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
-from checker.spark.runs import Run, folder_of
+from checker.spark.runs import Run, RunReader, folder_of
 from checker.spark.session import Cancelled, Cluster
 from checker.spark.work import Found, Job, ShardFiles
 
@@ -47,7 +48,7 @@ def search(
     saved: what `Checkpoint.load` gave, to go on from. Raises CheckpointError, SparkError.
     """
     exploration = Exploration(cluster, job, initial, options)
-    with interrupts(exploration):
+    with local.interrupts(exploration):
         exploration.run(saved)
     return exploration.result()
 
@@ -56,8 +57,8 @@ class Exploration:
     """A search and where its states are (see `Explored`). levels, shards: as in `Saved`."""
 
     def __init__(self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options) -> None:
-        self._cluster, self._job, self._options = cluster, job, options
-        self._kernel = job.kernel()
+        self.cluster, self.job, self._options = cluster, job, options
+        self._kernel, self._given, self.limits = job.kernel(), initial, options.limits
         self._checkpoint = Checkpoint(folder_of(job.place), job.key)
         self.findings = Findings(self._kernel, initial)
         self.initial, self.initial_bits = self.findings.initial, self.findings.initial_bits
@@ -66,7 +67,7 @@ class Exploration:
         self.stopped: str | None = None
         self._distinct = self._sent_bytes = self._peak_bytes = 0
         self._told = cluster.broadcast(job)
-        self._started = time.monotonic()
+        self.started = time.monotonic()
 
     def stop(self, reason: str) -> None:
         """End the search at the next opportunity; the first reason counts."""
@@ -79,7 +80,7 @@ class Exploration:
         else:
             self._checkpoint.create()
             self._enter_initial()
-        limits = self._options.limits
+        limits = self.limits
         while self.stopped is None and not self._decided() and self._frontier:
             reason = self._limit()
             if reason is None and limits.max_depth is not None and self.depth >= limits.max_depth:
@@ -96,7 +97,7 @@ class Exploration:
         return self.findings.violated and not self._options.all_violations
 
     def _limit(self) -> str | None:
-        return reached_limit(self._options.limits, self._distinct, time.monotonic() - self._started)
+        return reached_limit(self.limits, self._distinct, time.monotonic() - self.started)
 
     @property
     def _frontier(self) -> int:
@@ -109,7 +110,7 @@ class Exploration:
 
     def _enter_initial(self) -> None:
         parts: dict[int, list[bytes]] = {}
-        for shard, data in work.start(self._job, self.findings.inside()):
+        for shard, data in work.start(self.job, self.findings.inside()):
             parts.setdefault(shard, []).append(data)
         found = self._absorb(1, parts)
         self._take(found)
@@ -130,7 +131,7 @@ class Exploration:
         total = Found.nothing(self._kernel)
         parts: dict[int, list[bytes]] = {}
         for files in self.shards:
-            for item in work.expand(self._job, files.frontier):
+            for item in work.expand(self.job, files.frontier):
                 if isinstance(item, Found):
                     total.add(item)
                 else:
@@ -143,7 +144,7 @@ class Exploration:
         """Enter candidates, given by shard, in the driver."""
         total = Found.nothing(self._kernel)
         for shard, files in enumerate(self.shards):
-            self.shards[shard], found = work.absorb(self._job, shard, level, files, parts.get(shard, []))
+            self.shards[shard], found = work.absorb(self.job, shard, level, files, parts.get(shard, []))
             total.add(found)
         return total
 
@@ -157,9 +158,9 @@ class Exploration:
         def absorb(sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
             return absorb_task(told.value, shards, level, sent)
 
-        sent = self._cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
+        sent = self.cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
         total = Found.nothing(self._kernel)
-        for shard, files, found in self._cluster.collect(sent.mapPartitions(absorb), self._tick):
+        for shard, files, found in self.cluster.collect(sent.mapPartitions(absorb), self._tick):
             self.shards[shard] = files
             total.add(found)
         return total
@@ -168,12 +169,30 @@ class Exploration:
         """The states of a level that `pick` picks."""
         told, runs = self._told, self.levels[level - 1]
         if sum(run.states for run in runs if run is not None) <= self._options.small:
-            return [states for run in runs for states in work.select(self._job, run, pick)]
+            return [states for run in runs for states in work.select(self.job, run, pick)]
 
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
             return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
 
-        return self._cluster.collect(self._cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+        return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+
+    def at_hand(self, patience: Patience) -> local.Exploration:
+        """The same states in the memory of the driver: see `Explored`."""
+        found = local.Exploration(self._kernel, self._given, 1, self.limits)
+        done, folder = 0, folder_of(self.job.place)
+        try:
+            found.budget.check(8 * self._kernel.words * self._distinct)
+            for level in self.levels:
+                found.begin_level()
+                for run in level:
+                    for states in RunReader(folder, run, self._kernel.words).groups() if run else ():
+                        found.add(states)
+                        done += len(states)
+                        patience.ask(done, self._distinct, "states")
+                found.close_level()
+        except OutOfMemoryError as error:
+            raise Stopped(f"memory limit: for liveness the driver holds all states: {error}") from error
+        return found
 
     def _take(self, found: Found) -> None:
         """A level is whole."""
@@ -205,14 +224,14 @@ class Exploration:
         if self._options.progress is not None:
             self._options.progress(Progress(
                 self.findings.generated, self._distinct, len(self.levels), self._frontier, 0,
-                time.monotonic() - self._started, self._peak_bytes, self._sent_bytes, (done, 2 * len(self.shards)),
+                time.monotonic() - self.started, self._peak_bytes, self._sent_bytes, (done, 2 * len(self.shards)),
             ))  # fmt: skip
 
     def result(self) -> SearchResult:
         """What the search has to tell."""
         return self.findings.result(
             self, stopped=self.stopped, distinct=self._distinct, depth=self.depth,
-            seconds=time.monotonic() - self._started, peak_memory_bytes=self._peak_bytes,
+            seconds=time.monotonic() - self.started, peak_memory_bytes=self._peak_bytes,
             workers=len(self.shards), worker="partition",
         )  # fmt: skip
 

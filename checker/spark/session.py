@@ -171,14 +171,18 @@ def _ship(application: str) -> None:
 
 
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    """For files that must be there as long as this process."""
+def _temporary() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="fencepost-spark-")
+
+
+def own_folder() -> Path:
+    """For files that must be there as long as this process."""
+    return Path(_temporary().name)
 
 
 @functools.cache
 def _file(name: str) -> str:
-    path = Path(_folder().name, name)
+    path = own_folder() / name
     if name.endswith(".zip"):
         archive(path)
     else:

@@ -113,8 +113,3 @@ def test_what_cannot_be_resumed_says_why(tmp_path: Path) -> None:
     manifest.write_bytes(manifest.read_bytes()[:-9])
     with pytest.raises(CheckpointError, match="its manifest is damaged"):
         _check(place, resume=True)
-
-
-def test_liveness_is_refused() -> None:
-    with pytest.raises(SpecError, match="liveness is decided on the graph"):
-        check(load("tests/models/liveness_mutex.py"), Options(), started=time.perf_counter())

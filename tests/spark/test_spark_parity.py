@@ -13,7 +13,7 @@ from checker.spark import work
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
 from tests.conftest import ROOT
-from tests.spark.told import locally, told, without_liveness
+from tests.spark.told import locally, told
 
 EVERYTHING = 1 << 60
 MODELS = [
@@ -32,7 +32,7 @@ SPARK_MODELS = [
 @pytest.mark.parametrize("target", MODELS)
 @pytest.mark.usefixtures("no_cluster")
 def test_every_small_model(target: str, partitions: int) -> None:
-    model = without_liveness(load(target))
+    model = load(target)
     for all_violations in (False, True):
         options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
         expected = locally(model, all_violations=all_violations)

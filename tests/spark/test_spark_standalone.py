@@ -17,6 +17,7 @@ import pytest
 from checker.explicit.results import Progress
 from checker.lang.loader import load
 from checker.spark.check import Options, check
+from checker.spark.export import export
 from tests.conftest import ROOT
 from tests.spark.standalone import CONF, Standalone, standalone
 from tests.spark.told import locally, told
@@ -70,3 +71,12 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
     report = check(model, options, started=time.perf_counter(), progress=progress)
     assert killed
     assert told(report) == locally(model)
+
+
+def test_executors_write_the_tables(two_workers: Standalone, tmp_path: Path) -> None:
+    model = load("kraft/membership", {"max_crashes": "0", "max_early_expiries": "0", "lifecycle_in_flight": "1"})
+    options = Options(master=two_workers.master, conf=CONF)
+    report, rows = export(model, options, str(tmp_path / "graph"), started=time.perf_counter())
+    fired = sum(action.fired for action in report.result.actions)
+    assert (rows["states"], rows["transitions"]) == (report.result.distinct, fired)
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]

@@ -8,7 +8,6 @@ from typing import Any
 from checker.explicit.check import Options as LocalOptions
 from checker.explicit.check import Report
 from checker.explicit.check import check as check_locally
-from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from traces.itf import to_itf
 
@@ -28,8 +27,3 @@ def locally(model: BoundModel, *, all_violations: bool = False) -> dict[str, Any
     model.bind()
     options = LocalOptions(all_violations=all_violations)
     return told(check_locally(model, options, started=time.perf_counter()))
-
-
-def without_liveness(model: BoundModel) -> BoundModel:
-    """The model without what only the local engine decides."""
-    return model.with_properties([p for p in model.model.properties if p.kind not in LIVENESS])
