@@ -7,6 +7,7 @@ lacks some? Those that the state lacks are dropped. What no step breaks any more
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from checker.lang.loader import BoundModel
 from checker.symbolic.encoding import support
 from checker.symbolic.induction import Options, Progress
 from checker.symbolic.relation import Relation
-from checker.symbolic.workers import Died, Workers, workers
+from checker.symbolic.workers import Died, workers
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ class Step:
             if result == z3.unsat:
                 used |= {self.numbers[str(c)] for c in self.solver.unsat_core() if str(c) in self.numbers}
             elif result == z3.sat:
-                codes, memo = self.relation.encoding.codes(self.solver.model(), after), {}
+                codes = self.relation.encoding.codes(self.solver.model(), after)
+                memo: dict[int, int] = {}
                 dropped |= {n for n in some if evaluate(self.candidates[n].condition, codes, {}, memo)}
                 stack.append(some)
             elif len(some) == 1:
@@ -123,20 +125,26 @@ def houdini(
         asked = len(left)
         kept: dict[int, Kept] = {}
         done = 0
-        while todo := [i for i in range(len(program.instances)) if i not in kept or not kept[i].used <= left]:
-            dropped = set[int]()
-            for number, answer in _answers(pool, todo, left):
+        while todo := [i for i in _spread(program) if i not in kept or not kept[i].used <= left]:
+            tasks = [(instance, left) for instance in todo]
+            for number, answer in pool.answers(tasks):
+                if isinstance(answer, Died):
+                    raise RuntimeError(f"a solver ended with {answer.code} in Houdini")
                 kept[todo[number]] = answer
-                dropped |= answer.dropped
+                left -= answer.dropped
+                tasks[:] = [(instance, left) for instance in todo]  # of those that are yet to be given out
                 done += 1
                 if progress is not None:
-                    progress(Progress(done, done + len(todo) - number - 1, time.perf_counter() - started))
-            left -= dropped
+                    open_ = sum(i not in kept or not kept[i].used <= left for i in todo)
+                    progress(Progress(done, done + open_, time.perf_counter() - started))
     return Fixpoint(asked, left)
 
 
-def _answers(pool: Workers, todo: Sequence[int], left: frozenset[int]) -> Any:
-    for number, answer in pool.answers([(instance, left) for instance in todo]):
-        if isinstance(answer, Died):
-            raise RuntimeError(f"a solver ended with {answer.code} in Houdini; try a smaller model")
-        yield number, answer
+def _spread(program: Program) -> list[int]:
+    """The instances, those of one action far apart: they break much the same, which is dropped once then."""
+    seen: dict[int, int] = defaultdict(int)
+    ranked = []
+    for number, instance in enumerate(program.instances):
+        ranked.append((seen[instance.action], number))
+        seen[instance.action] += 1
+    return [number for _, number in sorted(ranked)]

@@ -88,7 +88,8 @@ class Places:
                 for name, inner in type_.fields.items():
                     self._walk(inner, f"{path}.{name}", start + type_.offsets[name], at, bag)
             case MapType():
-                lifted = len(type_.keys) == self.identities and isinstance(type_.key_type, IdentityType) and at[0] is None
+                sized = isinstance(type_.key_type, IdentityType) and len(type_.keys) == self.identities
+                lifted = sized and at[0] is None
                 for k, key in enumerate(type_.keys):
                     inner_at = (k, at[1]) if lifted else at
                     name = f"{path}[i]" if lifted else f"{path}[{key!r}]"
