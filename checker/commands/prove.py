@@ -57,7 +57,8 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
             from checker.houdini.find import find_lemmas
 
             limits = Limits(time_limit_s=options["search_s"])
-            found_lemmas = find_lemmas(bound, how, limits, searched=line.search, progress=line.proof)
+            with ProgressLine(quiet=options["quiet"]) as search_line:
+                found_lemmas = find_lemmas(bound, how, limits, searched=search_line.search, progress=line.proof)
             proof = found_lemmas.proof
         else:
             proof = run(bound, how, progress=line.proof)

@@ -59,7 +59,8 @@ def find_lemmas(
 ) -> Found:  # fmt: skip
     """Prove the properties of a model, which must be in force, with no lemma but such as are found here.
 
-    limits: of the search. A search that stops early refutes less and leaves more to Houdini; nothing else rests on it.
+    limits: of the search. One that stops early leaves candidates that say too much: Houdini drops them, and what
+    weaker ones could have shown is lost, but nothing that is proved rests on it.
     """
     provable = model.with_properties([p for p in model.model.properties if p.kind in PROVABLE])
     provable = replace(provable, model=replace(provable.model, lemmas=[]))
@@ -98,12 +99,16 @@ def _proved(
     model: BoundModel, program: Program, lemmas: Sequence[Candidate], options: Options,
     progress: Callable[[Progress], None] | None, explored: str, mined: int, left: Fixpoint,
 ) -> Found:  # fmt: skip
-    """The proof with as few of the lemmas as it needs: those that a first one used, proved again by themselves."""
-    first, _ = _with_lemmas(model, program, lemmas, options, progress)
+    """The proof with few of the lemmas: those that the last one used, as long as they grow fewer."""
     own = len(program.properties)
-    used = sorted({c for f in first.findings for c in f.rests_on if f.claim.kind != "lemma"})
-    needed = [lemmas[c - own] for c in used if c >= own]
-    proof, names = _with_lemmas(model, program, needed, options, progress)
+    proof, names = _with_lemmas(model, program, lemmas, options, progress)
+    while True:
+        used = {c for f in proof.findings for c in f.rests_on if f.claim.kind != "lemma"}
+        needed = [lemmas[c - own] for c in sorted(used) if c >= own]
+        if len(needed) == len(lemmas):
+            break
+        lemmas = needed
+        proof, names = _with_lemmas(model, program, lemmas, options, progress)
     return Found(proof, names, explored, mined, left.asked, len(left.kept))
 
 
