@@ -36,6 +36,8 @@ def prove(model: str, changes: dict[str, str], setting: str | None, properties: 
 
     Exit codes: 0 proved, 1 violated (with a trace), 3 not proved, 4 vacuous.
     """
+    if options["find_lemmas"] and options["bounded"] is not None:
+        raise click.UsageError("--find-lemmas is for proofs by induction: leave out --bounded")
     bound = load_model(model, changes, setting, properties)
     from checker.symbolic.induction import Options
 

@@ -26,7 +26,7 @@ _CHUNK = 1 << 16  # states
 
 @dataclass(frozen=True)
 class Found:
-    """A proof with lemmas that were found. lemmas: name -> text, of those that the proof was given.
+    """A proof with lemmas that were found. lemmas: name -> text, of those that it uses, each of every i and every m.
 
     explored: in words, the states that refute candidates; mined: the candidates that none of them refutes; asked: of
     these, and of the model's own invariants, those that the types do not imply; inductive: what Houdini left of them.
@@ -44,7 +44,7 @@ class Found:
         lines = [
             f"lemmas from {self.explored}: {self.mined:,} candidates, "
             f"{self.asked:,} to ask of with the model's own invariants, {self.inductive:,} inductive together",
-            *[f"  {name}: for every i, {text}" for name, text in self.lemmas.items()],
+            *[f"  {name}: {text}" for name, text in self.lemmas.items()],
         ]
         return "\n".join(lines)
 

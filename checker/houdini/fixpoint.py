@@ -80,7 +80,7 @@ class Step:
             some = [n for n in stack.pop() if n not in dropped]
             if not some:
                 continue
-            goal = z3.Bool(f"goal {'-'.join(map(str, (some[0], some[-1], len(some), len(dropped))))}")
+            goal = z3.FreshBool("goal")
             self.solver.add(z3.Implies(goal, z3.Or(*[breaks[n] for n in some])))
             result = self.solver.check(goal, *[self.literals[n] for n in sorted(left - dropped)])
             if result == z3.unsat:
@@ -111,7 +111,8 @@ def houdini(
 ) -> Fixpoint:  # fmt: skip
     """The largest inductive part of `candidates`, each of which every initial state has.
 
-    What the solver does not decide in time is dropped, so that what is left is inductive for sure.
+    What the solver does not decide in time, or takes with it as its process ends, is dropped: what is left is
+    inductive for sure.
     """
     started = time.perf_counter()
 
@@ -128,10 +129,9 @@ def houdini(
         while todo := [i for i in _spread(program) if i not in kept or not kept[i].used <= left]:
             tasks = [(instance, left) for instance in todo]
             for number, answer in pool.answers(tasks):
-                if isinstance(answer, Died):
-                    raise RuntimeError(f"a solver ended with {answer.code} in Houdini")
-                kept[todo[number]] = answer
-                left -= answer.dropped
+                found = Kept(left, frozenset()) if isinstance(answer, Died) else answer  # then nothing is known
+                kept[todo[number]] = found
+                left -= found.dropped
                 tasks[:] = [(instance, left) for instance in todo]  # of those that are yet to be given out
                 done += 1
                 if progress is not None:
