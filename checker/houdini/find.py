@@ -84,6 +84,8 @@ def _mined(
     kernel = kernel_of(model.with_properties([]))
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     result = search(kernel, initial, threads=threads, limits=limits, progress=searched)
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt
 
     def states() -> Iterator[Columns]:
         return (Columns(kernel.layout, words) for words in chunks(result.exploration.shards, _CHUNK))
