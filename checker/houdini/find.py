@@ -19,6 +19,7 @@ from checker.lang.ir import Graph, Program, Property
 from checker.lang.loader import BoundModel
 from checker.symbolic.encoding import program_nodes
 from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program
+from checker.symbolic.results import PROVED
 from checker.triage.features import Columns, chunks
 
 _CHUNK = 1 << 16  # states
@@ -105,7 +106,7 @@ def _proved(
     own = len(program.properties)
     proof, names = _with_lemmas(model, program, lemmas, options, progress)
     while True:
-        used = {c for f in proof.findings for c in f.rests_on if f.claim.kind != "lemma"}
+        used = {c for f in proof.findings if f.verdict == PROVED and f.claim.kind != "lemma" for c in f.rests_on}
         needed = [lemmas[c - own] for c in sorted(used) if c >= own]
         if len(needed) == len(lemmas):
             break
