@@ -9,6 +9,7 @@ import click
 from checker.options import SET, SETTING, TRACE_OUT, cores, finite, load_model, show, write_traces
 
 TRIAGE_S = 60.0
+SEARCH_S = 30.0
 
 
 @click.command()
@@ -18,6 +19,10 @@ TRIAGE_S = 60.0
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Prove this property only (repeatable).")
 @click.option("--bounded", type=click.IntRange(0), metavar="K",
               help="Instead, look for a violation in all behaviours of up to K steps.")
+@click.option("--find-lemmas", is_flag=True,
+              help="Prove without the lemmas that the model declares: look for some that do.")
+@click.option("--search-s", type=click.FloatRange(0, min_open=True), callback=finite, default=SEARCH_S,
+              show_default=True, help="With --find-lemmas: seconds of search for states that refute candidates.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes to prove in (default: all cores).")
 @click.option("--timeout-s", type=click.FloatRange(0, min_open=True), callback=finite, default=60.0, show_default=True,
               help="Seconds for one query; then it is unknown.")
@@ -31,6 +36,8 @@ def prove(model: str, changes: dict[str, str], setting: str | None, properties: 
 
     Exit codes: 0 proved, 1 violated (with a trace), 3 not proved, 4 vacuous.
     """
+    if options["find_lemmas"] and options["bounded"] is not None:
+        raise click.UsageError("--find-lemmas is for proofs by induction: leave out --bounded")
     bound = load_model(model, changes, setting, properties)
     from checker.symbolic.induction import Options
 
@@ -46,9 +53,17 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
     from checker.triage.behaviour import induction_trace, initial_trace
     from checker.triage.triage import triage
 
-    triaged = {}
+    triaged, found_lemmas = {}, None
     with ProgressLine(quiet=options["quiet"]) as line:
-        proof = run(bound, how, progress=line.proof)
+        if options["find_lemmas"]:
+            from checker.houdini.find import find_lemmas
+
+            limits = Limits(time_limit_s=options["search_s"])
+            with ProgressLine(quiet=options["quiet"]) as search_line:
+                found_lemmas = find_lemmas(bound, how, limits, searched=search_line.search, progress=line.proof)
+            proof = found_lemmas.proof
+        else:
+            proof = run(bound, how, progress=line.proof)
         if options["triage_s"] and any(f.counterexample is not None for f in proof.findings):
             triaged = triage(proof, Limits(time_limit_s=options["triage_s"]), cores(), progress=line.search)
     report = ProofReport(proof, triaged)
@@ -60,10 +75,12 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
             found = triaged.get(number)
             traces.append(found.trace if found and found.trace else induction_trace(proof, number))
     if options["as_json"]:
-        print_json(report.to_json())
+        print_json(report.to_json() | ({"found_lemmas": found_lemmas.to_json()} if found_lemmas is not None else {}))
     else:
         for trace in traces:
             show(trace)
+        if found_lemmas is not None:
+            click.echo(found_lemmas.text() + "\n")
         click.echo(report.text())
     if options["trace_out"] is not None:
         write_traces(traces, options["trace_out"])

@@ -216,9 +216,13 @@ class Program:
 
 
 class Graph:
-    """Builds nodes: folds constants, keeps intervals, shares equal expressions."""
+    """Builds nodes: folds constants, keeps intervals, shares equal expressions.
 
-    def __init__(self) -> None:
+    first: the serial of its first node; above those of another graph, where nodes of both are used together.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self._nodes: dict[tuple[Any, ...], Node] = {}
         self.true = self._make(Op.CONST, (), True, Kind.BOOL, 0, 1)
         self.false = self._make(Op.CONST, (), False, Kind.BOOL, 0, 1)
@@ -229,7 +233,7 @@ class Graph:
         key = (op, data, kind, sort, hi if op in (Op.LEAF, Op.COUNT) else 0, *[a.serial for a in args])
         node = self._nodes.get(key)
         if node is None:
-            node = Node(op, args, data, kind, lo, hi, sort, len(self._nodes))
+            node = Node(op, args, data, kind, lo, hi, sort, self._first + len(self._nodes))
             self._nodes[key] = node
         return node
 

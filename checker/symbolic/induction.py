@@ -114,7 +114,15 @@ def prove(model: BoundModel, options: Options, progress: Callable[[Progress], No
     provable = [p for p in model.model.properties if p.kind in PROVABLE]
     lemmas = [d for d in model.model.lemmas if d not in provable]
     program = compile_model(model.with_properties([*provable, *lemmas]))
-    claims = _claims(program, {d.name for d in lemmas})
+    return prove_program(model, program, {d.name for d in lemmas}, options, progress)
+
+
+def prove_program(
+    model: BoundModel, program: Program, lemmas: set[str], options: Options,
+    progress: Callable[[Progress], None] | None = None,
+) -> Proof:  # fmt: skip
+    """Prove the properties of a program of `model`, with the help of those among them that are called as `lemmas`."""
+    claims = _claims(program, lemmas)
     run = _Run(model, program, claims, options, progress)
     with workers(lambda: Prover(model, program, claims, options.timeout_s).work, options.jobs) as pool:
         try:

@@ -95,6 +95,7 @@ def test_ctrl_c_ends_a_proof_without_a_claim(start: Start) -> None:
 def test_the_page_shows_what_is_printed(run: Run) -> None:
     page = Path("docs/proofs.md").read_text()
     printed = run("prove", PROVED, "--quiet").stdout + run("prove", LEASE, *REPAIRED, "--quiet").stdout
+    printed += run("prove", PROVED, "--find-lemmas", "--quiet").stdout
     for block in page.split("```\n$ fencepost prove docs/")[1:]:
         for line in block.split("```")[0].splitlines()[1:]:
             assert line.split("  proved")[0].split("  not proved")[0] in printed or line == "..."

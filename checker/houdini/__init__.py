@@ -1,0 +1,1 @@
+"""Lemmas that nobody wrote: candidates from templates, those that explored states refute dropped, then Houdini."""
