@@ -21,9 +21,11 @@ COMMANDS = {
     "check": "explore:check",
     "simulate": "explore:simulate",
     "reach": "explore:reach",
+    "prove": "prove:prove",
     "diff": "compare:diff",
     "gallery": "gallery:gallery",
     "mutate": "mutate:mutate",
+    "export": "graph:export",
     "trace": "trace:trace",
 }
 """Each command, in the order of --help, and where it is: a module of `checker.commands`, and its name there."""

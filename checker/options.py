@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from traces import Trace
 
 MAX_THREADS = 64
+MAX_PARTITIONS = 256
 
 
 def constants(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -81,6 +82,37 @@ _SEARCH = (
     click.option("--memory-gib", type=click.FloatRange(0, min_open=True), callback=finite,
                  help="Stop before using more memory (default: 80 % of what is free)."),
 )  # fmt: skip
+
+
+_SPARK = (
+    click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True,
+                 help="Search on this machine, or on Apache Spark."),
+    click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*], all cores of this machine)."),
+    click.option("--spark-conf", multiple=True, metavar="K=V", callback=constants,
+                 help="Spark: a setting, such as spark.executor.memory=8g (repeatable)."),
+    click.option("--partitions", type=click.IntRange(1, MAX_PARTITIONS),
+                 help="Spark: parts the states are sharded into (default: the cores of the cluster)."),
+)  # fmt: skip
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_SPARK):
+        command = option(command)
+    return command
+
+
+def refuse_options_of_others(options: dict[str, Any]) -> None:
+    """Say which options do not belong to the engine that was chosen."""
+    of_engine = {
+        "local": {"threads": "--threads", "memory_gib": "--memory-gib"},
+        "spark": {"master": "--master", "spark_conf": "--spark-conf", "partitions": "--partitions"},
+    }
+    other = "local" if options["engine"] == "spark" else "spark"
+    given = [option for name, option in of_engine[other].items() if options[name]]
+    if given:
+        mend = "--spark-conf spark.executor.cores and spark.executor.memory say it to Spark"
+        mend = "" if other == "spark" else f" ({mend})"
+        raise click.UsageError(f"{', '.join(given)}: this is for --engine {other}{mend}")
 
 
 def search_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,23 +16,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from traces.values import plural
+from traces.values import plural, show
 
 if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
     from checker.explicit.diff import Compared, Difference
+    from checker.explicit.export import Written
+    from checker.explicit.patience import Stage
     from checker.explicit.results import Progress
     from checker.explicit.simulation import Simulation
     from checker.lang.loader import BoundModel
+    from checker.symbolic.induction import Progress as ProofProgress
+    from checker.validate.corpus import Summary, Verdict
 
-COLORS = {"holds": "green", "holds within bounds": "green", "reached": "green", "violated": "red"}
+COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds"), "green")
+COLORS["violated"] = "red"
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
 
 def known_error(error: Exception) -> bool:
     """Whether an error is bad input that its message explains: no stack trace is needed."""
-    names = {"TraceError", "CheckpointError", "LayoutError"}
+    names = {"TraceError", "CheckpointError", "LayoutError", "SparkError", "JavaError"}
     return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
@@ -59,7 +64,7 @@ class ProgressLine:
         self._show(progress.seconds, progress.generated, lambda rate: [
             f"level {progress.depth}", f"{count(progress.generated)} generated", f"{count(progress.distinct)} distinct",
             f"{rate}/s", f"{progress.seconds:.0f} s", f"frontier {count(progress.frontier)}",
-            f"{progress.memory_bytes / 2**30:.2f} GiB", f"{count(progress.queue)} of the frontier to go",
+            *_memory_or_tasks(progress),
         ])  # fmt: skip
 
     def walks(self, made: Simulation) -> None:
@@ -67,6 +72,16 @@ class ProgressLine:
         self._show(made.seconds, made.steps, lambda rate: [
             f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",
         ])  # fmt: skip
+
+    def proof(self, made: ProofProgress) -> None:
+        """Show how far a proof is."""
+        self._show(made.seconds, made.done, lambda rate: [
+            f"{made.done:,} of {made.total:,} queries", f"{rate}/s", f"{made.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def unrolling(self, made: ProofProgress) -> None:
+        """Show how far an unrolling is."""
+        self._show(made.seconds, made.done, lambda _: [f"{made.done} of {made.total} steps", f"{made.seconds:.0f} s"])
 
     def comparison(self, made: Compared) -> None:
         """Show how far the comparison of two searches is."""
@@ -80,6 +95,31 @@ class ProgressLine:
             f"{model}: {judged:,} of {total:,} mutants", *[f"{n:,} {verdict}" for verdict, n in counts.items() if n],
             f"{judged / max(1e-9, seconds):.1f}/s", f"{seconds:.0f} s",
         ])  # fmt: skip
+
+    def stage(self, made: Stage) -> None:
+        """Show how far the search for lassos is."""
+        of = "" if made.total is None else f" of {count(made.total)}"
+        self._show(made.seconds, made.done, lambda rate: [
+            f"liveness, {made.name}: {count(made.done)}{of} {made.what}", f"{made.seconds:.0f} s",
+            f"{made.memory_bytes / 2**30:.2f} GiB",
+        ])  # fmt: skip
+
+    def written(self, done: Written) -> None:
+        """Show how far an export is."""
+        self._show(done.seconds, done.rows, lambda rate: [
+            f"{done.table}: {count(done.rows)} rows", f"{rate}/s", f"{done.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def corpus(self, found: Summary) -> None:
+        """Show how far the validation of a corpus is."""
+        self._show(found.seconds, found.events, lambda rate: [
+            f"{found.traces:,} traces", f"{count(found.events)} events", f"{rate}/s", f"{found.seconds:.0f} s",
+            f"{found.counts['rejected']:,} rejected",
+        ])  # fmt: skip
+
+    def tasks(self, done: int, every: int, seconds: float) -> None:
+        """Show how far a job of a cluster is."""
+        self._show(seconds, done, lambda _: [f"{done} of {plural(every, 'task')}", f"{seconds:.0f} s"])
 
     def _show(self, seconds: float, done: int, parts: Callable[[str], list[str]]) -> None:
         since, before = self._before = self._before or (seconds, done)
@@ -97,6 +137,13 @@ class ProgressLine:
             self._gap = min(LONGEST_GAP_S, self._gap * 1.5)
             self._next = seconds + self._gap
             click.echo(", ".join(shown), err=True)
+
+
+def _memory_or_tasks(progress: Progress) -> list[str]:
+    if progress.tasks is None:
+        return [f"{progress.memory_bytes / 2**30:.2f} GiB", f"{count(progress.queue)} of the frontier to go"]
+    done, tasks = progress.tasks
+    return [f"{progress.sent_bytes / 2**20:,.1f} MiB shuffled", f"{done} of {tasks} tasks done"]
 
 
 def _columns_of_stderr() -> int:
@@ -179,6 +226,8 @@ def describe(model: BoundModel) -> str:
     lines += ["", "properties:"]
     rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
     lines += table(rows, (False, False, False)) if rows else ["  none"]
+    if model.model.lemmas:
+        lines += ["", "lemmas (for proofs):", *table([(d.name, d.doc) for d in model.model.lemmas], (False, False))]
     return "\n".join(lines)
 
 
@@ -205,8 +254,9 @@ def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> st
         "",
         f"{result.generated:,} generated, {result.distinct:,} distinct, depth {result.depth}; "
         f"{result.bytes_per_state} bytes a state, {result.peak_memory_bytes / 2**20:,.0f} MiB at most",
-        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.threads, 'thread')}; "
-        f"{report.seconds['total']:.2f} s in all",
+        f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.workers, result.worker)}; "
+        + (f"{report.seconds['liveness']:.2f} s liveness; " if report.kernel.obligations else "")
+        + f"{report.seconds['total']:.2f} s in all",
         *_hints(report, checkpoint),
     ]
     verdict = click.style(report.verdict, fg=COLORS.get(report.verdict, "yellow"), bold=True)
@@ -224,7 +274,7 @@ def _hints(report: Report, checkpoint: Path | None) -> list[str]:
         lines.append(f"note: a state of level {level} has no enabled action (deadlock_free is not checked)")
     if len([p for p in report.properties if p.verdict == "violated"]) > len(report.traces):
         lines.append("note: --all-violations goes on, and shows a trace for each violated property")
-    if report.result.stopped is not None and checkpoint is not None:
+    if report.stopped is not None and checkpoint is not None:
         lines.append(f"to go on from the last whole level: --resume {checkpoint}")
     return lines
 
@@ -281,6 +331,39 @@ def diff_text(found: Difference) -> str:
     colors = {"same": "green", "differs": "red"}
     verdict = click.style(found.verdict, fg=colors.get(found.verdict, "yellow"), bold=True)
     return "\n".join([*lines, "", f"{verdict}: {found.stopped}" if found.verdict == "incomplete" else verdict])
+
+
+def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
+    """A validated corpus for people: traces that are not accepted (`most` at most), actions, counts."""
+    lines: list[str] = []
+    for verdict in found.verdicts[:most]:
+        lines += [*_verdict_lines(verdict), ""]
+    if len(found.verdicts) > most:
+        lines += [f"{len(found.verdicts) - most:,} more that are not accepted (--show, --json)", ""]
+    taken = [("action", "events"), *[(name, f"{events:,}") for name, events in found.actions.items() if events]]
+    lines += [model.name, *table(taken, (False, True))] if len(taken) > 1 else [model.name]
+    never = [name for name, events in found.actions.items() if not events]
+    if never:
+        lines.append(f"  never: {', '.join(never)}")
+    rate = count(int(found.events / max(1e-9, found.seconds)))
+    steps = plural(len(found.transitions), "distinct transition")
+    lines += ["", f"{plural(found.events, 'event')}, {steps}; {found.seconds:.2f} s, {rate}/s"]
+    if found.endless:
+        lines.append(f"{found.endless:,} accepted without a line that ends them: they may have been cut short")
+    verdict = ", ".join(f"{number:,} {status}" for status, number in found.counts.items() if number) or "no traces"
+    stopped = f"incomplete ({found.stopped}): " if found.stopped else ""
+    return "\n".join([*lines, f"{stopped}{plural(found.traces, 'trace')}: {verdict}"])
+
+
+def _verdict_lines(verdict: Verdict) -> list[str]:
+    if not verdict.line:
+        return [f"{verdict.trace}: {verdict.status}: {verdict.reason}"]
+    lines = [f"{verdict.trace}: {verdict.status} at line {verdict.line}, {verdict.event}", f"  {verdict.reason}"]
+    if verdict.nearest is not None:
+        which = "the" if verdict.candidates == 1 else f"the nearest of {verdict.candidates}"
+        lines.append(f"  {which} state{'s' * (verdict.candidates > 1)} before it:")
+        lines += [f"    {name} = {show(value)}" for name, value in verdict.nearest.items()]
+    return lines
 
 
 def write_junit(report: Report, path: Path) -> None:

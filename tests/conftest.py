@@ -15,12 +15,16 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Pin:
-    """What `fencepost check TARGET` must find. `setting` and `changes` are its --setting and --set."""
+    """What `fencepost check TARGET` must find. `setting` and `changes` are its --setting and --set.
+
+    long: takes minutes; a benchmark looks at it, and no test.
+    """
 
     target: str
     setting: str | None
     changes: dict[str, str]
     expected: dict[str, Any]
+    long: bool
 
     def __str__(self) -> str:
         parts = [self.setting or "", *[f"{name}={value}" for name, value in self.changes.items()]]
@@ -35,7 +39,8 @@ def read_pins(file: Path) -> Iterator[Pin]:
             settings = [part for part in parts if "=" not in part]
             assert len(settings) <= 1, f"{file}: {target}: {variant!r} names {len(settings)} settings"
             changes = dict(part.split("=", 1) for part in parts if "=" in part)
-            yield Pin(target, settings[0] if settings else None, changes, expected)
+            long = expected.pop("long", False)
+            yield Pin(target, settings[0] if settings else None, changes, expected, long)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pins")
     if marker is not None:
         prefix = marker.args[0]
-        pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix)]
+        pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix) and not p.long]
         metafunc.parametrize("pin", pins, ids=str)
 
 

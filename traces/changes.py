@@ -51,7 +51,7 @@ def _cell(
 ) -> list[Part]:
     parts: list[Part] = []
     for name, path in column.cells:
-        label = (printable(name),) if name else ()
+        label = tuple(printable(name).split(".")) if name else ()
         new = look_up(dict(state), path)
         if previous is None:
             parts += _all(label, new, dim=False)

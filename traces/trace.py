@@ -90,7 +90,8 @@ class Column:
 
     A cell is (label, path into the state). A path walks records by field name, maps by key and sequences by
     0-based index, and sees through options and tagged unions. A cell may be coarse: of a whole record
-    or map only the parts that changed are drawn. A label may be "" where the title says it all.
+    or map only the parts that changed are drawn. A label may be "" where the title says it all; that of a part of
+    a part has dots. What no cell names is not drawn.
     """
 
     title: str

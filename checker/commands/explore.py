@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,13 +14,20 @@ from checker.options import (
     TIME_LIMIT,
     TRACE_OUT,
     cores,
+    engine_options,
     limits,
     load_model,
     new_file,
+    refuse_options_of_others,
     search_options,
     show,
     write_traces,
 )
+
+if TYPE_CHECKING:
+    from checker.explicit.check import Report
+    from checker.lang.loader import BoundModel
+    from checker.report import ProgressLine
 
 USAGE = 2
 
@@ -48,9 +55,9 @@ def list_(model: str | None) -> int:
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check this property only (repeatable).")
 @click.option("--all-violations", is_flag=True, help="Go on after a violation: a shortest trace for each property.")
 @search_options
-@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="DIR", help="Save every finished level to DIR.")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="DIR",
-              help="Go on from a DIR that --checkpoint wrote, and save to it.")
+@engine_options
+@click.option("--checkpoint", metavar="DIR", help="Save every finished level to DIR (Spark: or to a URI).")
+@click.option("--resume", metavar="DIR", help="Go on from a DIR that --checkpoint wrote, and save to it.")
 @click.option("--coverage", is_flag=True, help="Also show guards and fields.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--junit", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
@@ -61,19 +68,12 @@ def check(model: str, changes: dict[str, str], setting: str | None, properties: 
     """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file."""
     started = time.perf_counter()
     bound = load_model(model, changes, setting, properties)
-    from checker.explicit.check import Options
-    from checker.explicit.check import check as run
+    refuse_options_of_others(options)
     from checker.report import ProgressLine, check_text, print_json, write_junit
 
+    run = _check_on_spark if options["engine"] == "spark" else _check_here
     with ProgressLine(quiet=options["quiet"]) as line:
-        report = run(
-            bound,
-            Options(
-                threads=options["threads"] or cores(), limits=limits(options),
-                all_violations=options["all_violations"], checkpoint=options["checkpoint"], resume=options["resume"],
-            ),
-            started=started, progress=line.search,
-        )  # fmt: skip
+        report = run(bound, options, started, line)
     if options["as_json"]:
         print_json(report.to_json())
     else:
@@ -86,6 +86,28 @@ def check(model: str, changes: dict[str, str], setting: str | None, properties: 
     if options["trace_out"] is not None:
         write_traces(report.traces, options["trace_out"])
     return report.exit_code
+
+
+def _check_here(model: BoundModel, options: dict[str, Any], started: float, line: ProgressLine) -> Report:
+    from checker.explicit.check import Options, check
+
+    places = (options["checkpoint"], options["resume"])
+    checkpoint, resume = (None if place is None else Path(place) for place in places)
+    how = Options(
+        threads=options["threads"] or cores(), limits=limits(options), all_violations=options["all_violations"],
+        checkpoint=checkpoint, resume=resume,
+    )  # fmt: skip
+    return check(model, how, started=started, progress=line.search, stages=line.stage)
+
+
+def _check_on_spark(model: BoundModel, options: dict[str, Any], started: float, line: ProgressLine) -> Report:
+    from checker.spark.check import Options, check
+
+    how = Options(
+        master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options),
+        all_violations=options["all_violations"], checkpoint=options["checkpoint"], resume=options["resume"],
+    )  # fmt: skip
+    return check(model, how, started=started, progress=line.search)
 
 
 @click.command()

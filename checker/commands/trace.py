@@ -1,18 +1,28 @@
-"""trace show, trace replay."""
+"""trace show, trace replay, trace validate."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.lang.errors import SpecError
-from checker.options import SET, columns, use_color
+from checker.options import SET, SETTING, columns, constants, load_model, use_color
+
+if TYPE_CHECKING:
+    from checker.lang.loader import BoundModel
+    from checker.report import ProgressLine
+    from checker.validate.corpus import Summary
+
+    Keep = Callable[[str, bytes], None]
 
 
 @click.group()
 def trace() -> None:
-    """Show traces, and run them again."""
+    """Show traces, run them again, and hold those of an implementation to a spec."""
 
 
 @trace.command("show")
@@ -62,3 +72,86 @@ def trace_replay(file: Path, model: str | None, changes: dict[str, str], continu
         return 0
     click.echo(f"{file}: departs from {bound.name} at step {result.departure.index}: {result.departure.reason}")
     return 1
+
+
+@trace.command("validate")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--model", required=True, help="The model that they are to be behaviours of.")
+@SET
+@SETTING
+@click.option("--silent", type=click.IntRange(0), default=0, metavar="N",
+              help="Steps that may go unobserved before each event, where a trace declares none (default: 0).")
+@click.option("--max-candidates", type=click.IntRange(1), default=10_000, show_default=True,
+              help="States that one trace may be in at a time; beyond it the trace is undecided.")
+@click.option("--rejected", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Keep each rejected trace, whole, in this folder.")
+@click.option("--show", type=click.IntRange(0), default=10, show_default=True,
+              help="Traces that are not accepted to tell of.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True,
+              help="Judge on this machine, or on Apache Spark.")
+@click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*], all cores of this machine).")
+@click.option("--spark-conf", multiple=True, metavar="K=V", callback=constants,
+              help="Spark: a setting, such as spark.executor.memory=8g (repeatable).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def trace_validate(
+    paths: tuple[str, ...], model: str, changes: dict[str, str], setting: str | None, **options: Any
+) -> int:
+    """Is each recorded trace a behaviour of the model? PATH: NDJSON files (.gz too), or folders of them.
+
+    Exit codes: 0 all accepted, 1 some rejected, 3 none rejected, and some undecided or unreadable.
+    """
+    bound = load_model(model, changes, setting)
+    from checker.report import ProgressLine, corpus_text, print_json
+
+    run = _validate_on_spark if options["engine"] == "spark" else _validate_here
+    keep = None if options["rejected"] is None else _keeper(options["rejected"])
+    with ProgressLine(quiet=options["quiet"]) as line:
+        found = run(bound, paths, options, line, keep)
+    if options["as_json"]:
+        print_json({"model": bound.name, **found.to_json()})
+    else:
+        click.echo(corpus_text(bound, found, options["show"]))
+    return found.exit_code
+
+
+def _validate_here(
+    model: BoundModel, paths: tuple[str, ...], options: dict[str, Any], line: ProgressLine, keep: Keep | None
+) -> Summary:
+    from checker.validate.corpus import Options, validate
+    from checker.validate.recorded import files_below
+
+    if options["master"] or options["spark_conf"]:
+        raise click.UsageError("--master, --spark-conf: this is for --engine spark")
+    files = files_below([Path(path) for path in paths])
+    kept = None if keep is None else lambda verdict, trace: keep(verdict.trace, b"\n".join([*trace.source, b""]))
+    how = Options(options["silent"], options["max_candidates"])
+    return validate(model, _contents(files), how, progress=line.corpus, keep=kept)
+
+
+def _validate_on_spark(
+    model: BoundModel, paths: tuple[str, ...], options: dict[str, Any], line: ProgressLine, keep: Keep | None
+) -> Summary:
+    from checker.spark.corpus import Where, validate_on_spark
+    from checker.validate.corpus import Options
+
+    how, where = Options(options["silent"], options["max_candidates"]), Where(options["master"], options["spark_conf"])
+    return validate_on_spark(model, paths, how, where, progress=line.tasks, keep=keep)
+
+
+def _contents(files: list[Path]) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        yield str(file), file.read_bytes()
+
+
+def _keeper(folder: Path) -> Keep:
+    """What writes a rejected trace into `folder`."""
+    from traces.files import write_whole
+
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(name: str, content: bytes) -> None:
+        plain = re.sub(r"(\.ndjson|\.jsonl)?(\.gz)?(#|$)", r"\3", name, count=1)
+        write_whole(folder / f"{re.sub(r'[^A-Za-z0-9#._-]+', '_', plain).lstrip('._')}.ndjson", content)
+
+    return keep

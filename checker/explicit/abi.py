@@ -4,6 +4,7 @@ Context (one per thread): the header below, then one (cursor, limit) pair per bo
 Box 0 takes edges, box 1 + s the candidates for shard s. A box with cursor 0 is closed: nothing goes in.
 
 Candidate: words, meta.   Edge: words, meta, code.   meta = instance | index of the source << 20.
+A kernel that follows (see `follow`) has one box of candidates, and between words and meta they have the survivors.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ BROKEN = 1  # bit p: an edge broke property p (of the successor outside the cons
 DEADLOCKS = 2
 SHARDS = 3
 OUTCOMES = 4  # address of one u16 per instance (only in kernels that record outcomes)
-BOXES = 5
+WANTED = 5  # address of the mask words and value words that a successor must match (only in kernels that follow)
+BOXES = 6
 COUNTERS = BOXES + 2 * (1 + MAX_SHARDS)
 OUTSIDE_COUNTER = 0  # the first counter: successors that break the state constraint; see `coverage` for the others
 

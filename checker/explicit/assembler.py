@@ -91,6 +91,15 @@ class Function:
     def store(self, value: str, base: str, index: str | int = 0) -> None:
         self.line(f"store i64 {value}, ptr {self.at(base, index)}")
 
+    def load32(self, base: str, index: str | int) -> str:
+        """Element `index` of an array of unsigned 32-bit integers at `base`, as an i64."""
+        value = self.op(f"load i32, ptr {self.at(base, index, 'i32')}")
+        return self.op(f"zext i32 {value} to i64")
+
+    def store32(self, value: str, base: str, index: str | int) -> None:
+        """Put the lower half of an i64 into an array of 32-bit integers."""
+        self.line(f"store i32 {self.op(f'trunc i64 {value} to i32')}, ptr {self.at(base, index, 'i32')}")
+
     def increment(self, base: str, index: str | int, by: str | int = 1) -> None:
         address = self.at(base, index)
         old = self.op(f"load i64, ptr {address}")

@@ -22,8 +22,13 @@ class Canonicalizer:
         """The definitions of all functions called so far."""
         return "\n".join(self._functions.values())
 
-    def successor(self, f: Function, words: Sequence[str], updates: Mapping[int, str]) -> list[str]:
-        """The canonical words after a step. `updates`: leaf -> its code as an i64 value, ordinals unranked."""
+    def successor(
+        self, f: Function, words: Sequence[str], updates: Mapping[int, str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """The canonical words after a step, and per renumbered sort the mask of the codes before that are left.
+
+        updates: leaf -> its code as an i64 value, ordinals unranked.
+        """
         layout = self._layout
         plain = [(layout.fields[i], v) for i, v in updates.items() if not layout.leaves[i].sort]
         ordinals: dict[str, list[tuple[Field, str]]] = {}
@@ -33,15 +38,16 @@ class Canonicalizer:
         blank = [(field, "0") for changed in ordinals.values() for field, _ in changed]
         result = insert(f, words, plain + blank)
         ranked: list[tuple[Field, str]] = []
+        left: dict[str, str] = {}
         for sort, changed in ordinals.items():
-            result, present = self._rank_rest(f, result, sort, [value for _, value in changed])
-            ranked += [(field, _rank(f, value, present)) for field, value in changed]
+            result, left[sort] = self._rank_rest(f, result, sort, [value for _, value in changed])
+            ranked += [(field, _rank(f, value, left[sort])) for field, value in changed]
         if ranked:
             result = insert(f, result, ranked)
         for bag in sorted({self._bag_of[i] for i in updates if i in self._bag_of}):
             if len(layout.bags[bag].slots) > 1:
                 result = self._order(f, result, bag)
-        return result
+        return result, left
 
     def _rank_rest(
         self, f: Function, words: list[str], sort: str, values: list[str]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
 from checker.explicit.lasso import lasso_trace
 from checker.explicit.path import Target, shortest
-from checker.explicit.repair import with_switches_on
+from checker.explicit.repair import repairs, with_switches_on
 from checker.explicit.results import Limits, Progress, SearchResult
 from checker.explicit.search import search
 from checker.explicit.tracing import Tracer, first_state
@@ -24,7 +24,8 @@ from checker.lang.loader import BoundModel
 from traces import Trace
 
 if TYPE_CHECKING:
-    from checker.explicit.liveness import Lasso
+    from checker.explicit.liveness import Lassos
+    from checker.explicit.patience import Stage
 
 HOLDS, WITHIN, VIOLATED, INCOMPLETE, VACUOUS = (
     "holds", "holds within bounds", "violated", "incomplete", "vacuous",
@@ -60,7 +61,10 @@ class PropertyReport:
 
 @dataclass
 class Report:
-    """What a check found. `seconds`: load, compile, search, total."""
+    """What a check found. `seconds`: load, compile, search, liveness, total.
+
+    stopped: why it was not finished (the search, or what follows it), None where it was.
+    """
 
     model: BoundModel
     verdict: str
@@ -69,6 +73,7 @@ class Report:
     kernel: Kernel
     properties: list[PropertyReport]
     seconds: dict[str, float]
+    stopped: str | None
 
     @property
     def traces(self) -> list[Trace]:
@@ -122,7 +127,7 @@ class Report:
             "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
             "bytes_per_state": result.bytes_per_state,
             "peak_memory_bytes": result.peak_memory_bytes,
-            "threads": result.threads,
+            f"{result.worker}s": result.workers,
         }  # fmt: skip
 
     def fields(self) -> list[dict[str, Any]]:
@@ -148,9 +153,17 @@ def kernel_of(model: BoundModel) -> Kernel:
 
 
 def check(
-    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
+    model: BoundModel,
+    options: Options,
+    *,
+    started: float,
+    progress: Callable[[Progress], None] | None = None,
+    stages: Callable[[Stage], None] | None = None,
 ) -> Report:
-    """Explore a model and judge it. started: `time.perf_counter()` when loading began."""
+    """Explore a model and judge it. started: `time.perf_counter()` when loading began.
+
+    progress: told how far the search is; stages: how far what follows it is, where liveness is asked for.
+    """
     loaded = time.perf_counter()
     kernel = kernel_of(model)
     compiled = time.perf_counter()
@@ -159,33 +172,42 @@ def check(
         limits=options.limits, all_violations=options.all_violations, progress=progress,
         checkpoint=options.checkpoint, resume=options.resume,
     )  # fmt: skip
-    searched = time.perf_counter()
-    judge = _Judge(model, kernel, result, options)
-    properties = judge.properties()
-    verdict, reasons = judge.verdict(properties)
-    seconds = {"load": loaded - started, "compile": compiled - loaded, "search": searched - compiled,
-               "total": time.perf_counter() - started}  # fmt: skip
-    return Report(model, verdict, reasons, result, kernel, properties, seconds)
+    seconds = {"load": loaded - started, "compile": compiled - loaded, "search": time.perf_counter() - compiled}
+    return judge(model, kernel, result, seconds, started=started, all_violations=options.all_violations,
+                 stages=stages)  # fmt: skip
+
+
+def judge(
+    model: BoundModel, kernel: Kernel, result: SearchResult, seconds: dict[str, float], *, started: float,
+    all_violations: bool, stages: Callable[[Stage], None] | None = None,
+) -> Report:  # fmt: skip
+    """What a search means for the properties of its model, with traces.
+
+    seconds: so far; those for liveness and in all are added. stages: told how far the search for lassos is.
+    """
+    judgement = _Judge(model, kernel, result, all_violations)
+    begun = time.perf_counter()
+    judgement.look_for_lassos(stages)
+    seconds = {**seconds, "liveness": time.perf_counter() - begun}
+    properties = judgement.properties()
+    verdict, reasons = judgement.verdict(properties)
+    seconds["total"] = time.perf_counter() - started
+    return Report(model, verdict, reasons, result, kernel, properties, seconds, judgement.stopped)
 
 
 class _Judge:
     """What a search result means for the properties of its model."""
 
-    def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, options: Options) -> None:
-        self.model, self.kernel, self.result, self.options = model, kernel, result, options
-        self.lassos = self._lassos()
+    def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, all_violations: bool) -> None:
+        self.model, self.kernel, self.result, self.all_violations = model, kernel, result, all_violations
+        self._lassos: Lassos | None = None
 
-    def _lassos(self) -> dict[int, Lasso]:
-        """Property -> the behaviour without end that violates it, after a search that saw every state."""
-        if not self.kernel.obligations or self._unfinished():
-            return {}
-        from checker.explicit.liveness import find_lassos  # SciPy takes a while to load
+    def look_for_lassos(self, stages: Callable[[Stage], None] | None) -> None:
+        """Look for behaviours without end that violate a property, after a search that saw every state."""
+        if self.kernel.obligations and not self._unfinished():
+            from checker.explicit.liveness import find_lassos
 
-        try:
-            return find_lassos(self.kernel, self.result)
-        except KeyboardInterrupt:
-            self.result.stopped = "interrupted"
-            return {}
+            self._lassos = find_lassos(self.kernel, self.result, stages)
 
     def properties(self) -> list[PropertyReport]:
         """A report per property that was asked for, and per runtime error; traces for the violated ones."""
@@ -197,7 +219,7 @@ class _Judge:
             report = PropertyReport(f"{place.reason}: {place.text}", "runtime error", VIOLATED, level)
             targets.append((report, Target(site=site)))
         violated = [found for found in targets if found[0].verdict == VIOLATED]
-        if not self.options.all_violations and violated:
+        if not self.all_violations and violated:
             violated = [min(violated, key=lambda found: found[0].trace_length or 0)]
         with suppress(KeyboardInterrupt):  # Ctrl-C gives up the traces, not what was found
             for report, target in violated:
@@ -206,29 +228,36 @@ class _Judge:
 
     def _property(self, index: int, name: str, kind: str) -> PropertyReport:
         level = self.result.deadlock if kind == "deadlock" else self.result.broken.get(index)
-        if index in self.lassos:
-            level = self.lassos[index].length
+        lasso = self._lassos.by_property.get(index) if self._lassos else None
+        if lasso is not None:
+            level = lasso.length
         if kind == "witness":
             reached = self.result.witnesses.get(index)
             unknown = INCOMPLETE if self._unfinished() else "not reached"
             return PropertyReport(name, kind, "reached" if reached else unknown, reached)
         if level is None:
-            bounded = WITHIN if self.bounds() else HOLDS
-            return PropertyReport(name, kind, INCOMPLETE if self._unfinished() else bounded)
+            undecided = self._unfinished() or (self._lassos is not None and index in self._lassos.undecided)
+            return PropertyReport(name, kind, INCOMPLETE if undecided else WITHIN if self.bounds() else HOLDS)
         return PropertyReport(name, kind, VIOLATED, level)
 
     def _trace(self, target: Target) -> Trace:
-        if target.property in self.lassos:
-            return lasso_trace(self.model, self.kernel, self.lassos[target.property])
+        if self._lassos is not None and target.property in self._lassos.by_property:
+            lasso = lasso_trace(self.model, self.kernel, self._lassos.by_property[target.property])
+            return replace(lasso, tail=(*lasso.tail, *with_switches_on(repairs(self.model, lasso))))
         path = shortest(self.kernel, self.result, target)
         broken = declared_by(self.model, self.kernel, target)
         first = first_state(self.model, self.kernel, path.words[0])
         trace = Tracer(self.model).trace(first, path.instances, broken, SHORTEST)
-        return replace(trace, tail=with_switches_on(self.model, trace))
+        return replace(trace, tail=with_switches_on(repairs(self.model, trace)))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the search, or the search for lassos, was not finished."""
+        return self.result.stopped or (self._lassos.stopped if self._lassos else None)
 
     def _unfinished(self) -> bool:
         """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
-        return self.result.stopped is not None or (self.result.violated and not self.options.all_violations)
+        return self.result.stopped is not None or (self.result.violated and not self.all_violations)
 
     def bounds(self) -> list[str]:
         return bounds(self.model, self.kernel, self.result)
@@ -236,7 +265,7 @@ class _Judge:
     def verdict(self, properties: list[PropertyReport]) -> tuple[str, list[str]]:
         """(verdict, what it rests on). Precedence: violated, incomplete, vacuous, holds within bounds, holds."""
         violated = [p.name for p in properties if p.verdict == VIOLATED]
-        stopped = self.result.stopped
+        stopped = self.stopped
         if violated:
             return VIOLATED, [", ".join(violated), *[f"the search was not finished: {stopped}"] * bool(stopped)]
         if stopped is not None:

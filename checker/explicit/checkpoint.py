@@ -81,7 +81,7 @@ class Checkpoint:
                 "key": exploration.kernel.key,
                 "levels": self._levels,
                 "crcs": self._crcs,
-                "search": exploration.saved(),
+                "search": exploration.findings.saved(),
             }
             self._write_manifest(content)
         except OSError as error:

@@ -27,19 +27,23 @@ class Transitions:
     """Emits the step functions `step0`, `step1`, ... (context, meta base, words).
 
     record_outcomes: every chain also writes its end (a site, or FIRED) to its place in the array of u16 at
-    `context[OUTCOMES]`.
+    `context[OUTCOMES]`. follows: successors are offered to `follow`, and every step that is cut leaves an edge.
     """
 
-    def __init__(self, program: Program, layout: Layout, plan: CounterPlan, record_outcomes: bool) -> None:
+    def __init__(
+        self, program: Program, layout: Layout, plan: CounterPlan, record_outcomes: bool, follows: bool = False
+    ) -> None:
         self._program = program
         self._layout = layout
         self._plan = plan
         self._record = record_outcomes
+        self._follows = follows
         self._fair = program.liveness.fairness if program.liveness else {}  # a fair step that is cut leaves an edge too
         self._canonicalizer = Canonicalizer(layout)
         self._fresh_base = {sort: len(members) + 1 for sort, members in layout.sorts.items()}
         self.functions: list[str] = []
         self.names: list[str] = []
+        self.actions: list[int] = []  # per function the action that it takes
         self._f: Function
         self._values: Values
 
@@ -75,6 +79,7 @@ class Transitions:
             return
         self.functions.append(self._f.text())
         self.names.append(name)
+        self.actions.append(self._program.instances[instances[0]].action)
 
     # The prefix tree.
 
@@ -170,7 +175,7 @@ class Transitions:
         if kind in (EventKind.CUT, EventKind.ERROR):
             f.store("1", "%c", abi.ENABLED)
         for instance in run:
-            if kind is EventKind.ERROR or (kind is EventKind.CUT and instance in self._fair):
+            if kind is EventKind.ERROR or (kind is EventKind.CUT and (self._follows or instance in self._fair)):
                 self._edge(word_names(self._layout.words), instance, str(-1 - site))
 
     def _outcome(self, run: Sequence[int], outcome: int) -> None:
@@ -195,11 +200,16 @@ class Transitions:
         f.store("1", "%c", abi.ENABLED)
         self._outcome([index], FIRED)
         with self._values.scope():
-            broken = self._broken(instance)
-            outside = self._values.of(instance.outside)
+            broken = "" if self._follows else self._broken(instance)
+            outside = "" if self._follows else self._values.of(instance.outside)
             updates = {i: self._values.integer(node) for i, node in instance.updates.items()}
-            words = self._canonicalizer.successor(f, word_names(self._layout.words), updates)
-            self._send(index, words, broken, outside)
+            words, left = self._canonicalizer.successor(f, word_names(self._layout.words), updates)
+            if self._follows:
+                survivors = [left.get(sort, "-1") for sort in self._layout.sorts]
+                arguments = word_arguments([*words, *survivors, self._meta(index)])
+                f.line(f"call fastcc void @offer(ptr %c, {arguments})")
+            else:
+                self._send(index, words, broken, outside)
 
     def _broken(self, instance: Instance) -> str:
         values = self._values

@@ -239,7 +239,7 @@ class _Comparison:
         self._until = None if time_limit_s is None else started + time_limit_s
         self._action_of = np.array([action for action, _ in kernels[0].instances], dtype=np.int64)
         self._actions = len(kernels[0].actions)
-        self.found = [_Found(self._actions) for _ in range(explored[0].threads)]
+        self.found = [_Found(self._actions) for _ in range(explored[0].workers)]
         self._done = [0] * len(self.found)
         self._stop = threading.Event()
 

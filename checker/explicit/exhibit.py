@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checker.explicit.check import VIOLATED, Options, check
-from checker.explicit.repair import Repair, repairs
+from checker.explicit.repair import Repair, repairs, with_switches_on
 from checker.explicit.results import Progress
 from checker.lang.declare import Bug
 from checker.lang.loader import BoundModel, Spec, bind_model
@@ -41,10 +41,12 @@ def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress]
     changes = {name: str(getattr(value, "name", value)) for name, value in bug.constants.items()}  # enums by name
     model = bind_model(spec, bug.model.name, changes).with_properties([bug.violates])
     report = check(model, Options(threads=threads), started=time.perf_counter(), progress=progress)
-    if report.result.stopped == "interrupted":
+    if report.stopped == "interrupted":
         raise KeyboardInterrupt
     found = next(p for p in report.properties if p.name == bug.violates.name)
     if found.verdict != VIOLATED or found.trace is None or found.trace_length is None:
         return Exhibit(bug, model, f"{found.name}: {found.verdict}", None, None, ())
     verdict = f"{found.name} violated in {plural(found.trace_length, 'state')}"
-    return Exhibit(bug, model, verdict, found.trace_length, found.trace, tuple(repairs(model, found.trace)))
+    made = tuple(repairs(model, found.trace))
+    own = len(found.trace.tail) - len(with_switches_on(made))  # the page tells of the repairs in a section of its own
+    return Exhibit(bug, model, verdict, found.trace_length, replace(found.trace, tail=found.trace.tail[:own]), made)

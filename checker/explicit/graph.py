@@ -3,13 +3,14 @@
 State 0 is the first initial state; from there on states are numbered as a breadth-first search meets them that
 takes edges in order of (number of the source, instance). Whoever chooses the least number therefore chooses
 the same for any number of shards, and the first edge into a state is the last one of a shortest path to it.
+The graph is made in that order from the start: nothing is sorted or copied once all edges are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,11 @@ import numpy.typing as npt
 from checker.explicit import abi
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Packed, packed
+from checker.explicit.patience import Patience
 from checker.explicit.results import SearchResult
 from checker.explicit.search import Exploration
-from checker.explicit.store import Context
+from checker.explicit.store import Context, Words
+from checker.explicit.tours import tours
 from checker.explicit.watch import PER_WORD
 
 Ints = npt.NDArray[np.int32]
@@ -27,13 +30,11 @@ Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.integer]
 
-EDGE_BYTES, STATE_BYTES = 112, 160
-"""Memory that a graph and the search for lassos in it take, per edge and per state, with some to spare.
+EDGE_BYTES, STATE_BYTES = 8, 48
+"""Memory that a graph and the search for lassos in it take, per edge and per state, but for what `watch` tells."""
 
-Measured: 162 MiB for 1.35 million edges between 249 thousand states; these figures give 182 MiB.
-"""
-
-_BATCH = 1 << 15  # records a box takes, states looked at together
+MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `tours`
+_BATCH = 1 << 15  # records a box takes, states expanded together
 
 
 @dataclass(frozen=True)
@@ -41,54 +42,52 @@ class StateGraph:
     """States 0..n-1 and the steps between them, self-loops and parallel edges included.
 
     first: shape (n + 1,), the edges first[s]..first[s + 1] - 1 leave s, in order of instances.
-    sources, targets, instances: shape (edges,). depth: shape (n,), steps from an initial state.
+    targets, instances: shape (edges,). levels: the first state of each level, and n.
     withheld: shape (n,), whether a fair step is enabled there and has no edge: it is cut, leaves the state
-    constraint, or breaks down. watched: shape (n, words), as from `watch`.
-    initial: the initial states' words, by number.
+    constraint, or breaks down. busy: shape (n,), whether an edge leaves s that takes a fair step. watched: shape
+    (n, words), as from `watch`. initial: the initial states' words, by number.
     """
 
     first: Longs
-    sources: Ints
     targets: Ints
     instances: Ints
-    depth: Ints
+    levels: list[int]
     withheld: Bits
+    busy: Bits
     watched: Longs
     initial: list[Packed]
 
     @property
     def count(self) -> int:
         """States."""
-        return len(self.depth)
+        return len(self.first) - 1
 
     def leaving(self, states: Numbers) -> Longs:
         """The edges out of `states`, in order."""
-        return spans(self.first, states)
+        starts = self.first[states]
+        lengths = self.first[np.asarray(states) + 1] - starts
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if len(ends) else 0
+        return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
+
+    def source(self, edge: int) -> int:
+        """The state that an edge leaves."""
+        return int(np.searchsorted(self.first, edge, side="right")) - 1
 
     def way_to(self, state: int) -> tuple[int, list[int]]:
         """(an initial state, the edges of a shortest path from it to `state`)."""
         edges: list[int] = []
-        while self.depth[state]:
-            edge = int(self._entrances[state])
-            edges.append(edge)
-            state = int(self.sources[edge])
+        for level in range(bisect_right(self.levels, state) - 2, -1, -1):
+            begin, end = (int(self.first[self.levels[k]]) for k in (level, level + 1))
+            edges.append(begin + int(np.argmax(self.targets[begin:end] == state)))  # the first one: by it, it was met
+            state = self.source(edges[-1])
         return state, edges[::-1]
 
-    @cached_property
-    def _entrances(self) -> Longs:
-        """Per state the first edge into it: by it the state was met first."""
-        found = np.full(self.count, -1, dtype=np.int64)
-        found[self.targets[::-1]] = np.arange(len(self.targets))[::-1]  # of several writes the last one stays
-        return found
 
-
-def spans(first: Longs, states: Numbers) -> Longs:
-    """The indices first[s]..first[s + 1] - 1 for each of `states`, one after the other."""
-    starts = first[states]
-    lengths = first[np.asarray(states) + 1] - starts
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
+def memory_needed(kernel: Kernel, result: SearchResult) -> int:
+    """Bytes that building the graph and looking for lassos in it may take."""
+    watched = 8 * _watch_words(kernel)
+    return edge_bound(result) * EDGE_BYTES + result.distinct * (STATE_BYTES + watched)
 
 
 def edge_bound(result: SearchResult) -> int:
@@ -96,120 +95,118 @@ def edge_bound(result: SearchResult) -> int:
     return sum(action.fired for action in result.actions)
 
 
-def memory_needed(result: SearchResult) -> int:
-    """Bytes that building the graph and looking for lassos in it may take."""
-    return edge_bound(result) * EDGE_BYTES + result.distinct * STATE_BYTES
+def _watch_words(kernel: Kernel) -> int:
+    return -(-len(kernel.obligations) // PER_WORD)
 
 
-def build(kernel: Kernel, exploration: Exploration) -> StateGraph:
-    """The graph of a finished search."""
-    return _Builder(kernel, exploration).graph()
+def build(kernel: Kernel, result: SearchResult, patience: Patience) -> StateGraph:
+    """The graph of a finished search. Raises what `patience` raises."""
+    return _Builder(kernel, result.exploration, edge_bound(result), patience).graph()
 
 
 class _Builder:
-    """Expands every stored state once more. Until the end, states are numbered by shard and place in it."""
+    """Expands every stored state once more, in the order of the graph.
 
-    def __init__(self, kernel: Kernel, exploration: Exploration) -> None:
+    A stored state has an index, counted over all shards. order: by number the index; numbers: by index, 1 + number.
+    """
+
+    def __init__(self, kernel: Kernel, exploration: Exploration, edges: int, patience: Patience) -> None:
         self._kernel = kernel
         self._shards = exploration.shards
         self._offsets = np.cumsum([0, *[shard.count for shard in self._shards]])
-        self._count = int(self._offsets[-1])
-        self._initial = exploration.initial[(exploration.initial_bits & abi.OUTSIDE) == 0]
-        self._fair = np.zeros(len(kernel.instances) + 1, dtype=bool)
+        self._count = count = int(self._offsets[-1])
+        self._patience = patience
+        self._starts = exploration.initial[(exploration.initial_bits & abi.OUTSIDE) == 0]
+        self._fair = np.zeros(abi.NO_INSTANCE + 1, dtype=bool)
         self._fair[list(kernel.fairness)] = True
         self._context = Context(kernel, len(self._shards), _BATCH, edges=_BATCH)
+        self._order = np.empty(count, dtype=np.int32)
+        self._numbers = np.zeros(count, dtype=np.int32)
+        self._met = self._edges = 0
+        self._first = np.zeros(count + 1, dtype=np.int64)
+        self._targets, self._instances = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.int32)
+        self._withheld, self._busy = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self._watched = np.empty((count, _watch_words(kernel)), dtype=np.int64)
 
     def graph(self) -> StateGraph:
-        steps, targets, withheld = self._expanded()
-        order = np.argsort(steps, kind="stable")
-        targets = targets[order]
-        first = np.searchsorted(steps, np.arange(self._count + 1) << abi.META_SHIFT, sorter=order)
-        initial = self._initial_numbers()
-        old, depth = _met(first, targets, initial)
-        number = np.empty(self._count, dtype=np.int32)
-        number[old] = np.arange(self._count, dtype=np.int32)
-        edges = spans(first, old)
-        sources = np.repeat(np.arange(self._count, dtype=np.int32), first[old + 1] - first[old])
-        instances = (steps[order[edges]] & abi.NO_INSTANCE).astype(np.int32)
+        self._enter_initial()
+        levels = [0]
+        while levels[-1] < self._met:
+            start, end = levels[-1], self._met
+            for begin in range(start, end, _BATCH):
+                self._patience.ask(begin, self._count, "states")
+                self._expand(begin, min(end, begin + _BATCH))
+            levels.append(end)
+        edges = self._edges
         return StateGraph(
-            first=np.searchsorted(sources, np.arange(self._count + 1)),
-            sources=sources, targets=number[targets[edges]], instances=instances, depth=depth,
-            withheld=withheld[old], watched=self._watched()[old],
-            initial=self._initial_words(initial),
+            self._first, self._targets[:edges], self._instances[:edges], levels, self._withheld, self._busy,
+            self._watched, [packed(words) for words in self._words(0, levels[min(1, len(levels) - 1)])],
         )  # fmt: skip
 
-    def _expanded(self) -> tuple[Longs, Ints, Bits]:
-        """(source and instance of each edge as in a meta, its target; per state, whether a fair step is withheld)."""
-        steps, targets = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
-        withheld = np.zeros(self._count, dtype=bool)
-        for number, shard in enumerate(self._shards):
-            offset = int(self._offsets[number])
-            done = 0
-            while done < shard.count:
-                done = self._kernel.calls["expand"](self._context.address, shard.store_address, done, shard.count)
-                self._context.close()
-                for metas, found in self._stored():
-                    steps.append(metas + (offset << abi.META_SHIFT))
-                    targets.append(found)
-                metas, codes = self._context.edges()[:, -2], self._context.edges()[:, -1]
-                lost = ((codes < 0) | (codes & abi.OUTSIDE != 0)) & (metas & abi.NO_INSTANCE != abi.NO_INSTANCE)
-                metas = metas[lost]
-                withheld[(metas[self._fair[metas & abi.NO_INSTANCE]] >> abi.META_SHIFT) + offset] = True
-        return np.concatenate(steps), np.concatenate(targets), withheld
+    def _enter_initial(self) -> None:
+        states = np.ascontiguousarray(self._starts)
+        scratch = np.empty(len(states), dtype=np.int32)  # where edges would have their targets
 
-    def _stored(self) -> Iterator[tuple[Longs, Ints]]:
-        """(metas, numbers of the states) of the candidates in the boxes, by shard."""
-        for number, shard in enumerate(self._shards):
-            candidates = self._context.records(number)
-            found = np.zeros(len(candidates), dtype=np.int64)
-            self._kernel.calls["find"](shard.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
-            assert found.all(), "a successor was not explored: the search is not finished"
-            yield candidates[:, -1].copy(), (found - 1 + self._offsets[number]).astype(np.int32)
+        def note(metas: Longs, found: Longs) -> None:
+            self._number(found, scratch)
 
-    def _initial_numbers(self) -> Ints:
-        """The initial states, each once, in the given order."""
-        done, found = 0, []
-        states = np.ascontiguousarray(self._initial)
+        self._send("route", states, note)
+
+    def _expand(self, begin: int, end: int) -> None:
+        """The edges out of the states begin..end - 1, and what is to be known of these states."""
+        states = self._words(begin, end)
+        self._kernel.calls["watch"](states.ctypes.data, len(states), self._watched[begin:end].ctypes.data)
+        degrees = np.zeros(end - begin, dtype=np.int64)
+
+        def note(metas: Longs, found: Longs) -> None:
+            limit = self._edges + len(metas)
+            instances = metas & abi.NO_INSTANCE
+            self._instances[self._edges : limit] = instances
+            self._number(found, self._targets[self._edges : limit])
+            self._edges = limit
+            places = metas >> abi.META_SHIFT
+            degrees[:] += np.bincount(places, minlength=len(degrees))
+            self._busy[begin + places[self._fair[instances]]] = True
+            metas, codes = self._context.edges()[:, -2], self._context.edges()[:, -1]
+            metas = metas[(codes < 0) | (codes & abi.OUTSIDE != 0)]
+            metas = metas[self._fair[metas & abi.NO_INSTANCE]]  # a deadlock has no instance, and is not fair
+            self._withheld[begin + (metas >> abi.META_SHIFT)] = True
+
+        self._send("expand", states, note)
+        self._first[begin + 1 : end + 1] = self._first[begin] + np.cumsum(degrees)
+
+    def _send(self, call: str, states: Words, note: Callable[[Longs, Longs], None]) -> None:
+        """Route or expand states: note(metas, 1 + index of the state) of what comes of it, in order, some at a time."""
+        done = 0
         while done < len(states):
-            done = self._kernel.calls["route"](self._context.address, states.ctypes.data, done, len(states))
+            done = self._kernel.calls[call](self._context.address, states.ctypes.data, done, len(states))
             self._context.close()
-            found += list(self._stored())
-        metas = np.concatenate([np.zeros(0, dtype=np.int64), *[m for m, _ in found]])
-        numbers = np.concatenate([np.zeros(0, dtype=np.int32), *[n for _, n in found]])
-        return _in_order(numbers[np.argsort(metas, kind="stable")])[0]
+            parts = [self._found(number) for number in range(len(self._shards))]
+            metas, found = (np.concatenate(part) for part in zip(*parts, strict=True))
+            if len(parts) > 1:
+                order = np.argsort(metas, kind="stable")
+                metas, found = metas[order], found[order]
+            note(metas, found)
 
-    def _initial_words(self, numbers: Ints) -> list[Packed]:
-        shards = np.searchsorted(self._offsets, numbers, side="right") - 1
-        return [
-            packed(self._shards[shard].states(place, place + 1)[0])
-            for shard, place in zip(shards.tolist(), (numbers - self._offsets[shards]).tolist(), strict=True)
-        ]
+    def _found(self, number: int) -> tuple[Longs, Longs]:
+        """(metas, 1 + indices of the states) of the candidates in a shard's box."""
+        candidates = self._context.records(number)
+        found = np.zeros(len(candidates), dtype=np.int64)
+        shard = self._shards[number].address
+        self._kernel.calls["find"](shard, candidates.ctypes.data, len(candidates), found.ctypes.data)
+        assert found.all(), "a successor was not explored: the search is not finished"
+        return candidates[:, -1], found + self._offsets[number]
 
-    def _watched(self) -> Longs:
-        words = -(-len(self._kernel.obligations) // PER_WORD)
-        out = np.zeros((self._count, words), dtype=np.int64)
-        for number, shard in enumerate(self._shards):
-            part = out[self._offsets[number] : self._offsets[number + 1]]
-            self._kernel.calls["watch"](shard.store_address, shard.count, part.ctypes.data)
+    def _number(self, found: Longs, targets: Ints) -> None:
+        """Put the states' numbers into `targets`; new ones get the next numbers."""
+        addresses = (array.ctypes.data for array in (self._numbers, self._order, targets))
+        self._met = tours()["number"](found.ctypes.data, len(found), *addresses, self._met)
+
+    def _words(self, begin: int, end: int) -> Words:
+        """The packed states with the numbers begin..end - 1."""
+        indices = self._order[begin:end]
+        out = np.empty((end - begin, self._kernel.words), dtype=np.uint64)
+        for shard, (low, high) in zip(self._shards, zip(self._offsets, self._offsets[1:], strict=False), strict=True):
+            here = (indices >= low) & (indices < high)
+            out[here] = shard.states(0, shard.count)[indices[here] - low]
         return out
-
-
-def _met(first: Longs, targets: Ints, initial: Ints) -> tuple[Ints, Ints]:
-    """(the states in the order in which they are met from `initial`, the depth of each in that order)."""
-    met = np.zeros(len(first) - 1, dtype=bool)
-    levels = []
-    frontier = initial
-    while len(frontier):
-        met[frontier] = True
-        levels.append(frontier)
-        onwards = targets[spans(first, frontier)]
-        frontier = _in_order(onwards[~met[onwards]])[0]
-    depth = np.repeat(np.arange(len(levels), dtype=np.int32), [len(level) for level in levels])
-    return np.concatenate([np.zeros(0, dtype=np.int32), *levels]), depth
-
-
-def _in_order(values: Ints) -> tuple[Ints, Longs]:
-    """(each value once, in order of first appearance, where that is)."""
-    found, at = np.unique(values, return_index=True)
-    order = np.argsort(at)
-    return found[order], at[order]

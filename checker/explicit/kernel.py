@@ -83,16 +83,28 @@ class Kernel:
         return sum(1 << i for i, p in enumerate(self.properties) if p.kind in kinds)
 
 
+@dataclass(frozen=True)
+class KernelSource:
+    """What a kernel is made from: fit for any machine, where object code is fit for this one. text: LLVM IR."""
+
+    metadata: Mapping[str, Any]
+    text: str
+
+
 def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False) -> Kernel:
     """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
 
     record_outcomes: a slower kernel that also tells how each single instance ended (`walk.outcomes`).
     Raises LayoutError where a state or a step cannot be represented.
     """
-    metadata, ir = _generate(program, record_outcomes)
-    code = compile_ir(ir)
-    store_entry(_entry(key, record_outcomes), metadata, code)
-    return _assemble(key, metadata, code)
+    return compile_source(kernel_source(program, record_outcomes), key)
+
+
+def compile_source(source: KernelSource, key: str) -> Kernel:
+    """The same from what `kernel_source` made, here or on another machine."""
+    code = compile_ir(source.text)
+    store_entry(_entry(key, source.metadata["outcomes"]), source.metadata, code)
+    return _assemble(key, source.metadata, code)
 
 
 def passing_kernel(program: Program, *, quick: bool) -> Kernel:
@@ -100,8 +112,8 @@ def passing_kernel(program: Program, *, quick: bool) -> Kernel:
 
     Raises LayoutError as `compile_kernel` does.
     """
-    metadata, ir = _generate(program, record_outcomes=False)
-    return _assemble("", metadata, compile_ir(ir, quick=quick))
+    source = kernel_source(program)
+    return _assemble("", source.metadata, compile_ir(source.text, quick=quick))
 
 
 def load_kernel(key: str, *, record_outcomes: bool = False) -> Kernel | None:
@@ -114,8 +126,8 @@ def _entry(key: str, record_outcomes: bool) -> str:
     return f"{key}-outcomes" if record_outcomes else key
 
 
-def _generate(program: Program, record_outcomes: bool) -> tuple[dict[str, Any], str]:
-    """The metadata and the IR text of a program's kernel."""
+def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSource:
+    """What a program's kernel is compiled from. Raises LayoutError."""
     if len(program.properties) > abi.MAX_PROPERTIES:
         raise LayoutError(f"{len(program.properties)} properties; at most {abi.MAX_PROPERTIES} are supported")
     if len(program.instances) >= abi.NO_INSTANCE:
@@ -138,11 +150,11 @@ def _generate(program: Program, record_outcomes: bool) -> tuple[dict[str, Any], 
         watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
-    return _describe(program, plan, record_outcomes), "\n".join(parts)
+    return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))
 
 
-def _describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
-    """What `_assemble` needs, as JSON."""
+def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
+    """What a kernel needs besides its code, as JSON."""
     numbers: dict[int, int] = {}
     instances = []
     for instance in program.instances:
@@ -180,17 +192,12 @@ def _obligations(program: Program) -> list[tuple[int, int, bool]]:
 
 def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
     """The kernel from its metadata and object code."""
-    leaves = [
-        Leaf(path, Kind(kind), size, sort, None if slot is None else (slot[0], slot[1]), hidden)
-        for path, kind, size, sort, slot, hidden in metadata["leaves"]
-    ]
-    bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
     engine, addresses = link(code, list(_SIGNATURES))
     return Kernel(
         key=key,
-        layout=Layout(leaves, bags, metadata["fresh"]),
+        layout=layout_of(metadata),
         actions=list(metadata["actions"]),
-        sites=[Site(EventKind(kind), *rest) for kind, *rest in metadata["sites"]],
+        sites=sites_of(metadata),
         properties=[KernelProperty(name, kind) for name, kind in metadata["properties"]],
         instances=[(action, number) for action, number in metadata["instances"]],
         signatures=[
@@ -204,6 +211,21 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         calls=_bind(addresses),
         engine=engine,
     )
+
+
+def layout_of(metadata: Mapping[str, Any]) -> Layout:
+    """The layout that `describe` described."""
+    leaves = [
+        Leaf(path, Kind(kind), size, sort, None if slot is None else (slot[0], slot[1]), hidden)
+        for path, kind, size, sort, slot, hidden in metadata["leaves"]
+    ]
+    bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
+    return Layout(leaves, bags, metadata["fresh"])
+
+
+def sites_of(metadata: Mapping[str, Any]) -> list[Site]:
+    """The sites that `describe` described."""
+    return [Site(EventKind(kind), *rest) for kind, *rest in metadata["sites"]]
 
 
 def _bind(addresses: Sequence[int]) -> dict[str, Callable[..., Any]]:

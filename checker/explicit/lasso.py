@@ -6,11 +6,10 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.reference import Reference, read_only
+from checker.explicit.reference import read_only
 from checker.explicit.tracing import Tracer, first_state, location
 from checker.lang.declare import Declared
 from checker.lang.frontend.source import function_of
-from checker.lang.ir import EventKind
 from checker.lang.itf import to_itf
 from checker.lang.liveness import LEADS_TO
 from checker.lang.loader import BoundModel
@@ -76,25 +75,3 @@ def breakdown(model: BoundModel, declared: Declared, state: Any) -> Violation:
             values = tuple((p.name, to_itf(v)) for p, v in zip(model.parameters(declared), binding, strict=True))
             return Violation(declared.name, "invariant", statement, declared.source, location=where, values=values)
     raise AssertionError(f"{declared.name} can be evaluated under every binding")
-
-
-def goes_round(model: BoundModel, trace: Trace, states: list[Any]) -> str:
-    """Whether a lasso that was run again is one, as `fencepost trace replay` says it."""
-    if trace.loop is None or not states:
-        return "it is no loop: what must eventually happen could still happen"
-    reference = Reference(model)
-    last, turn = len(states) - 1, trace.loop - 1
-    if trace.loop == last and not _must_go_on(reference, states[last]):
-        return f"it may stay in step {last + 1}, where no fair action is enabled"
-    if turn >= 0 and reference.canonical(states[turn]) == reference.canonical(states[last]):
-        return f"its steps {trace.loop + 1} to {last + 1} are a loop"
-    return f"its end does not come back to step {trace.loop}"
-
-
-def _must_go_on(reference: Reference, state: Any) -> bool:
-    """Whether a fair action is enabled."""
-    return any(
-        reference.actions[action].fair
-        and reference.step(state, i).ended not in (EventKind.REQUIRE, EventKind.ABSENT)
-        for i, (action, _) in enumerate(reference.instances)
-    )

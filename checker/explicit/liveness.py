@@ -7,17 +7,20 @@ binding is enabled. What is shown is the shortest way to such a place, and from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from checker.explicit.fairness import NOWHERE, Fairness
-from checker.explicit.graph import Bits, Longs, StateGraph, build, memory_needed
+from checker.explicit.fairness import Fairness
+from checker.explicit.graph import MOST_STATES, Bits, Longs, StateGraph, build, memory_needed
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Packed
+from checker.explicit.patience import Patience, Stage, Stopped
 from checker.explicit.results import SearchResult
 from checker.explicit.watch import PER_WORD
-from checker.lang.errors import SpecError
+
+_BEGUN = -1  # in place of an edge into a state: the way begins there
 
 
 @dataclass(frozen=True)
@@ -46,36 +49,61 @@ class Lasso:
         return len(self.instances) if self.turn is None else self.turn + 1
 
 
-def find_lassos(kernel: Kernel, result: SearchResult) -> dict[int, Lasso]:
-    """Property -> the lasso of its first binding that has one, for a search that saw every state.
+@dataclass
+class Lassos:
+    """What was found. by_property: the lasso of the first binding that has one.
 
-    Raises SpecError where the graph of the states does not fit the memory that the search was given.
+    stopped: why it was not finished, None where it was; undecided: the properties that it was stopped before.
     """
-    if not kernel.obligations:
-        return {}
-    budget = result.exploration.budget
-    needed = memory_needed(result)
-    if budget.held + needed > budget.limit:
-        raise SpecError(
-            f"liveness needs the graph of all states and steps: {needed / 2**30:.3g} GiB beside the"
-            f" {budget.held / 2**30:.3g} GiB of the search, and {budget.limit / 2**30:.3g} GiB are allowed",
-            mend="a smaller model for liveness, more memory, or the other properties alone (--property)",
-        )
-    budget.hold("graph", needed)
-    result.peak_memory_bytes = max(result.peak_memory_bytes, budget.peak)
-    graph = build(kernel, result.exploration)
-    seeker = _Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances)))
-    found: dict[int, Lasso] = {}
-    for number, obligation in enumerate(kernel.obligations):
-        if obligation.property not in found:
-            lasso = seeker.lasso(number, obligation.has_condition)
-            if lasso is not None:
-                found[obligation.property] = lasso
-    budget.hold("graph", 0)
+
+    by_property: dict[int, Lasso] = field(default_factory=dict)
+    stopped: str | None = None
+    undecided: set[int] = field(default_factory=set)
+
+
+def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage], None] | None = None) -> Lassos:
+    """The lassos of a search that saw every state. Its limits of time and memory hold for this too, as does Ctrl-C."""
+    found = Lassos(undecided={one.property for one in kernel.obligations})
+    exploration = result.exploration
+    try:
+        needed = _hold(kernel, result)
+        patience = Patience(exploration.started, exploration.limits, progress, needed)
+        patience.stage = "graph"
+        graph = build(kernel, result, patience)
+        seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
+        for number, obligation in enumerate(kernel.obligations):
+            name = kernel.properties[obligation.property].name
+            patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
+            if obligation.property not in found.by_property:
+                lasso = seeker.lasso(number, obligation.has_condition)
+                if lasso is not None:
+                    found.by_property[obligation.property] = lasso
+            found.undecided = {one.property for one in kernel.obligations[number + 1 :]} - found.by_property.keys()
+    except Stopped as stopped:
+        found.stopped = str(stopped)
+    except KeyboardInterrupt:
+        found.stopped = "interrupted"
+    finally:
+        exploration.budget.hold("graph", 0)
     return found
 
 
-class _Seeker:
+def _hold(kernel: Kernel, result: SearchResult) -> int:
+    """Claim the memory for the graph: how much. Raises Stopped where it is not there."""
+    budget, needed = result.exploration.budget, memory_needed(kernel, result)
+    if result.distinct > MOST_STATES:
+        raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
+    if budget.held + needed > budget.limit:
+        raise Stopped(
+            f"memory limit: liveness needs the graph of all states and steps, {needed / 2**30:.3g} GiB beside the"
+            f" {budget.held / 2**30:.3g} GiB of the search, and {budget.limit / 2**30:.3g} GiB are allowed"
+        )
+    budget.hold("graph", needed)
+    result.peak_memory_bytes = max(result.peak_memory_bytes, budget.peak)
+    return needed
+
+
+class Seeker:
     """Looks for lassos in one graph."""
 
     def __init__(self, graph: StateGraph, fairness: Fairness) -> None:
@@ -87,11 +115,12 @@ class _Seeker:
         graph = self._graph
         bits = graph.watched[:, number // PER_WORD] >> 2 * (number % PER_WORD)
         missing = bits & 2 == 0
-        asked = missing & (bits & 1 != 0 if has_condition else graph.depth == 0)
-        parts = self._fairness.parts(self._reached(asked, missing))
-        if not parts.accepting.any():
+        asked = missing & (bits & 1 != 0 if has_condition else np.arange(graph.count) < graph.levels[1])
+        parts = self._fairness.parts(self._fairness.reached(asked, missing))
+        accepting = parts.accepting
+        if not accepting.any():
             return None
-        first, way, place = self._way(asked, missing, parts.accepting)
+        first, way, place = self._way(asked, missing, accepting)
         initial, prefix = graph.way_to(first)
         stem = [*prefix, *way]
         cycle = [] if parts.idle[place] else self._fairness.cycle(place, parts.part == parts.part[place])
@@ -100,33 +129,24 @@ class _Seeker:
             asked=len(prefix), turn=len(stem) if cycle else None,
         )  # fmt: skip
 
-    def _reached(self, start: Bits, inside: Bits) -> Bits:
-        """The states that are reached from `start` inside `inside`."""
-        graph, reached = self._graph, start.copy()
-        frontier = np.flatnonzero(start)
-        while len(frontier):
-            targets = graph.targets[graph.leaving(frontier)]
-            frontier = np.unique(targets[inside[targets] & ~reached[targets]])
-            reached[frontier] = True
-        return reached
-
     def _way(self, asked: Bits, missing: Bits, accepting: Bits) -> tuple[int, list[int], int]:
         """(a state of `asked`, edges inside `missing` from it, the state of `accepting` that they come to).
 
         Of all behaviours that do this it is a shortest one, counted from the initial state.
         """
         graph, level = self._graph, 0
-        seen = np.zeros(graph.count, dtype=bool)
+        unseen = missing.copy()
         entered: list[tuple[Longs, Longs]] = []
         frontier = np.zeros(0, dtype=np.int64)
         while True:
             edges = graph.leaving(frontier)
-            edges = edges[missing[graph.targets[edges]] & ~seen[graph.targets[edges]]]
-            begun = np.flatnonzero(asked & (graph.depth == level) & ~seen)
+            edges = edges[unseen[graph.targets[edges]]]
+            begin, end = graph.levels[level : level + 2] if level + 1 < len(graph.levels) else (0, 0)
+            begun = begin + np.flatnonzero(asked[begin:end] & unseen[begin:end])
             states = np.concatenate([begun, graph.targets[edges]])
             frontier, at = np.unique(states, return_index=True)
-            into = np.concatenate([np.full(len(begun), NOWHERE), edges])[at]  # begun come first, and win
-            seen[frontier] = True
+            into = np.concatenate([np.full(len(begun), _BEGUN), edges])[at]  # begun come first, and win
+            unseen[frontier] = False
             entered.append((frontier, into))
             ends = frontier[accepting[frontier]]
             if len(ends):
@@ -137,8 +157,8 @@ class _Seeker:
         way: list[int] = []
         for states, into in reversed(entered):
             edge = int(into[np.searchsorted(states, state)])
-            if edge == NOWHERE:
+            if edge == _BEGUN:
                 break
             way.append(edge)
-            state = int(self._graph.sources[edge])
+            state = self._graph.source(edge)
         return state, way[::-1]

@@ -8,22 +8,23 @@ whatever the number of shards, and never depends on the layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from checker.explicit import abi
 from checker.explicit.kernel import Kernel
-from checker.explicit.results import SearchResult
-from checker.explicit.search import Exploration
+from checker.explicit.results import Explored, SearchResult
 from checker.explicit.store import Budget, Context, Shard, Words
 
-_BATCH = 1 << 15  # records a box takes, states looked at together
+_BATCH = 1 << 15  # records a box takes
 _UNLIMITED = 1 << 62
 
 Packed = tuple[int, ...]
+Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -84,103 +85,126 @@ def shortest(kernel: Kernel, result: SearchResult, target: Target) -> Path:
 
 def way_to(kernel: Kernel, result: SearchResult, states: Words, level: int) -> Path:
     """The shortest path to one of `states` (contiguous, at least one), all of them stored ones of `level`."""
-    return _Tracer(kernel, result.exploration, Target()).path(level, [states])
+    return _Tracer(kernel, result.exploration, Target()).path(level, states)
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """Which states of a level to pick: a description, so that it can be sent to where the states are.
+
+    marks None: those that are the target, or out of which it happens. Else those with a successor among the marks,
+    and where `last` also those with an edge that is the target.
+    """
+
+    target: Target
+    marks: Words | None = None
+    last: bool = False
+
+    def prepare(self, kernel: Kernel) -> Callable[[Words], Words]:
+        """A function that picks from states (contiguous, shape (n, words))."""
+        if self.marks is None and self.target.property is not None:
+            return partial(_having, kernel, self.target.property)
+        return _Sources(kernel, self).among
+
+
+def _having(kernel: Kernel, number: int, states: Words) -> Words:
+    """Those that break property `number`, or reach it."""
+    bits = np.zeros(len(states), dtype=np.int64)
+    kernel.calls["classify"](states.ctypes.data, len(states), bits.ctypes.data)
+    found: Words = states[bits >> number & 1 != 0]
+    return found
+
+
+class _Sources:
+    """Picks states by what they lead to."""
+
+    def __init__(self, kernel: Kernel, pick: Pick) -> None:
+        self._expander = Expander(kernel)
+        self._pick = pick
+        self._marks = None if pick.marks is None else Marks(kernel, pick.marks)
+
+    def among(self, states: Words) -> Words:
+        found = [np.zeros(0, dtype=np.int64)]
+        for candidates, edges in self._expander.batches(states):
+            if self._marks is not None:
+                found.append(candidates[self._marks.has(candidates), -1])
+            if self._marks is None or self._pick.last:
+                found.append(edges[self._pick.target.hits(edges[:, -1]), -2])
+        picked: Words = states[np.unique(np.concatenate(found) >> abi.META_SHIFT)]
+        return picked
+
+
+class Expander:
+    """Expands states again, edges included."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._expand = kernel.calls["expand"]
+        self._context = Context(kernel, 1, _BATCH, edges=_BATCH)
+
+    def batches(self, states: Words) -> Iterator[tuple[Longs, Longs]]:
+        """(candidates, edges), as in `abi`, of contiguous states, some states at a time; valid until the next."""
+        done = 0
+        while done < len(states):
+            done = self._expand(self._context.address, states.ctypes.data, done, len(states))
+            self._context.close()
+            yield self._context.records(0), self._context.edges()
+
+
+class Marks:
+    """A set of states."""
+
+    def __init__(self, kernel: Kernel, states: Words) -> None:
+        self._find = kernel.calls["find"]
+        self._set = Shard(kernel, Budget(_UNLIMITED), capacity=len(states))
+        context = Context(kernel, 1, _BATCH)
+        done = 0
+        while done < len(states):
+            done = kernel.calls["route"](context.address, states.ctypes.data, done, len(states))
+            context.close()
+            self._set.insert(*context.box(0))
+
+    def has(self, candidates: Longs) -> npt.NDArray[np.bool_]:
+        """Which candidates (words and meta) are in the set."""
+        found = np.zeros(len(candidates), dtype=np.int64)
+        self._find(self._set.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
+        return np.not_equal(found, 0)
 
 
 class _Tracer:
     """Marks states backwards from a target, then walks forwards."""
 
-    def __init__(self, kernel: Kernel, exploration: Exploration, target: Target) -> None:
+    def __init__(self, kernel: Kernel, explored: Explored, target: Target) -> None:
         self._kernel = kernel
-        self._exploration = exploration
+        self._explored = explored
         self._target = target
-        self._context = Context(kernel, 1, _BATCH, edges=_BATCH)
-        self._marks: dict[int, Shard] = {}
+        self._expander = Expander(kernel)
 
-    def path(self, level: int, final: list[Words] | None = None) -> Path:
+    def path(self, level: int, final: Words | None = None) -> Path:
         """The path to the target at `level`; final: the states that it is, or out of which it happens."""
-        if level == 1 and self._target.property is not None:
-            hits = self._exploration.initial_bits >> self._target.property & 1
-            return Path([], [packed(self._exploration.initial[np.flatnonzero(hits)[0]])])
-        self._mark(level, self._final(level) if final is None else final)
+        explored, target = self._explored, self._target
+        if level == 1 and target.property is not None:
+            hits = explored.initial_bits >> target.property & 1
+            return Path([], [packed(explored.initial[np.flatnonzero(hits)[0]])])
+        marks = [self._select(level, Pick(target)) if final is None else final]
         for previous in range(level - 1, 0, -1):
-            self._mark(previous, self._leading_to(previous, level))
-        return self._forwards(level)
+            last = previous == level - 1 and target.property is not None
+            marks.append(self._select(previous, Pick(target, marks[-1], last)))
+        return self._forwards([Marks(self._kernel, states) for states in reversed(marks)])
 
-    # Backwards.
+    def _select(self, level: int, pick: Pick) -> Words:
+        nothing: Words = np.zeros((0, self._kernel.words), dtype=np.uint64)
+        return np.concatenate([nothing, *self._explored.select(level, pick)])
 
-    def _mark(self, level: int, states: list[Words]) -> None:
-        """Keep a set of a level's states."""
-        total = sum(len(part) for part in states)
-        marks = Shard(self._kernel, Budget(_UNLIMITED), capacity=total)
-        context = Context(self._kernel, 1, _BATCH)
-        for part in states:
-            done = 0
-            while done < len(part):
-                done = self._kernel.calls["route"](context.address, part.ctypes.data, done, len(part))
-                context.close()
-                marks.insert(*context.box(0))
-        self._marks[level] = marks
-
-    def _ranges(self, level: int) -> Iterator[tuple[Shard, int, int]]:
-        bounds = self._exploration.bounds
-        return zip(self._exploration.shards, bounds[level - 1], bounds[level], strict=True)
-
-    def _final(self, level: int) -> list[Words]:
-        """The states of the last level that are the target, or out of which it happens."""
-        if self._target.property is None:
-            return [_rows(shard, self._edge_sources(edges)) for shard, _, edges in self._expanded(level)]
-        found = []
-        for shard, first, limit in self._ranges(level):
-            for start in range(first, limit, _BATCH):
-                states = shard.states(start, min(start + _BATCH, limit))
-                bits = np.zeros(len(states), dtype=np.int64)
-                self._kernel.calls["classify"](states.ctypes.data, len(states), bits.ctypes.data)
-                found.append(states[bits >> self._target.property & 1 != 0])
-        return found
-
-    def _edge_sources(self, edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Indices of the states with an edge that is the target."""
-        metas: npt.NDArray[np.int64] = edges[self._target.hits(edges[:, -1]), -2]
-        return metas >> abi.META_SHIFT
-
-    def _leading_to(self, level: int, last: int) -> list[Words]:
-        """States of `level` with a successor that is marked or, out of the last level but one, a target edge."""
-        marks = self._marks[level + 1]
-        found = []
-        for shard, candidates, edges in self._expanded(level):
-            sources = candidates[self._marked(marks, candidates), -1] >> abi.META_SHIFT
-            if level == last - 1 and self._target.property is not None:
-                sources = np.concatenate([sources, self._edge_sources(edges)])
-            found.append(_rows(shard, sources))
-        return found
-
-    def _expanded(
-        self, level: int
-    ) -> Iterator[tuple[Shard, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Expand a level again: per batch the shard, the candidates and the edges."""
-        context, expand = self._context, self._kernel.calls["expand"]
-        for shard, first, limit in self._ranges(level):
-            while first < limit:
-                first = expand(context.address, shard.store_address, first, limit)
-                context.close()
-                yield shard, context.records(0), context.edges()
-
-    def _marked(self, marks: Shard, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        found = np.zeros(len(candidates), dtype=np.int64)
-        self._kernel.calls["find"](marks.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
-        return np.not_equal(found, 0)
-
-    # Forwards.
-
-    def _forwards(self, level: int) -> Path:
-        initial = self._exploration.initial
+    def _forwards(self, marks: list[Marks]) -> Path:
+        """marks: for each level of the path."""
+        initial = self._explored.initial
         candidates = np.zeros((len(initial), self._kernel.words + 1), dtype=np.int64)
         candidates[:, :-1] = initial.view(np.int64)
-        state = initial[np.flatnonzero(self._marked(self._marks[1], candidates))[0]]
+        state = initial[np.flatnonzero(marks[0].has(candidates))[0]]
         path = Path([], [packed(state)], self._target.site)
-        for current in range(1, level):
-            instance, state = min(self._onwards(state, current + 1, level), key=lambda step: step[0])
+        for current in range(1, len(marks)):
+            last = current == len(marks) - 1
+            instance, state = min(self._onwards(state, marks[current], last), key=lambda step: step[0])
             path.instances.append(instance)
             path.words.append(packed(state))
         if self._target.site is not None:
@@ -188,22 +212,14 @@ class _Tracer:
             path.instances.append(min(int(m) & abi.NO_INSTANCE for m in edges[self._target.hits(edges[:, -1]), -2]))
         return path
 
-    def _expand_one(self, state: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        single = np.ascontiguousarray(state)
-        self._kernel.calls["expand"](self._context.address, single.ctypes.data, 0, 1)
-        self._context.close()
-        return self._context.records(0), self._context.edges()
+    def _expand_one(self, state: Words) -> tuple[Longs, Longs]:
+        return next(self._expander.batches(np.ascontiguousarray(state).reshape(1, -1)))
 
-    def _onwards(self, state: Words, level: int, last: int) -> Iterator[tuple[int, Words]]:
-        """Steps to a marked state of `level` or, where that is the last, along a target edge."""
+    def _onwards(self, state: Words, marks: Marks, last: bool) -> Iterator[tuple[int, Words]]:
+        """Steps to a marked state or, where that is of the last level, along a target edge."""
         candidates, edges = self._expand_one(state)
-        for row in candidates[self._marked(self._marks[level], candidates)]:
+        for row in candidates[marks.has(candidates)]:
             yield int(row[-1]) & abi.NO_INSTANCE, row[:-1].view(np.uint64)
-        if level == last and self._target.property is not None:
+        if last and self._target.property is not None:
             for row in edges[self._target.hits(edges[:, -1])]:
                 yield int(row[-2]) & abi.NO_INSTANCE, row[:-2].view(np.uint64)
-
-
-def _rows(shard: Shard, sources: npt.NDArray[np.int64]) -> Words:
-    """The stored states with these indices, each once."""
-    return shard.states(0, shard.count)[np.unique(sources)]

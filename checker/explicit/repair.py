@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from checker.explicit.reference import Reference, step
 from checker.explicit.replay import ANOTHER_ORDER, ENDED, differences, not_there
 from checker.explicit.tracing import line_of, location, usual
+from checker.explicit.unending import unfair
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
 from checker.lang.values import RuntimeViolation
@@ -67,16 +68,16 @@ def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
             other = model.with_constants({name: True})
             other.bind()
             try:
-                departed = _same_steps(other, trace)
+                departed = _same_steps(other, trace) or _unfair(other, trace)
             finally:
                 model.bind()
             yield Repair(name, departed, tuple(guards(model, name)))
 
 
-def with_switches_on(model: BoundModel, trace: Trace) -> tuple[str, ...]:
+def with_switches_on(found: Iterable[Repair]) -> tuple[str, ...]:
     """What the repairs come to, as lines for the end of a trace; those without effect are named in one line."""
     lines, idle = [], []
-    for repair in repairs(model, trace):
+    for repair in found:
         if repair.departed is None:
             idle.append(repair.switch)
             continue
@@ -115,6 +116,15 @@ def _same_steps(model: BoundModel, trace: Trace) -> Departed | None:
     return None if departed is None else replace(departed, rest=_still_violated(model, trace, states))
 
 
+def _unfair(model: BoundModel, trace: Trace) -> Departed | None:
+    """Of a lasso whose steps can all be taken: what makes a behaviour leave its loop, None where nothing does."""
+    if trace.loop is None:
+        return None
+    loop = [model.state_type.parse(recorded.state) for recorded in trace.steps[trace.loop :]]
+    refusal, _ = unfair(model, loop, trace.loop)
+    return Departed(trace.steps[-1], f"ends no counterexample: {refusal}") if refusal else None
+
+
 def _ending(departed: Departed | None, recorded: Step, how: str) -> Departed:
     """The steps end before `recorded`, which is where they depart unless they did before."""
     return Departed(recorded, how) if departed is None else replace(departed, rest=f"{_named(recorded)} {how}")
@@ -132,6 +142,9 @@ def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None
 
 def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     """What becomes of the property that a trace violates, along other states."""
+    if trace.loop is not None:
+        refusal, _ = unfair(model, states[trace.loop :], trace.loop)
+        return "the steps after it can be taken" + (f", but {refusal}" if refusal else "")
     name = trace.violation.property if trace.violation is not None else ""
     declared = model.declared(name)
     if declared is None or not declared.span:

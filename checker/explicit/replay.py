@@ -6,9 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from checker.explicit.lasso import goes_round
 from checker.explicit.reference import Reference, step
 from checker.explicit.tracing import line_of, location
+from checker.explicit.unending import goes_round
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.liveness import LIVENESS

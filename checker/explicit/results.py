@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from checker.explicit.coverage import ActionCoverage, SiteCoverage
 from checker.lang.ir import EventKind, Site
 
 if TYPE_CHECKING:
-    from checker.explicit.search import Exploration
+    from checker.explicit.path import Pick
 
 _SHARE = 0.8  # of the memory that is available: the default limit
 
@@ -28,7 +31,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand."""
+    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand.
+
+    On Spark: sent_bytes, candidates that went through a shuffle so far; tasks: of the level, (done, all).
+    """
 
     generated: int
     distinct: int
@@ -37,6 +43,18 @@ class Progress:
     queue: int
     seconds: float
     memory_bytes: int
+    sent_bytes: int = 0
+    tasks: tuple[int, int] | None = None
+
+
+class Explored(Protocol):
+    """The states that a search stored, wherever they are. initial, initial_bits: as in `Findings`."""
+
+    initial: npt.NDArray[np.uint64]
+    initial_bits: npt.NDArray[np.int64]
+
+    def select(self, level: int, pick: Pick) -> list[npt.NDArray[np.uint64]]:
+        """The states of a level (from 1) that `pick` picks, in parts of shape (n, words)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +77,10 @@ class SearchResult:
     has no enabled action and is not terminal. new per action: states first generated in that level,
     credited to the least action that generates them. bytes_per_state: packed words.
     peak_memory_bytes: most that was held at once in tables, stored states, origins, boxes and counters;
-    growing a table counts with the new table, the old one is freed before.
+    growing a table counts with the new table, the old one is freed before. On Spark: the largest process of
+    Python, all that it holds.
+    workers: how many shared the work, and what one of them is called.
+    explored: where the states are; of the local engine: its `Exploration`.
     """
 
     stopped: str | None
@@ -77,8 +98,9 @@ class SearchResult:
     seconds: float
     bytes_per_state: int
     peak_memory_bytes: int
-    threads: int
-    exploration: Exploration
+    workers: int
+    worker: str
+    exploration: Any
 
     @property
     def violated(self) -> bool:

@@ -16,18 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from checker.explicit import abi
 from checker.explicit.checkpoint import Checkpoint
-from checker.explicit.coverage import generated, summarize
+from checker.explicit.findings import Findings, reached_limit, survey
 from checker.explicit.kernel import Kernel
-from checker.explicit.results import Limits, Progress, SearchResult, SeenLeaf, default_memory
-from checker.explicit.runtime import LANES, observed_by_bitmap
+from checker.explicit.path import Pick
+from checker.explicit.results import Limits, Progress, SearchResult, default_memory
+from checker.explicit.runtime import LANES
 from checker.explicit.store import Budget, Context, OutOfMemoryError, Shard, Words
-from checker.lang.ir import EventKind
 
 BOX = 16384  # candidates a box takes, one thread: they stay in the cache
 SHARED_BOX = 32768  # the same for several threads, over all boxes of one: a round must outweigh a meeting
@@ -61,13 +61,19 @@ def search(
     exploration.all_violations = all_violations
     exploration.stop_on_witness = stop_on_witness
     exploration.progress = progress
-    with exploration.crew(), _interrupts(exploration):
+    with exploration.crew(), interrupts(exploration):
         exploration.run(checkpoint, resume)
     return exploration.result()
 
 
+class Stoppable(Protocol):
+    """A search that can be told to stop."""
+
+    def stop(self, reason: str) -> None: ...
+
+
 @contextmanager
-def _interrupts(exploration: Exploration) -> Iterator[None]:
+def interrupts(exploration: Stoppable) -> Iterator[None]:
     """Ctrl-C stops the search at the end of the round (where signals can be caught: in the main thread)."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -84,11 +90,9 @@ def _interrupts(exploration: Exploration) -> Iterator[None]:
 
 
 class Exploration:
-    """The stored states of a search, by shard and level, and the search itself.
+    """The stored states of a search, by shard and level, and the search itself (see `Explored`).
 
     bounds[l]: per shard, the index of the first state of level l + 1; the last entry is where the next level goes.
-    initial: the packed initial states in the given order, those outside the state constraint too;
-    initial_bits: their properties, as from `classify`.
     """
 
     def __init__(
@@ -101,10 +105,8 @@ class Exploration:
         self.stop_on_witness: int | None = None
         self.progress: Callable[[Progress], None] | None = None
         self.stopped: str | None = None
-        packed = [kernel.layout.pack(codes) for codes in initial]
-        self.initial: Words = np.array(packed, dtype=np.uint64).reshape(-1, kernel.words)
-        self.initial_bits = np.zeros(len(packed), dtype=np.int64)
-        kernel.calls["classify"](self.initial.ctypes.data, len(packed), self.initial_bits.ctypes.data)
+        self.findings = Findings(kernel, initial)
+        self.initial, self.initial_bits = self.findings.initial, self.findings.initial_bits
         memory = default_memory() if limits.memory_bytes is None else limits.memory_bytes
         self.budget = Budget(memory)
         self.shards = [Shard(kernel, self.budget, number) for number in range(threads)]
@@ -114,25 +116,14 @@ class Exploration:
         self._seen = np.zeros((threads, len(kernel.layout.leaves), LANES), dtype=np.int64)
         self.budget.hold("contexts", sum(c.size for c in self.contexts) + self._seen.nbytes)
         self.bounds: list[list[int]] = [[0] * threads]
-        self.broken: dict[int, int] = {}
-        self.witnesses: dict[int, int] = {}
-        self.errors: dict[int, int] = {}
-        self.deadlock: int | None = None
         self._new = np.zeros((threads, len(kernel.actions)), dtype=np.int64)
         self._found = [0] * threads
-        self._witness_mask = kernel.mask_of("witness")
-        self._errors = [
-            (e.site, e.counter)
-            for s in kernel.signatures
-            for e in s.exits
-            if kernel.sites[e.site].kind is EventKind.ERROR
-        ]
         self._positions = [0] * threads
         self._ends = [0] * threads
         self._going = False
         self._whole = True  # nothing that was found in the level at hand is lost
-        self._started = time.monotonic()
-        self._last_progress = self._started
+        self.started = time.monotonic()
+        self._last_progress = self.started
 
     # Threads.
 
@@ -189,9 +180,9 @@ class Exploration:
                 saved.save(self)
 
     def _decided(self) -> bool:
-        if self.stop_on_witness is not None and self.stop_on_witness in self.witnesses:
+        if self.stop_on_witness is not None and self.stop_on_witness in self.findings.witnesses:
             return True
-        return not self.all_violations and bool(self.broken or self.errors)
+        return not self.all_violations and self.findings.violated
 
     def _frontier(self) -> int:
         return sum(s.count for s in self.shards) - sum(self.bounds[-2])
@@ -203,19 +194,16 @@ class Exploration:
 
     def _enter_initial(self) -> None:
         """Level 1."""
-        states = self.initial[(self.initial_bits & abi.OUTSIDE) == 0]
         self.begin_level()
         try:
-            self.add(np.ascontiguousarray(states))
+            self.add(self.findings.inside())
         except OutOfMemoryError as error:
             self._whole = False
             self.stop(f"memory limit: {error}")
-        outside = self.initial_bits[(self.initial_bits & abi.OUTSIDE) != 0]
-        bits = int(np.bitwise_or.reduce(outside, initial=0)) & ~(abi.OUTSIDE | self._witness_mask)
         for t in range(self.threads):
             self._look(t)
         self.close_level()
-        self._note_properties(1, int(np.bitwise_or.reduce([bits, *self._found])))
+        self.findings.note_initial(self._gather())
 
     def begin_level(self) -> None:
         """States entered from now on belong to a new level."""
@@ -247,11 +235,10 @@ class Exploration:
             self._alone()
         else:
             self._together(self._work)
-        level = len(self.bounds)
         self.close_level()
-        self._note_failures(level - 1)
-        broken = [int(c.record[abi.BROKEN]) for c in self.contexts]
-        self._note_properties(level, int(np.bitwise_or.reduce(broken + self._found)))
+        broken = np.bitwise_or.reduce([c.record[abi.BROKEN] for c in self.contexts])
+        deadlocks = sum(int(c.record[abi.DEADLOCKS]) for c in self.contexts)
+        self.findings.note_level(len(self.bounds) - 1, self._gather() | int(broken), deadlocks)
 
     def _alone(self) -> None:
         """A level in the calling thread, for all shards."""
@@ -316,40 +303,18 @@ class Exploration:
             self.progress(self._progress(now))
 
     def _limit(self) -> str | None:
-        """The limit that has been reached, if any."""
-        limits = self.limits
-        if limits.max_states is not None and self.distinct >= limits.max_states:
-            return f"limit of {limits.max_states} states"
-        if limits.time_limit_s is not None and time.monotonic() - self._started >= limits.time_limit_s:
-            return f"time limit of {limits.time_limit_s:g} s"
-        return None
+        return reached_limit(self.limits, self.distinct, time.monotonic() - self.started)
 
     def _progress(self, now: float) -> Progress:
         frontier = sum(self._ends) - sum(self.bounds[-2])
         queue = sum(self._ends) - sum(self._positions)
+        self._gather()
         return Progress(
-            self.generated, self.distinct, len(self.bounds) - 1, frontier, queue, now - self._started, self.budget.held
-        )
+            self.findings.generated, self.distinct, len(self.bounds) - 1, frontier, queue, now - self.started,
+            memory_bytes=self.budget.held,
+        )  # fmt: skip
 
     # The end of a level.
-
-    def _note_failures(self, level: int) -> None:
-        """Errors and deadlocks out of states of `level`."""
-        counters = self.counters()
-        for site, counter in self._errors:
-            if counters[counter]:
-                self.errors.setdefault(site, level)
-        if self.deadlock is None and any(c.record[abi.DEADLOCKS] for c in self.contexts):
-            self.deadlock = level
-            for index, declared in enumerate(self.kernel.properties):
-                if declared.kind == "deadlock":
-                    self.broken[index] = level
-
-    def _note_properties(self, level: int, bits: int) -> None:
-        """Properties broken, or witnesses reached, by states of `level` or edges into it."""
-        for index, declared in enumerate(self.kernel.properties):
-            if bits >> index & 1:
-                (self.witnesses if declared.kind == "witness" else self.broken).setdefault(index, level)
 
     def _look(self, t: int) -> None:
         """Look at shard t's states of the level being built: their leaves, what they break, where they come from."""
@@ -357,14 +322,17 @@ class Exploration:
         self._found[t] = 0
         if first == limit:
             return
-        states = self.shards[t].states(first, limit)
-        if limit - first < LANES:
-            states = np.resize(states, (LANES, self.kernel.words))  # repeats them: seeing twice does no harm
-        calls = self.kernel.calls
-        self._found[t] = int(calls["survey"](states.ctypes.data, len(states), self._seen[t].ctypes.data))
+        self._found[t] = survey(self.kernel, self.shards[t].states(first, limit), self._seen[t])
         if len(self.bounds) > 1:  # no action generated the initial states
             origins = self.shards[t].origins()
-            calls["tally"](origins.ctypes.data, len(origins), self._new[t].ctypes.data)
+            self.kernel.calls["tally"](origins.ctypes.data, len(origins), self._new[t].ctypes.data)
+
+    def _gather(self) -> int:
+        """Put together what the threads found; returns what the new level's states break or reach."""
+        self.findings.counters[:] = np.sum([c.counters for c in self.contexts], axis=0)
+        self.findings.seen[:] = np.bitwise_or.reduce(self._seen, axis=(0, 2))
+        self.findings.new[:] = self._new.sum(axis=0)
+        return int(np.bitwise_or.reduce(self._found))
 
     # What is known so far.
 
@@ -373,62 +341,27 @@ class Exploration:
         """Stored states."""
         return sum(shard.count for shard in self.shards)
 
-    @property
-    def generated(self) -> int:
-        """Initial states and every successor."""
-        return len(self.initial) + generated(self.kernel.signatures, self.counters().tolist())
-
-    def counters(self) -> np.typing.NDArray[np.int64]:
-        """Sums over all threads; see `coverage`."""
-        total: np.typing.NDArray[np.int64] = np.sum([c.counters for c in self.contexts], axis=0)
-        return total
-
-    def seen(self) -> np.typing.NDArray[np.int64]:
-        """Per leaf, what `survey` saw."""
-        merged: np.typing.NDArray[np.int64] = np.bitwise_or.reduce(self._seen, axis=(0, 2))
-        return merged
-
-    def saved(self) -> dict[str, Any]:
-        """What a checkpoint keeps besides the states, as JSON."""
-        return {
-            "counters": self.counters().tolist(),
-            "seen": self.seen().tolist(),
-            "new": self._new.sum(axis=0).tolist(),
-            "broken": list(self.broken.items()),
-            "errors": list(self.errors.items()),
-            "witnesses": list(self.witnesses.items()),
-            "deadlock": self.deadlock,
-        }
+    def select(self, level: int, pick: Pick) -> list[Words]:
+        """The states of a level that `pick` picks."""
+        states_of = pick.prepare(self.kernel)
+        return [
+            states_of(shard.states(start, min(start + CHUNK, limit)))
+            for shard, first, limit in zip(self.shards, self.bounds[level - 1], self.bounds[level], strict=True)
+            for start in range(first, limit, CHUNK)
+        ]
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Take over what an earlier search found; its states have been entered."""
-        self.contexts[0].counters[:] = saved["counters"]
-        self._seen[0, :, 0] = saved["seen"]
-        self._new[0] = saved["new"]
-        self.broken, self.errors = dict(saved["broken"]), dict(saved["errors"])
-        self.witnesses, self.deadlock = dict(saved["witnesses"]), saved["deadlock"]
-
-    def _outside(self) -> int:
-        """Initial states and successors that break a state constraint."""
-        initial = int(np.count_nonzero(self.initial_bits & abi.OUTSIDE))
-        return initial + int(self.counters()[abi.OUTSIDE_COUNTER])
+        self.findings.restore(saved)
+        self.contexts[0].counters[:] = self.findings.counters
+        self._seen[0, :, 0] = self.findings.seen
+        self._new[0] = self.findings.new
 
     def result(self) -> SearchResult:
         """What the search has to tell."""
-        seconds = time.monotonic() - self._started
-        kernel = self.kernel
-        actions, sites = summarize(kernel.signatures, kernel.sites, len(kernel.actions), self.counters().tolist())
-        for action, new in zip(actions, self._new.sum(axis=0), strict=True):
-            action.new = int(new)
-        leaves = []
-        for leaf, value in enumerate(self.seen()):
-            bits = int(value) & (1 << 64) - 1
-            if observed_by_bitmap(kernel.layout, leaf):
-                leaves.append(SeenLeaf(frozenset(code for code in range(64) if bits >> code & 1), None))
-            else:
-                leaves.append(SeenLeaf(None, bits))
-        return SearchResult(
-            self.stopped, self.generated, self.distinct, self.depth, self._outside(), actions, sites, leaves,
-            dict(self.broken), dict(self.errors), self.deadlock, dict(self.witnesses),
-            seconds, 8 * kernel.words, self.budget.peak, self.threads, self,
-        )
+        self._gather()
+        return self.findings.result(
+            self, stopped=self.stopped, distinct=self.distinct, depth=self.depth,
+            seconds=time.monotonic() - self.started, peak_memory_bytes=self.budget.peak,
+            workers=self.threads, worker="thread",
+        )  # fmt: skip

@@ -10,7 +10,7 @@ from checker.explicit.check import declared_by, kernel_of
 from checker.explicit.kernel import Kernel
 from checker.explicit.path import Path as Way
 from checker.explicit.path import Target
-from checker.explicit.repair import with_switches_on
+from checker.explicit.repair import repairs, with_switches_on
 from checker.explicit.tracing import Tracer, first_state
 from checker.explicit.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel
@@ -85,4 +85,4 @@ def _trace(model: BoundModel, kernel: Kernel, path: Way, target: Target, found_s
     shrunk += ", shrunk" * (len(path.instances) < found_steps)
     first = first_state(model, kernel, path.words[0])
     trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, target), shrunk)
-    return replace(trace, tail=with_switches_on(model, trace))
+    return replace(trace, tail=with_switches_on(repairs(model, trace)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import linecache
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,25 @@ if TYPE_CHECKING:
 
 OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
 MANY_CONSTANTS = 12  # above this the head tells only those that are not as declared
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A part of the state: how it is labelled, where it is, and of what type."""
+
+    label: str
+    path: tuple[Any, ...]
+    type: Type
+
+    def cells(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """One cell; of a record of which some parts have one value only, a cell for each of the others."""
+        if self.type.is_constant:
+            return
+        if not isinstance(self.type, RecordType) or not any(t.is_constant for t in self.type.fields.values()):
+            yield self.label, self.path
+            return
+        for name, type_ in self.type.fields.items():
+            yield from _Field(f"{self.label}.{name}".lstrip("."), (*self.path, name), type_).cells()
 
 
 class Tracer:
@@ -137,26 +157,34 @@ class Tracer:
         return [f"constants: {shown}"] if values else []
 
     def columns(self) -> tuple[Column, ...]:
-        """One column for each key of a map over an identity, one for each large record, one for what is left."""
-        found: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
-        rest: list[tuple[str, tuple[Any, ...]]] = []
+        """One column for each key of a map over an identity, one for each large record, one for what is left.
+
+        What has one value only is in none of them.
+        """
+        found: dict[str, list[_Field]] = {}
+        rest: list[_Field] = []
         for name, type_ in self.type.fields.items():
             if isinstance(type_, MapType) and isinstance(type_.key_type, IdentityType):
                 single = self._is_record(type_.value_type)
                 for key in type_.keys:
                     title = f"{type_.key_type.cls.__name__.lower()} {key.index}"
-                    found.setdefault(title, []).append(("" if single else name, (name, repr(key))))
+                    field = _Field("" if single else name, (name, repr(key)), type_.value_type)
+                    found.setdefault(title, []).append(field)
             elif self._is_record(type_) and type_.width >= OWN_COLUMN:
-                found.setdefault(name, []).append(("", (name,)))
+                found.setdefault(name, []).append(_Field("", (name,), type_))
             else:
-                rest.append((name, (name,)))
-        shared = [Column("shared" if found else "state", tuple(rest))] if rest else []
-        return (*[Column(title, tuple(self._labelled(cells))) for title, cells in found.items()], *shared)
+                rest.append(_Field(name, (name,), type_))
+        drawn = {**found, "shared" if found else "state": rest}
+        cells = {title: tuple(self._cells(fields)) for title, fields in drawn.items()}
+        return tuple(Column(title, shown) for title, shown in cells.items() if shown)
 
     @staticmethod
-    def _labelled(cells: list[tuple[str, tuple[Any, ...]]]) -> list[tuple[str, tuple[Any, ...]]]:
-        """Cells of one column; where there are several, each needs the name of its field."""
-        return cells if len(cells) == 1 else [(label or str(path[0]), path) for label, path in cells]
+    def _cells(fields: list[_Field]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """The cells of a column. Where it has several fields, each needs a name."""
+        varying = [field for field in fields if not field.type.is_constant]
+        for field in varying:
+            label = field.label if len(varying) == 1 else field.label or str(field.path[0])
+            yield from replace(field, label=label).cells()
 
     @staticmethod
     def _is_record(type_: Type) -> bool:

@@ -324,7 +324,7 @@ class Model:
     constants: overrides of the defaults; settings: name -> overrides, for named settings of the
     design switches; hide: history fields of the state that a view leaves out of its identity;
     faults: the fault budget and how realistic it is; not_modelled: what a counterexample should not be
-    blamed for.
+    blamed for; lemmas: invariants that only proofs ask for, to start from fewer states.
     """
 
     name: str
@@ -339,6 +339,7 @@ class Model:
     hide: Sequence[str] = ()
     faults: str = ""
     not_modelled: str = ""
+    lemmas: Sequence[Declared] = ()
 
     place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
 
@@ -348,7 +349,7 @@ class Model:
         for what, kinds, found in (
             ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
             ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),
-            ("terminal", ("terminal",), self.terminal),
+            ("terminal", ("terminal",), self.terminal), ("lemma", ("invariant",), self.lemmas),
         ):  # fmt: skip
             for declared in found:
                 if not isinstance(declared, Declared) or declared.kind not in kinds:

@@ -19,6 +19,10 @@ class LeafType:
     size: int = 0
     sort: str = ""
 
+    @property
+    def is_constant(self) -> bool:
+        return self.kind is not Kind.ORDINAL and self.size <= (0 if self.kind is Kind.SET else 1)
+
 
 def wrong(value: Any, type_: Type) -> RuntimeViolation:
     return RuntimeViolation(f"{value!r} is no {type_}")
@@ -53,6 +57,11 @@ class Type:
     @property
     def width(self) -> int:
         return len(self.leaves)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one value only: what a budget of 0 leaves of a counter or a sequence."""
+        return all(leaf.is_constant for _, leaf in self.leaves)
 
 
 class Scalar(Type):

@@ -34,8 +34,8 @@ class Stepper:
     def __init__(self, program: Program, actions: Sequence[int]) -> None:
         self.numbers = [n for n, i in enumerate(program.instances) if i.action in actions]
         chosen = [replace(program.instances[n], breaks=()) for n in self.numbers]
-        each = {n: (n, WEAK) for n in range(len(chosen))}  # fair, so that a step that is cut leaves an edge, too
-        bare = replace(program, instances=chosen, properties=[], liveness=Liveness((), each))
+        fair = Liveness((), {i: (0, WEAK) for i in range(len(chosen))})  # what is cut leaves an edge, too
+        bare = replace(program, instances=chosen, properties=[], liveness=fair)
         self.kernel: Kernel = passing_kernel(bare, quick=True)
         self.batch = max(1, _RECORDS // max(1, len(chosen)))  # states
         self._context = Context(self.kernel, 1, self.batch * len(chosen), edges=self.batch * (len(chosen) + 1))

@@ -191,12 +191,15 @@ class _Judge:
     def _lasso(self, kernel: Kernel, result: SearchResult) -> Verdict | None:
         if not kernel.obligations:
             return None
-        from checker.explicit.lasso import lasso_trace  # SciPy takes a while to load
+        from checker.explicit.lasso import lasso_trace
         from checker.explicit.liveness import find_lassos
 
-        lassos = find_lassos(kernel, result)
+        found = find_lassos(kernel, result)
+        lassos = found.by_property
         if not lassos:
-            return None
+            if found.stopped is None:
+                return None
+            return self._said(UNDECIDED, f"nothing is violated up to the {found.stopped}")
         first = lassos[min(lassos)]
         by = tuple(kernel.properties[i].name for i in sorted(lassos))
         words = f"{', '.join(by)} in a lasso of {plural(first.length, 'state')}"

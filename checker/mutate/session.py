@@ -98,8 +98,8 @@ class Session:
         left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         how = CheckOptions(threads=self.options.threads, limits=Limits(time_limit_s=left))
         report = check(model, how, started=time.perf_counter(), progress=self.searching)
-        if report.result.stopped is not None:
-            return report.result.stopped
+        if report.stopped is not None:
+            return report.stopped
         jobs = min(self.options.jobs, len(mutants))
         original = Original(report, self.options.max_states, default_memory() // jobs)
         counts: Counter[str] = Counter()

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from checker.lang import Arrangement, Seq, action, replace, require, require_some
 from spec.kraft.design import Design
+from spec.kraft.log import appended, can_decide
 from spec.kraft.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
 from spec.kraft.state import Cluster, Partition, active_brokers
 from spec.kraft.types import Broker, TopicPartition, Voter
@@ -27,12 +28,16 @@ Target = Annotated[Seq[Broker], Arrangement]
 )
 def reassign(s: Cluster, voter: Voter, p: TopicPartition, target: Target) -> None:
     """An operator asks for other replicas, in preferred order. The last wish replaces one that is under way."""
-    image = s.controllers[voter].image
+    controller = s.controllers[voter]
+    image = controller.image
     partition = require_some(image.partitions[p])
+    require(can_decide(controller))
     require(len(everyone(target)) == len(target) and len(target) >= Design.min_insync_replicas)
     require(all(image.registrations[broker] is not None for broker in target))
     require(s.faults.reassignments < Design.max_reassignments)
+    before = replace(image)
     image.partitions[p] = changed(s, partition, reassigned(partition, target), active_brokers(image))
+    controller.log = appended(controller, before)
     s.last_target[p] = target
     s.faults.reassignments += 1
 
@@ -45,10 +50,14 @@ def reassign(s: Cluster, voter: Voter, p: TopicPartition, target: Target) -> Non
 )
 def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     """An operator takes a reassignment back, unless that would leave nobody to lead, or too small an ISR."""
-    image = s.controllers[voter].image
+    controller = s.controllers[voter]
+    image = controller.image
     partition = require_some(image.partitions[p])
+    require(can_decide(controller))
     require(is_reassigned(partition) and may_be_cancelled(partition))
+    before = replace(image)
     image.partitions[p] = changed(s, partition, cancelled(partition), active_brokers(image))
+    controller.log = appended(controller, before)
     s.last_target[p] = ()
 
 
@@ -60,11 +69,15 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
 )
 def elect_preferred(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     """An operator, or the controller's balancer, gives the lead to the first replica, where this may lead."""
-    image = s.controllers[voter].image
+    controller = s.controllers[voter]
+    image = controller.image
     partition = require_some(image.partitions[p])
+    require(can_decide(controller))
+    before = replace(image)
     preferred = partition.replicas[0]
     require(partition.leader != preferred and preferred in partition.isr & active_brokers(image))
     image.partitions[p] = changed(s, partition, replace(partition, leader=preferred), active_brokers(image))
+    controller.log = appended(controller, before)
 
 
 def may_be_cancelled(partition: Partition) -> bool:

@@ -2,12 +2,13 @@
 
 `fencepost gallery` switches the guard off, looks for the counterexample and writes the page. Each is shown on the
 model where its story is shortest to tell; what is said here of Kafka's versions is from its KIPs, issues and source.
+Those of registrations and the ISR are here; the others are in the modules that `BUGS` names.
 """
 
 from __future__ import annotations
 
 from checker.lang import Bug
-from spec.kraft import models, properties
+from spec.kraft import gallery_administration, gallery_quorum, gallery_shutdown, models, properties
 
 KIP_903 = Bug(
     name="kip-903",
@@ -154,4 +155,5 @@ REFUSAL_RAISES_EPOCH = Bug(
 BUGS = [
     KIP_903, KIP_841, KAFKA_13173, KAFKA_16952, LAPSED_SESSION, LAST_MEMBER_STAYS, SUPERSEDED_STOPS,
     REFUSAL_RAISES_EPOCH,
+    *gallery_quorum.BUGS, *gallery_shutdown.BUGS, *gallery_administration.BUGS,
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""What must eventually happen (registration, L1-L4, L7), each where the engine can hold the graph of all states.
+"""What must eventually happen (L1-L4, L6, L7, registration), each where the engine can hold the graph of all states.
 
-Fairness is given in the models (`models.fairly`), to what heals: requests are sent, handled and answered, leases run
+Fairness is given in the models, to what heals: requests are sent, handled and answered, leases run
 out, metadata is applied. Crashes, failovers and early expiries never have to happen.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from checker.lang import leads_to
 from spec.kraft.properties import is_registered
+from spec.kraft.quorum import is_in_office
 from spec.kraft.state import Cluster, committed, is_alive, is_silent, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, Voter, node_id
 
@@ -62,3 +63,10 @@ def pending_change_is_settled(s: Cluster, process: Process, p: TopicPartition) -
     leadership = s.processes[process].replicas[p].leadership
     pending = leadership is not None and leadership.asked is not None
     return pending, not pending
+
+
+@leads_to(source="KIP-631, Controller Failover; KIP-595 (L6)")
+def some_controller_is_active(s: Cluster) -> tuple[bool, bool]:
+    """Where the newest epoch has no active controller, it gets one, or a newer epoch does."""
+    active = any(is_in_office(s, voter) for voter in Voter)
+    return not active, active

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, replace
 from spec.kraft.design import Design
-from spec.kraft.state import Batch, Controller, Deferral, Delta, Log, Metadata, Partition, Registration
-from spec.kraft.types import Broker, ControllerEpoch, Error, Role, TopicId, TopicPartition, Voter
+from spec.kraft.state import Batch, Controller, Deferral, Delta, Log, Metadata, NewOffset, Partition, Registration
+from spec.kraft.types import Broker, ControllerEpoch, Error, MetadataOffset, Role, TopicId, TopicPartition, Voter
 
 # What is written.
 
@@ -35,18 +35,26 @@ def changed_topic(before: Option[TopicId], after: Option[TopicId]) -> Option[Top
     return None if before == after else after
 
 
+def changed_offset(before: Option[MetadataOffset], after: Option[MetadataOffset]) -> NewOffset:
+    return () if after is None or after == before else (after,)
+
+
 def difference(before: Metadata, after: Metadata) -> Delta:
     """The records that lead from one image to another."""
     return Delta(
         registrations=Map({b: changed_registration(before.registrations[b], after.registrations[b]) for b in Broker}),
         topic=changed_topic(before.topic, after.topic),
         partitions=Map({p: changed_partition(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
+        offset=changed_offset(before.offset, after.offset),
     )
 
 
 def no_records() -> Delta:
     return Delta(
-        registrations=Map({b: None for b in Broker}), topic=None, partitions=Map({p: None for p in TopicPartition})
+        registrations=Map({b: None for b in Broker}),
+        topic=None,
+        partitions=Map({p: None for p in TopicPartition}),
+        offset=(),
     )
 
 
@@ -57,8 +65,10 @@ def leader_change(epoch: ControllerEpoch) -> Batch:
 
 def appended(controller: Controller, before: Metadata) -> Log:
     """The log of a controller once it has written the decision that led from the image `before` to the one it has."""
+    if Design.controllers == 1:
+        return controller.log
     delta = difference(before, controller.image)
-    if Design.controllers == 1 or delta == no_records():
+    if delta == no_records():
         return controller.log
     if Design.atomic_batches:
         return controller.log + (Batch(controller.epoch, delta),)
@@ -108,14 +118,16 @@ def replayed(image: Metadata, delta: Delta) -> Metadata:
         registrations=Map({b: replayed_registration(image, delta, b) for b in Broker}),
         topic=replayed_topic(image, delta),
         partitions=Map({p: replayed_partition(image, delta, p) for p in TopicPartition}),
-        offset=image.offset,
+        offset=image.offset if len(delta.offset) == 0 else delta.offset[0],
     )
 
 
 def composed(first: Delta, second: Delta) -> Delta:
     """What two batches leave together."""
     both = replayed(Metadata(first.registrations, first.topic, first.partitions, offset=None), second)
-    return Delta(both.registrations, both.topic, both.partitions)
+    return Delta(
+        both.registrations, both.topic, both.partitions, first.offset if len(second.offset) == 0 else second.offset
+    )
 
 
 def replay(image: Metadata, log: Log) -> Metadata:

@@ -5,7 +5,7 @@ for `membership`, which starts from nothing, so that first registrations are exp
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
 that were deposed and lead on, `late` of copies that land late; `large` takes minutes, and is for its size. All
 budgets are guards: nothing is cut. `models_quorum`, `models_shutdown` and `models_administration` go on from here.
-Leaves out: a model with all faults at once, which does not close.
+`models_full` has all faults at once, and does not close.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
+from spec.kraft.lemmas import LEMMAS
 from spec.kraft.starts import nothing_registered, running_cluster
 
 ISR = (
@@ -135,6 +136,7 @@ MEMBERSHIP = Model(
     faults="one crash and one lease that runs out early (a long pause, a slow network): a bad day of any "
     "cluster; any number of lost messages",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LOSSY = Model(
@@ -165,6 +167,7 @@ LOSSY = Model(
     faults="two crashes, of which one loses the disk (or an operator replaces it), and one request that a retry "
     "leaves under way twice: rare, and KIP-903 tells of it from production",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 TWINS = Model(
@@ -201,6 +204,7 @@ TWINS = Model(
     faults="an operator starts a second broker with the same id, one disk is lost, one registration lands late: "
     "a mistake of configuration on top of a failure",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ISR_MODEL = Model(
@@ -221,6 +225,7 @@ ISR_MODEL = Model(
     faults="one crash, clean or with loss of the disk: the failure that replication factor 3 with "
     "min.insync.replicas 2 is bought for",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ZOMBIE = Model(
@@ -251,6 +256,7 @@ ZOMBIE = Model(
     faults="two leases that run out early and one crash: pauses long enough that a deposed leader serves on, "
     "which garbage collection and frozen machines do",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 ISR_SPURIOUS = Model(
@@ -285,6 +291,7 @@ ISR_SPURIOUS = Model(
     settings=SETTINGS,
     faults="one lease that runs out early, nobody crashes",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LATE = Model(
@@ -297,6 +304,7 @@ LATE = Model(
     settings=SETTINGS,
     faults="two crashes, and one registration or heartbeat that the network delivers a second time, late",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 TWINS_SPURIOUS = Model(
@@ -316,11 +324,12 @@ TWINS_SPURIOUS = Model(
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 LARGE = Model(
     name="large",
-    doc="Three brokers and a record: one crash that may lose the disk, and one lease that runs out early.",
+    doc="Three brokers and a record: one crash, and one lease that runs out early. Minutes.",
     init=running_cluster,
     actions=(
         *DATA,
@@ -330,7 +339,6 @@ LARGE = Model(
         *LOSS,
         faults.expire_lease_early,
         faults.crash,
-        faults.crash_losing_disk,
     ),
     properties=(
         *SAFETY,
@@ -344,13 +352,12 @@ LARGE = Model(
         "brokers": 3,
         "min_insync_replicas": 2,
         "max_crashes": 1,
-        "max_disk_losses": 1,
         "max_early_expiries": 1,
     },
     settings=SETTINGS,
-    faults="one crash, clean or with loss of the disk, and one lease that runs out early: a bad day of any "
-    "cluster of three",
+    faults="one crash and one lease that runs out early: a bad day of any cluster of three",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]

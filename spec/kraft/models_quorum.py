@@ -1,27 +1,32 @@
 """The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
 
-Leaves out: three controllers together with reassignments, topics or controlled shutdown.
+`elections_end` is of what must eventually happen.
+Leaves out: three controllers together with reassignments or controlled shutdown.
 """
 
 from __future__ import annotations
 
-from checker.lang import Model
+from checker.lang import Model, replace
 from spec.kraft import (
+    abstract_isr,
     broker,
     controller,
     faults,
+    liveness,
     network,
     properties,
+    properties_topics,
     quorum,
     quorum_properties,
     quorum_witnesses,
     replica,
     snapshot,
+    topics,
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, REPLIES
-from spec.kraft.starts import addition_asked, running_cluster
+from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
+from spec.kraft.starts import addition_asked, no_leader, no_topic, running_cluster
 
 RAFT = (
     quorum.elect,
@@ -49,11 +54,14 @@ COMMITTED = (
     properties.fenced_broker_is_out_of_isr,
     properties.epochs_never_go_back,
 )
-NOT_MODELLED_QUORUM = (
+NOT_MODELLED_OF_VOTERS = (
     "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
-    "the quorum, epochs and offsets that are issued anew after a truncation; controlled shutdown, unregistering, "
-    "reassignment, topics; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+    "the quorum, epochs and offsets that are issued anew after a truncation; "
 )
+NOT_MODELLED = (
+    "controlled shutdown, unregistering, reassignment; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+NOT_MODELLED_QUORUM = NOT_MODELLED_OF_VOTERS + "topics; " + NOT_MODELLED
 
 QUORUM = Model(
     name="quorum",
@@ -117,6 +125,38 @@ FAILOVER = Model(
     settings=SETTINGS,
     faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
     not_modelled=NOT_MODELLED_QUORUM,
+)
+
+FAILOVER_RECORD = Model(
+    name="failover_record",
+    doc="Three controllers, two brokers and a record; one failover, and one lease that runs out early.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *DATA,
+        *ISR,
+        broker.apply_metadata,
+        controller.fence_lapsed,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.leaderless_for_want_of_candidates,
+        properties.maximal_isr_covers_committed,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        witnesses.elected_after_fencing,
+        witnesses.isr_changed_by_leader,
+        witnesses.deposed_leader_refused,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
+    not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
 )
 
 ELECTION = Model(
@@ -198,4 +238,55 @@ REFUSAL = Model(
     not_modelled=NOT_MODELLED_QUORUM,
 )
 
-MODELS = [QUORUM, FAILOVER, ELECTION, SNAPSHOT, REFUSAL]
+CREATION = Model(
+    name="creation",
+    doc="Three controllers and two brokers; a topic of two partitions is created, one failover (KAFKA-12376).",
+    init=no_topic,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.create_topic,
+        controller.fence_lapsed,
+        faults.expire_lease_early,
+        broker.apply_metadata,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties_topics.topics_are_complete,
+        quorum_properties.no_decision_stays_half_done,
+        quorum_witnesses.creation_survives_failover,
+        quorum_witnesses.creation_is_truncated,
+    ),
+    constants={
+        "controllers": 3,
+        "partitions": 2,
+        "pending_batches": 3,
+        "max_failovers": 1,
+        "max_topics": 2,
+        "max_early_expiries": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover while a client creates a topic and, should that be lost, creates it again; one lease that "
+    "runs out early",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "the client's wait for the reply, deleting topics; " + NOT_MODELLED,
+)
+
+ELECTIONS_END = Model(
+    name="elections_end",
+    doc="Three controllers that nobody leads yet, and a topic to create; two elections: some controller is active.",
+    init=no_leader,
+    actions=(
+        *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up)),
+        topics.create_topic,
+    ),
+    properties=(liveness.some_controller_is_active,),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_topics": 2},
+    settings=SETTINGS,
+    faults="two elections, the second perhaps while the first leader has yet to commit what it decided; after these, "
+    "no timeout runs out in the quorum",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
+)
+
+MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, ELECTION, SNAPSHOT, REFUSAL, CREATION, ELECTIONS_END]

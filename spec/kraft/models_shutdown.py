@@ -1,19 +1,21 @@
 """The models of controlled shutdown, of leases in time, and of what must eventually happen.
 
-`shutdown`, `shutdown_late` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are the broker's life
-without the ISR, small enough to judge mutants by; those whose names end in `end` or `ends` are of what must eventually
-happen; `timed` is a lease in ticks.
-Leaves out: controlled shutdown together with data or with three controllers.
+`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are the
+broker's life without the ISR, small enough to judge mutants by; those whose names end in `end` or `ends` are of what
+must eventually happen; `timed` is a lease in ticks.
+Leaves out: controlled shutdown with three controllers.
 """
 
 from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
 from spec.kraft import (
+    abstract_isr,
     controller,
     faults,
     liveness,
     network,
+    properties,
     properties_leadership,
     properties_protocol,
     replica,
@@ -22,14 +24,15 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import CHANGES, ISR, LEASES, LIFECYCLE, LOSS, REPLIES, SAFETY
+from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
 from spec.kraft.timed import TIMED
 
-NO_LOG_NO_DATA = (
-    "the metadata log (what is decided is committed at once; a failover loses soft state only), data, unregistering, "
+NO_LOG = (
+    "the metadata log (what is decided is committed at once; a failover loses soft state only), unregistering, "
     "reassignment, topics, more than one partition; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
 )
+NO_LOG_NO_DATA = "data; " + NO_LOG
 
 STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
 STOPPED = (
@@ -67,6 +70,25 @@ SHUTDOWN_LATE = Model(
     faults="an operator restarts a broker while another is down, and one heartbeat is delivered a second time, late: "
     "its connection was given up, but not what was under way on it",
     not_modelled=NO_LOG_NO_DATA,
+)
+
+STOPPED_RECORD = Model(
+    name="stopped_record",
+    doc="Two brokers and a record; one SIGTERM, and one crash that may lose the disk.",
+    init=running_cluster,
+    actions=(*DATA, *ISR, *LIFECYCLE, *LOSS, *STOPPING, faults.crash, faults.crash_losing_disk),
+    properties=(
+        *SAFETY,
+        *STOPPED,
+        *RECORD,
+        properties.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        shutdown_properties.last_isr_member_shuts_down,
+    ),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_disk_losses": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker, and the other one, or this one, fails meanwhile, perhaps with its disk",
+    not_modelled=NO_LOG,
 )
 
 ROLLING = Model(
@@ -187,5 +209,5 @@ CHANGES_END = Model(
     not_modelled=NO_LOG_NO_DATA,
 )
 
-MODELS = [SHUTDOWN, SHUTDOWN_LATE, ROLLING, LIFECYCLE_MODEL, RESTARTS]
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
 MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]

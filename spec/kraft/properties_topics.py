@@ -11,7 +11,10 @@ from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, 
 @invariant(source="KIP-631, TopicRecord; KAFKA-12376 (S16)")
 def topics_are_complete(s: Cluster) -> bool:
     """A topic has all its partitions, and without a topic there is none."""
-    image = committed(s)
+    return has_all_partitions(committed(s))
+
+
+def has_all_partitions(image: Metadata) -> bool:
     return all((image.partitions[p] is None) == (image.topic is None) for p in TopicPartition)
 
 

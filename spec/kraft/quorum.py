@@ -39,6 +39,11 @@ def is_deposed(s: Cluster, voter: Voter) -> bool:
     return any(s.controllers[other].epoch > s.controllers[voter].epoch for other in Voter)
 
 
+def is_in_office(s: Cluster, voter: Voter) -> bool:
+    """It takes itself for the active controller, and is."""
+    return s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter)
+
+
 def nothing_known() -> Metadata:
     nothing = no_records()
     return Metadata(nothing.registrations, nothing.topic, nothing.partitions, offset=None)

@@ -11,7 +11,8 @@ from spec.kraft.design import Design
 from spec.kraft.log import replay, replayed
 from spec.kraft.messages import LifecycleReply, RegisterReply
 from spec.kraft.properties import is_led_if_possible
-from spec.kraft.quorum import is_deposed, leads
+from spec.kraft.properties_topics import has_all_partitions
+from spec.kraft.quorum import is_deposed, is_in_office, leads
 from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, committed, is_deferred
 from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition, Voter, node_id
 
@@ -110,12 +111,15 @@ def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> 
 
 @invariant(source="KAFKA-12376; Kafka, ReplicationControlManager.handleBrokerUnfenced")
 def no_decision_stays_half_done(s: Cluster) -> bool:
-    """Once an active controller has nothing to commit, a partition is without a leader only for want of candidates."""
-    return not any(is_settled(s, voter) for voter in Voter) or all(
-        is_led_if_possible(committed(s), committed(s).partitions[p]) for p in TopicPartition
+    """Once an active controller has nothing to commit, no decision is half there.
+
+    A topic has all its partitions, and a partition is without a leader only for want of candidates.
+    """
+    image = committed(s)
+    return not any(is_settled(s, voter) for voter in Voter) or (
+        has_all_partitions(image) and all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
     )
 
 
 def is_settled(s: Cluster, voter: Voter) -> bool:
-    controller = s.controllers[voter]
-    return controller.role == Role.ACTIVE and len(controller.log) == 0 and not is_deposed(s, voter)
+    return is_in_office(s, voter) and len(s.controllers[voter].log) == 0

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from checker.lang import witness
 from spec.kraft.log import no_records
-from spec.kraft.quorum import is_deposed, leads, same_batches
-from spec.kraft.state import Cluster, Deferral, is_deferred
+from spec.kraft.quorum import is_in_office, leads, same_batches
+from spec.kraft.state import Cluster, Deferral, Log, is_deferred
 from spec.kraft.types import Process, Role, Voter
 
 
@@ -46,19 +46,37 @@ def has_older_decision(s: Cluster, voter: Voter) -> bool:
 
 
 @witness
+def creation_survives_failover(s: Cluster) -> bool:
+    """The log of a newly elected controller has a topic that its predecessor created, not committed yet."""
+    return any(s.controllers[voter].role == Role.ELECTED and has_topic(s.controllers[voter].log) for voter in Voter)
+
+
+def has_topic(log: Log) -> bool:
+    return any(batch.delta.topic is not None for batch in log)
+
+
+@witness
 def decision_is_truncated(s: Cluster) -> bool:
     """A standby is about to cut a decision off that its leader does not have."""
-    return any(cuts_off_decision(s, voter, leader) for voter in Voter for leader in Voter)
+    return any(
+        batch.delta != no_records() for voter in Voter for leader in Voter for batch in cut_off(s, voter, leader)
+    )
 
 
-def cuts_off_decision(s: Cluster, voter: Voter, leader: Voter) -> bool:
+@witness
+def creation_is_truncated(s: Cluster) -> bool:
+    """A standby is about to cut off the topic that a deposed controller created."""
+    return any(has_topic(cut_off(s, voter, leader)) for voter in Voter for leader in Voter)
+
+
+def cut_off(s: Cluster, voter: Voter, leader: Voter) -> Log:
+    """What a standby has in its log, and its leader does not."""
     controller, source = s.controllers[voter], s.controllers[leader]
     if not leads(source) or leads(controller) or controller.epoch != source.epoch:
-        return False
+        return ()
     if controller.behind is not None or source.behind is not None:
-        return False
-    same = same_batches(controller.log, source.log)
-    return any(batch.delta != no_records() for batch in controller.log[same:])
+        return ()
+    return controller.log[same_batches(controller.log, source.log) :]
 
 
 @witness
@@ -70,6 +88,4 @@ def controller_lacks_committed(s: Cluster) -> bool:
 @witness
 def active_after_failover(s: Cluster) -> bool:
     """The controller of the newest epoch was elected in this behaviour, and is active."""
-    return s.faults.failovers > 0 and any(
-        s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter) for voter in Voter
-    )
+    return s.faults.failovers > 0 and any(is_in_office(s, voter) for voter in Voter)

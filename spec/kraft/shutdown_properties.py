@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant, transition_invariant, witness
-from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply
+from checker.lang import invariant, transition_invariant, witness
+from spec.kraft.messages import Heartbeat, HeartbeatReply
 from spec.kraft.properties import is_registered
 from spec.kraft.properties_protocol import is_awaited, is_taken
 from spec.kraft.shutdown import leads
-from spec.kraft.state import Cluster, active_brokers, committed, is_unfenced
+from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
 
 
-def may_leave(reply: Option[LifecycleReply]) -> bool:
-    return isinstance(reply, HeartbeatReply) and reply.should_shut_down
+def may_leave(process: BrokerProcess) -> bool:
+    """The reply is under way to a process that tells it to shut down."""
+    reply = process.reply
+    return isinstance(reply, HeartbeatReply) and reply.should_shut_down and not is_deferred(process.deferral)
 
 
 def is_told(s: Cluster, process: Process) -> bool:
     """A process knows, or is about to hear, that it may shut down. It does not run again: it will be gone."""
-    return s.processes[process].state == BrokerState.SHUTTING_DOWN or may_leave(s.processes[process].reply)
+    return s.processes[process].state == BrokerState.SHUTTING_DOWN or may_leave(s.processes[process])
 
 
 @invariant(source="KIP-631, Controlled Shutdown (S8)")
@@ -46,8 +48,8 @@ def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
     be unfenced it needs to have applied its own registration only (KAFKA-13959).
     """
     return all(
-        may_leave(before.processes[process].reply)
-        or not may_leave(after.processes[process].reply)
+        may_leave(before.processes[process])
+        or not may_leave(after.processes[process])
         or not is_seen_leading(after, node_id(process))
         for process in Process
     )
@@ -61,7 +63,7 @@ def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
     """
     return all(
         stays_in_shutdown(before, after, node_id(process))
-        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process].reply))
+        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process]))
         for process in Process
     )
 

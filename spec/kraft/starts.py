@@ -1,4 +1,8 @@
-"""The states that models start from: nothing registered, a cluster that runs, a change of an ISR that is asked for."""
+"""The states that models start from.
+
+Nothing registered; a cluster that runs, or one without a topic, or without a leader among the controllers, too; a
+change of an ISR that is asked for.
+"""
 
 from __future__ import annotations
 
@@ -159,6 +163,28 @@ def running_cluster() -> Cluster:
         answer=(),
         faults=Faults(**NO_FAULTS),
     )
+
+
+@init
+def no_topic() -> Cluster:
+    """Every broker is registered, unfenced and up to date, and nobody has created the topic yet."""
+    s: Cluster = running_cluster()
+    image = replace(committed(s), topic=None, partitions=Map(dict.fromkeys(TopicPartition)))
+    s.controllers = all_have(image)
+    s.stable = (Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else ()
+    for process in Process:
+        s.processes[process].replicas = no_logs()
+    s.last_service = Map(dict.fromkeys(TopicPartition))
+    return s
+
+
+@init
+def no_leader() -> Cluster:
+    """As in `no_topic`, and no controller was elected since all of them went down."""
+    s: Cluster = no_topic()
+    for voter in Voter:
+        s.controllers[voter].role = Role.STANDBY
+    return s
 
 
 @init

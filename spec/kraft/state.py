@@ -77,6 +77,12 @@ class Shutdown:
     behind: Set[Broker]  # brokers whose last heartbeat did not reach it
 
 
+# How far the log reaches, if that moves where somebody compares it. No room where nobody is shut down over the quorum.
+NewOffset = Annotated[
+    Seq[MetadataOffset], AtMost(lambda: 1 if Design.controllers > 1 and Design.max_shutdowns > 0 else 0)
+]
+
+
 @record
 class Delta:
     """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
@@ -84,6 +90,7 @@ class Delta:
     registrations: Map[Broker, Option[Registration]]
     topic: Option[TopicId]
     partitions: Map[TopicPartition, Option[Partition]]
+    offset: NewOffset
 
 
 @record

@@ -1,18 +1,21 @@
 """Topics come and go, and so do registrations: create, delete, unregister.
 
 There is one topic of one name at a time; created again, it has a new id, and its epochs start again. A decision
-is one batch of records: TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which takes all
-of its partitions with it; the changes of partitions and then UnregisterBrokerRecord.
-Leaves out: more than one name; placement of replicas (all brokers are, in either order); configuration.
+is one batch of records (see `log`): TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which
+takes all of its partitions with it; the changes of partitions and then UnregisterBrokerRecord. Nobody waits for the
+reply.
+Leaves out: deleting and unregistering with more than one controller; more than one name; placement of replicas (all
+brokers are, in either order); configuration.
 """
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, require
+from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, replace, require
 from spec.kraft.controller import partitions_without
 from spec.kraft.design import Design
+from spec.kraft.log import appended, can_decide
 from spec.kraft.partition import first_replica_among, those_in
 from spec.kraft.state import Cluster, FirstEpochs, Partition, Replicas, active_brokers
 from spec.kraft.types import Broker, RecordStatus, TopicId, TopicPartition, Voter
@@ -28,15 +31,18 @@ Order = Annotated[Seq[Broker], Permutation]
 )
 def create_topic(s: Cluster, voter: Voter, order: Order) -> None:
     """The controller creates the topic. Fenced brokers get replicas, too; those that are unfenced make the ISR."""
-    image = s.controllers[voter].image
+    controller = s.controllers[voter]
+    image = controller.image
+    require(can_decide(controller))
     require(image.topic is None and s.faults.topics < Design.max_topics)
+    before = replace(image)
     active = active_brokers(image)
     require(len(active) > 0)
     registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
     first = new_partition(those_in(order, registered), active, s.start[0])
     image.topic = fresh(s, TopicId)
     image.partitions = Map({p: first for p in TopicPartition})
-    s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})
+    controller.log = appended(controller, before)
     s.faults.topics += 1
 
 

@@ -1,6 +1,8 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
-usage: python -m tests.benchmarks [NAME ...]   (names: async_isr whole_process kraft diff plain_python mutation list)
+usage: python -m tests.benchmarks [NAME ...]
+names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation list validation corpus spark
+       spark_memory spark_workers
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks import spark
 from tests.benchmarks.diff import diff
+from tests.benchmarks.liveness import liveness
+from tests.benchmarks.printing import line
+from tests.benchmarks.validation import corpus, validation
+from tests.conftest import read_pins
 
 ROOT = Path(__file__).parents[2]
 FENCEPOST = str(Path(sys.executable).with_name("fencepost"))
 ASYNC_ISR = "tests/models/async_isr.py"
 LARGE = {"max_version": 5, "max_offset": 4}
 REPEATS = 3
+NOT_IN_TURN = ("large", "full")  # minutes each, and simulated only
 
 
 def check(model: str, *arguments: str, cache: str | None = None) -> tuple[float, dict[str, Any]]:
@@ -38,10 +46,6 @@ def check(model: str, *arguments: str, cache: str | None = None) -> tuple[float,
 
 def large(*arguments: str) -> list[str]:
     return [*[f for n, v in LARGE.items() for f in ("--set", f"{n}={v}")], *arguments]
-
-
-def line(what: str, value: str, aim: str = "") -> None:
-    print(f"  {what:<58} {value:>24}   {f'aim: {aim}' if aim else ''}".rstrip(), flush=True)
 
 
 def async_isr() -> None:
@@ -104,6 +108,8 @@ def kraft() -> None:
     from checker.lang.loader import load_spec
 
     for model in load_spec("kraft").models:
+        if model.name in NOT_IN_TURN:
+            continue
         with tempfile.TemporaryDirectory() as cache:
             _, found = check(f"kraft/{model.name}", "--threads", "1", cache=cache)
             _, again = check(f"kraft/{model.name}", "--threads", "1", cache=cache)
@@ -117,6 +123,17 @@ def kraft() -> None:
              f"{found['generated']:,} {found['distinct']:,} {found['depth']}")  # fmt: skip
         line(f"{model.name}: cold compile, seconds", f"{found['seconds']['compile']:.2f}", "5")
         line(f"{model.name}: packed bytes a state, peak beyond", f"{found['bytes_per_state']} + {beyond:.1f}", "24")
+
+
+def kraft_large() -> None:
+    """More than 100 million distinct states of one KIP-631 model, on two threads and in 20 GiB."""
+    seconds, found = check("kraft/large", "--threads", "2", "--memory-gib", "20")
+    [pin] = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target == "kraft/large"]
+    line("large: generated, distinct, depth", f"{found['generated']:,} {found['distinct']:,} {found['depth']}")
+    same = all(found[name] == wanted for name, wanted in pin.expected.items())
+    line("large: verdict", f"{found['verdict']}, {'all as pinned' if same else 'NOT AS PINNED'}")
+    line("large: whole process, minutes", f"{seconds / 60:.1f}", "8")
+    line("large: peak GiB", f"{found['peak_memory_bytes'] / 2**30:.1f}", "20")
 
 
 def plain_python() -> None:
@@ -174,14 +191,27 @@ def list_() -> None:
     line("seconds", f"{min(seconds):.2f}", "0.5")
 
 
+def proofs() -> None:
+    """Seconds per proof and per query; one worker and two in turn."""
+    from tests.benchmarks.proofs import proofs as run
+
+    run(line)
+
+
 BENCHMARKS: dict[str, Callable[[], None]] = {
     "async_isr": async_isr,
     "whole_process": whole_process,
     "kraft": kraft,
+    "kraft_large": kraft_large,
     "diff": diff,
+    "liveness": liveness,
+    "validation": validation,
+    "corpus": corpus,
     "plain_python": plain_python,
+    "proofs": proofs,
     "mutation": mutation,
     "list": list_,
+    **spark.BENCHMARKS,
 }
 
 

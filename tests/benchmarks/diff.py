@@ -8,14 +8,14 @@ import sys
 import time
 from pathlib import Path
 
+from tests.benchmarks.printing import line
+
 ROOT = Path(__file__).parents[2]
 MODEL, SETTING = "kraft/lossy", "kip_903=false"
 
 
 def diff() -> None:
     """`fencepost diff kraft/lossy --set kip_903=false`, 12 million states in all, beside the two explorations."""
-    from tests.benchmarks.__main__ import line
-
     whole = [seconds("check", MODEL, "--all-violations", *given) for given in ([], ["--set", SETTING])]
     compared = seconds("diff", MODEL, "--set", SETTING)
     line("both explorations, seconds", f"{sum(whole):.1f}")

@@ -85,7 +85,7 @@ def test_json_is_one_object_with_the_promised_keys(run: Run) -> None:
     assert (report["generated"], report["distinct"], report["depth"]) == (25, 11, 6)
     wanted = {"name": "one_leader_serves", "kind": "invariant", "verdict": "violated", "trace_length": 6}
     assert report["properties"] == [wanted]
-    assert set(report["seconds"]) == {"load", "compile", "search", "total"}
+    assert set(report["seconds"]) == {"load", "compile", "search", "liveness", "total"}
     assert sum(report["actions"][i]["fired"] for i in range(4)) == 24, "all but the initial state are fired"
     assert found.exit_code == 1
 

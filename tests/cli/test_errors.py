@@ -21,7 +21,7 @@ PHILOSOPHERS = "tests/models/philosophers.py"
     [
         (["check", "kraf"], ["there is no design kraf", "did you mean kraft?"]),
         (["check", "kraft/isrr"], ["kraft has no model isrr", "did you mean isr or isr_spurious?"]),
-        (["check", "docs/tutorial/lese.py"], ["there is no file", "did you mean docs/tutorial/lease.py?"]),
+        (["check", "docs/tutorial/lese.py"], ["there is no file", "did you mean docs/tutorial/lease.py"]),
         (["check", "spec.nothing"], ["there is no module spec.nothing", "name a module, or the path of a file"]),
         (["check", "checker.report"], ["checker.report holds no model", "a spec needs one @init"]),
         (["check", LEASE, "--set", "brker_stops_first=true"], ["no constant brker_", "did you mean broker_"]),

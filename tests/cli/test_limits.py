@@ -81,6 +81,18 @@ def test_so_it_does_in_json(start: Start) -> None:
     assert (report["verdict"], report["reason"]) == ("incomplete", "interrupted")
 
 
+def test_ctrl_c_ends_the_search_for_lassos(start: Start) -> None:
+    process = start("check", "tests/models/liveness_clocks.py/strong", "--set", "clocks=6", "--set", "hours=12")
+    while not process.stderr.readline().startswith("liveness, "):  # type: ignore[union-attr]
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 3
+    assert out.splitlines()[-1] == "incomplete: interrupted"
+    assert "the_great_bell_rings  eventually  incomplete" in out and "2,985,985 distinct" in out
+    assert "Traceback" not in out + err
+
+
 def wait_for_level(directory: Path, size: int) -> None:
     """Until the checkpoint has saved states of at least `size` bytes."""
     deadline = time.monotonic() + 20

@@ -175,7 +175,7 @@ def set_to(*path: str, value: Any) -> Change:
         (2, set_to("parameters", "broker", value="broker7"), "step 2: the parameter broker does not fit: 'broker7' is"),
         (4, set_to("state", "lease", value=5), "step 4: its state is none of docs/tutorial/lease.py: 5 is no option"),
         (4, set_to("state", value={"x": 1}), "step 4: its state has x; a state of docs/tutorial/lease.py has lease, s"),
-        (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py?"),
+        (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py"),
         (0, set_to("model", value=""), "names no model\nmend: say which one with --model"),
         (0, set_to("constants", value={"stops": True}), "has no constant stops"),
     ],
@@ -267,6 +267,15 @@ def test_a_state_without_processes_is_one_column() -> None:
 def test_records_are_columns_of_their_own() -> None:
     titles = [c.title for c in Tracer(load_model("kraft/isr")).columns()]
     assert {"voter 0", "process 0", "process 1", "process 2", "shared"} <= set(titles)
+
+
+def test_what_has_one_value_is_not_drawn() -> None:
+    model = load_model("kraft/isr")  # nobody asks for metadata, no topic is created, one broker may crash
+    columns = {c.title: {label for label, _ in c.cells} for c in Tracer(model).columns()}
+    assert columns["shared"] == {"lifecycle", "alterations"}
+    assert columns["faults"] == {"crashes", "disk_losses"}
+    assert columns["process 0"] >= {"state", "broker_epoch", "replicas"} and "listing" not in columns["process 0"]
+    assert columns["voter 0"] >= {"image", "lapsed"} and "log" not in columns["voter 0"]
 
 
 # The end of a counterexample: what a repaired design does with the same steps.

@@ -21,7 +21,8 @@ from checker.cli import fencepost
 from tests.conftest import ROOT, read_pins
 
 PAGE = ROOT / "docs" / "findings" / "kip-631.md"
-LABELS = ("Known", "Shipped", "Draft only", "Artefacts", "Where the document is open or contradicts itself")
+NO_BUGS = "No bugs"
+LABELS = ("Shipped", "Known", "Draft only", NO_BUGS, "Where the document is open or contradicts itself")
 CLAIM = re.compile(r"^- `fencepost (?P<command>[^`]+)` → (?P<outcome>.+)$")
 
 
@@ -91,7 +92,17 @@ def test_every_finding_has_a_label_and_a_claim() -> None:
             assert label in LABELS
         else:
             assert label and claims(section), f"{heading}: a finding without a command that shows it"
-            assert "Guard: " in section or label == "Artefacts", f"{heading}: a finding without its guard"
+            assert re.search(r"\bGuard:\s", section) or label == NO_BUGS, f"{heading}: a finding without its guard"
+
+
+def test_summary_leads_to_every_finding() -> None:
+    """As GitHub names anchors: lower case, hyphens for blanks, no punctuation."""
+    text = PAGE.read_text()
+    headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-"): heading for heading in headings}
+    rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \|", text, flags=re.MULTILINE)
+    assert [anchors.get(anchor) for _, anchor in rows] == headings == [title for title, _ in rows]
+    assert set(re.findall(r"\]\(#(.+?)\)", text)) == set(anchors)
 
 
 def test_no_command_goes_without_its_outcome() -> None:

@@ -65,7 +65,7 @@ def alter_isr(s: Cluster, isr: set[Broker], added: Broker) -> None:
     broker.apply_metadata(s, Process(0))
     epochs = the_partition(s).leader_epoch, the_partition(s).partition_epoch
     epoch = BrokerEpoch(added.index)
-    request = AlterIsr(Process(0), BrokerEpoch(0), TopicId(0), P, *epochs, frozenset(isr), epoch, late=False)
+    request = AlterIsr(Process(0), BrokerEpoch(0), TopicId(0), P, *epochs, frozenset(isr), epoch, late=False, to=ONLY)
     s.alterations = Bag([request])
     leads(s).isr = frozenset(isr) - {added}
     leads(s).asked = IsrChange(added, epoch)
@@ -190,7 +190,8 @@ class TestTopics:
 
     def test_an_older_topic_of_the_name_is_unknown(self, s: Cluster) -> None:
         epochs = LeaderEpoch(0), PartitionEpoch(0)
-        request = AlterIsr(Process(0), BrokerEpoch(0), TopicId(0), P, *epochs, frozenset({A}), None, late=False)
+        alone = frozenset({A})
+        request = AlterIsr(Process(0), BrokerEpoch(0), TopicId(0), P, *epochs, alone, None, late=False, to=ONLY)
         topics.delete_topic(s, ONLY)
         topics.create_topic(s, ONLY, BROKERS)
         assert controller.alter_isr_error(committed(s), request) == Error.UNKNOWN_TOPIC_ID

@@ -46,7 +46,7 @@ def registration_of(s: Cluster, broker: Broker) -> Registration:
 def ruled(s: Cluster, broker: Broker, *, shut_down: bool = True, fence: bool = False, caught_up: bool = True) -> Ruling:
     """What the controller decides when a heartbeat of `broker` comes."""
     epoch = registration_of(s, broker).broker_epoch
-    request = Heartbeat(Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False)
+    request = Heartbeat(Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False, to=Voter(0))
     return shutdown.ruling(controller_of(s), registration_of(s, broker), broker, request)
 
 

@@ -1,0 +1,108 @@
+"""Checking a model on Spark: compile, search on a cluster, verdict, and a trace for what is broken."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from checker.explicit.cache import load_entry, store_entry
+from checker.explicit.check import Report, judge
+from checker.explicit.kernel import KernelSource, kernel_source
+from checker.explicit.results import Limits, Progress
+from checker.lang.errors import SpecError
+from checker.lang.frontend import compile_model
+from checker.lang.liveness import LIVENESS
+from checker.lang.loader import BoundModel
+from checker.spark import search
+from checker.spark.checkpoint import Checkpoint
+from checker.spark.runs import folder_of
+from checker.spark.session import Cluster, cluster
+from checker.spark.work import Job
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to check on Spark.
+
+    master, conf: as for `session.cluster`. partitions: shards, None: as many as the cluster has cores.
+    checkpoint, resume: a folder to save to, or to go on from and save to; all executors must reach it.
+    """
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    partitions: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    all_violations: bool = False
+    checkpoint: str | None = None
+    resume: str | None = None
+    small: int = search.SMALL
+
+
+def check(
+    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None
+) -> Report:
+    """Explore a model on Spark and judge it. started: `time.perf_counter()` when loading began.
+
+    Raises SpecError, SparkError, JavaError, CheckpointError.
+    """
+    _refuse_liveness(model)
+    loaded = time.perf_counter()
+    source = source_of(model)
+    initial = [model.state_type.encode(s) for s in model.initial_states()]
+    compiled = time.perf_counter()
+    with cluster(options.master, options.conf) as spark, _place(spark, options) as place:
+        ready = time.perf_counter()
+        saved = Checkpoint(folder_of(place), model.key()).load() if options.resume else None
+        shards = _shards(spark, options, None if saved is None else len(saved.shards))
+        job = Job.of(model.key(), source, place, shards)
+        how = search.Options(options.limits, options.all_violations, options.small, progress)
+        result = search.search(spark, job, initial, how, saved)
+        seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
+                   "search": time.perf_counter() - ready}  # fmt: skip
+        return judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations)
+
+
+def _refuse_liveness(model: BoundModel) -> None:
+    names = [p.name for p in model.model.properties if p.kind in LIVENESS]
+    if names:
+        raise SpecError(
+            f"{', '.join(names)}: liveness is decided on the graph of all states, which a search on Spark leaves out",
+            mend="name the other properties with --property, or check it without --engine spark",
+        )
+
+
+def source_of(model: BoundModel) -> KernelSource:
+    """What the kernel of a model is compiled from, from the cache where it is there."""
+    name = f"{model.key()}-source"
+    found = load_entry(name)
+    if found is not None:
+        return KernelSource(found[0], zlib.decompress(found[1]).decode())
+    source = kernel_source(compile_model(model))
+    store_entry(name, source.metadata, zlib.compress(source.text.encode(), 1))
+    return source
+
+
+@contextmanager
+def _place(spark: Cluster, options: Options) -> Iterator[str]:
+    """The folder for the states: the checkpoint's, or on one machine a temporary one."""
+    place = options.checkpoint or options.resume
+    if place is not None:
+        yield place
+    elif spark.is_local:
+        with tempfile.TemporaryDirectory(prefix="fencepost-states-") as folder:
+            yield folder
+    else:
+        raise SpecError(
+            "the states of a search on a cluster are kept in a folder that all its machines reach",
+            mend="name one: --checkpoint hdfs://namenode/fencepost/run-1",
+        )
+
+
+def _shards(spark: Cluster, options: Options, saved: int | None) -> int:
+    if saved is not None and options.partitions not in (None, saved):
+        raise SpecError(f"{options.resume} has {saved} partitions", mend="leave --partitions out when resuming")
+    return saved or min(options.partitions or spark.cores(), search.MAX_SHARDS)

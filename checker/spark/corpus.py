@@ -1,0 +1,177 @@
+"""A corpus of recorded traces on Spark: files in shards, each judged where it is read, the parts put together here."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyarrow import fs
+
+from checker.lang.errors import SpecError
+from checker.lang.loader import BoundModel, designs, load
+from checker.spark.session import Cluster, cluster
+from checker.validate.corpus import Options, Summary, Verdict, validate
+from checker.validate.recorded import ENDINGS, Recorded
+
+TASKS_PER_CORE = 4  # so that a core that is done early takes over from the others
+REJECTED_BYTES = 1 << 26  # of one shard: rejected traces beyond it are told of and not brought here
+
+Rejected = list[tuple[str, bytes]]
+"""[(name of a trace, its lines)]"""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The cluster (master None: as `session.cluster` chooses) and settings of Spark."""
+
+    master: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What every task is told: the model as the executor loads it, and how to judge."""
+
+    target: str
+    constants: dict[str, str]
+    options: Options
+    keep: bool
+
+    def __call__(self, groups: Iterable[list[str]]) -> Iterator[tuple[Summary, Rejected]]:
+        model = load(self.target, self.constants)
+        for files in groups:
+            rejected: Rejected = []
+            size = 0
+
+            def keep(verdict: Verdict, trace: Recorded, rejected: Rejected = rejected) -> None:
+                nonlocal size
+                content = b"\n".join([*trace.source, b""])
+                size += len(content)
+                if self.keep and size <= REJECTED_BYTES:
+                    rejected.append((verdict.trace, content))
+
+            yield validate(model, _contents(files), self.options, keep=keep), rejected
+
+
+def validate_on_spark(
+    model: BoundModel,
+    paths: Sequence[str],
+    options: Options,
+    where: Where,
+    *,
+    progress: Callable[[int, int, float], None] | None = None,
+    keep: Callable[[str, bytes], None] | None = None,
+) -> Summary:
+    """Judge the traces of files and folders that all executors reach (local paths, or URIs that Arrow opens).
+
+    progress: called with tasks done, all tasks, seconds. keep: called with name and lines of each rejected trace.
+    Raises SpecError, SparkError, JavaError.
+    """
+    started = time.monotonic()
+    files = _files(paths)
+    summary = Summary()
+    with cluster(where.master, where.conf) as spark, tempfile.TemporaryDirectory() as folder:
+        _ship_designs(model, Path(folder))
+        groups = _groups(files, TASKS_PER_CORE * spark.cores())
+        task = _Task(_target(model), {n: _text(v) for n, v in model.constants.items()}, options, keep is not None)
+
+        def tick(done: int) -> bool:
+            if progress is not None:
+                progress(done, len(groups), time.monotonic() - started)
+            return True
+
+        try:
+            for part, rejected in _collected(spark, groups, task, tick):
+                summary.add(part)
+                if keep is not None:
+                    for name, content in rejected:
+                        keep(name, content)
+        except KeyboardInterrupt:
+            summary.stopped = "interrupted"
+    summary.verdicts.sort(key=lambda verdict: verdict.trace)
+    summary.seconds = time.monotonic() - started
+    return summary
+
+
+def _collected(
+    spark: Cluster, groups: list[list[str]], task: _Task, tick: Callable[[int], bool]
+) -> list[tuple[Summary, Rejected]]:
+    numbered = spark.numbers(len(groups))
+    found: list[tuple[Summary, Rejected]] = spark.collect(
+        numbered.map(groups.__getitem__).mapPartitions(task), tick
+    )
+    return found
+
+
+def _contents(files: list[str]) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        system, path = _opened(file)
+        with system.open_input_stream(path, compression=None) as stream:
+            yield file, stream.read()
+
+
+def _opened(place: str) -> tuple[fs.FileSystem, str]:
+    if "://" in place:
+        system, path = fs.FileSystem.from_uri(place)
+        return system, path
+    return fs.LocalFileSystem(), str(Path(place).resolve())
+
+
+def _files(paths: Sequence[str]) -> list[tuple[str, int]]:
+    """(file, bytes) of each file that is named, or lies below a folder that is."""
+    found: list[tuple[str, int]] = []
+    for place in paths:
+        system, path = _opened(place)
+        info = system.get_file_info(path)
+        if info.type is fs.FileType.NotFound:
+            raise SpecError(f"there is no file {place}", mend="name files, or folders of them")
+        if info.type is fs.FileType.File:
+            found.append((place, info.size))
+            continue
+        below = system.get_file_info(fs.FileSelector(path, recursive=True))
+        traces = [i for i in below if i.type is fs.FileType.File and i.path.endswith(ENDINGS)]
+        if not traces:
+            raise SpecError(f"{place} holds no traces", mend=f"they end in {', '.join(ENDINGS)}")
+        found += [(place.rstrip("/") + i.path[len(path.rstrip("/")) :], i.size) for i in traces]
+    return sorted(found)
+
+
+def _groups(files: list[tuple[str, int]], count: int) -> list[list[str]]:
+    """The files in about `count` groups of about the same size, the largest first."""
+    groups: list[list[str]] = [[] for _ in range(min(count, len(files)))]
+    sizes = [0] * len(groups)
+    for file, size in sorted(files, key=lambda found: (-found[1], found[0])):
+        least = sizes.index(min(sizes))
+        groups[least].append(file)
+        sizes[least] += size + 4096  # a file costs something, however small
+    return groups
+
+
+def _target(model: BoundModel) -> str:
+    """What an executor loads the model by: a file by its whole path, which it must reach."""
+    name = model.spec.name
+    base = str(Path(name).resolve()) if name.endswith(".py") else name
+    return f"{base}/{model.model.name}"
+
+
+def _text(value: object) -> str:
+    return str(getattr(value, "name", value))
+
+
+def _ship_designs(model: BoundModel, folder: Path) -> None:
+    """Give the executors the designs, where the model is of one."""
+    if model.spec.name not in designs():
+        return
+    from pyspark import SparkContext
+
+    package = Path(next(iter(sys.modules["spec"].__path__)))
+    archive = folder / "designs.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for source in sorted(package.rglob("*.py")):
+            file.write(source, source.relative_to(package.parent))
+    SparkContext.getOrCreate().addPyFile(str(archive))

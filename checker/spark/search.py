@@ -1,0 +1,246 @@
+"""Exhaustive search on Spark: breadth-first, level by level, sharded by state hash over the tasks of a job.
+
+A level is one job of two stages: every shard's states are expanded by a task, which keeps each successor once and
+sends it to its shard; there a task strikes out what the shard has seen, and writes what is left as a sorted run.
+Only candidates go through the shuffle. What a job comes to counts once the driver has written the level's manifest,
+so tasks may fail and run again. A small level is done by the driver, without a job.
+All that a search reports is the same for any number of shards, and the same as the local engine reports.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from checker.explicit import abi
+from checker.explicit.findings import Findings, reached_limit
+from checker.explicit.path import Pick
+from checker.explicit.results import Limits, Progress, SearchResult
+from checker.explicit.search import interrupts
+from checker.explicit.store import Words
+from checker.spark import work
+from checker.spark.checkpoint import Checkpoint, Saved
+from checker.spark.runs import Run, folder_of
+from checker.spark.session import Cancelled, Cluster
+from checker.spark.work import Found, Job, ShardFiles
+
+SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
+MAX_SHARDS = abi.MAX_SHARDS
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search. small: most states of a level that the driver expands itself."""
+
+    limits: Limits = field(default_factory=Limits)
+    all_violations: bool = False
+    small: int = SMALL
+    progress: Callable[[Progress], None] | None = None
+
+
+def search(
+    cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None = None
+) -> SearchResult:
+    """Explore every state that can be reached from the initial ones (each a code per leaf); save every level.
+
+    saved: what `Checkpoint.load` gave, to go on from. Raises CheckpointError, SparkError.
+    """
+    exploration = Exploration(cluster, job, initial, options)
+    with interrupts(exploration):
+        exploration.run(saved)
+    return exploration.result()
+
+
+class Exploration:
+    """A search and where its states are (see `Explored`). levels, shards: as in `Saved`."""
+
+    def __init__(self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options) -> None:
+        self._cluster, self._job, self._options = cluster, job, options
+        self._kernel = job.kernel()
+        self._checkpoint = Checkpoint(folder_of(job.place), job.key)
+        self.findings = Findings(self._kernel, initial)
+        self.initial, self.initial_bits = self.findings.initial, self.findings.initial_bits
+        self.levels: list[list[Run | None]] = []
+        self.shards = [ShardFiles() for _ in range(job.shards)]
+        self.stopped: str | None = None
+        self._distinct = self._sent_bytes = self._peak_bytes = 0
+        self._told = cluster.broadcast(job)
+        self._started = time.monotonic()
+
+    def stop(self, reason: str) -> None:
+        """End the search at the next opportunity; the first reason counts."""
+        self.stopped = self.stopped or reason
+
+    def run(self, saved: Saved | None) -> None:
+        """Search until all is explored, or something says stop."""
+        if saved is not None:
+            self._restore(saved)
+        else:
+            self._checkpoint.create()
+            self._enter_initial()
+        limits = self._options.limits
+        while self.stopped is None and not self._decided() and self._frontier:
+            reason = self._limit()
+            if reason is None and limits.max_depth is not None and self.depth >= limits.max_depth:
+                reason = f"depth limit of {limits.max_depth}"
+            if reason is not None:
+                self.stop(reason)
+                return
+            try:
+                self._level()
+            except Cancelled:
+                return
+
+    def _decided(self) -> bool:
+        return self.findings.violated and not self._options.all_violations
+
+    def _limit(self) -> str | None:
+        return reached_limit(self._options.limits, self._distinct, time.monotonic() - self._started)
+
+    @property
+    def _frontier(self) -> int:
+        return sum(run.states for run in self.levels[-1] if run is not None)
+
+    @property
+    def depth(self) -> int:
+        """Levels that have a state."""
+        return sum(1 for level in self.levels if any(level))
+
+    def _enter_initial(self) -> None:
+        parts: dict[int, list[bytes]] = {}
+        for shard, data in work.start(self._job, self.findings.inside()):
+            parts.setdefault(shard, []).append(data)
+        found = self._absorb(1, parts)
+        self._take(found)
+        self.findings.note_initial(found.broken)
+        self._save()
+
+    def _level(self) -> None:
+        """Expand the last level."""
+        level = len(self.levels) + 1
+        found = self._alone(level) if self._frontier <= self._options.small else self._together(level)
+        self._take(found)
+        self.findings.note_level(level, found.broken, found.deadlocks)
+        self._save()
+        self._tell(0)
+
+    def _alone(self, level: int) -> Found:
+        """A level in the driver, for all shards."""
+        total = Found.nothing(self._kernel)
+        parts: dict[int, list[bytes]] = {}
+        for files in self.shards:
+            for item in work.expand(self._job, files.frontier):
+                if isinstance(item, Found):
+                    total.add(item)
+                else:
+                    parts.setdefault(item[0], []).append(item[1])
+        total.sent_bytes = 0  # they went nowhere
+        total.add(self._absorb(level, parts))
+        return total
+
+    def _absorb(self, level: int, parts: dict[int, list[bytes]]) -> Found:
+        """Enter candidates, given by shard, in the driver."""
+        total = Found.nothing(self._kernel)
+        for shard, files in enumerate(self.shards):
+            self.shards[shard], found = work.absorb(self._job, shard, level, files, parts.get(shard, []))
+            total.add(found)
+        return total
+
+    def _together(self, level: int) -> Found:
+        """A level as a job."""
+        told, shards = self._told, self.shards
+
+        def expand(numbers: Iterable[int]) -> Iterator[tuple[int, bytes | Found]]:
+            return expand_task(told.value, shards, numbers)
+
+        def absorb(sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
+            return absorb_task(told.value, shards, level, sent)
+
+        sent = self._cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
+        total = Found.nothing(self._kernel)
+        for shard, files, found in self._cluster.collect(sent.mapPartitions(absorb), self._tick):
+            self.shards[shard] = files
+            total.add(found)
+        return total
+
+    def select(self, level: int, pick: Pick) -> list[Words]:
+        """The states of a level that `pick` picks."""
+        told, runs = self._told, self.levels[level - 1]
+        if sum(run.states for run in runs if run is not None) <= self._options.small:
+            return [states for run in runs for states in work.select(self._job, run, pick)]
+
+        def choose(numbers: Iterable[int]) -> Iterator[Words]:
+            return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
+
+        return self._cluster.collect(self._cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+
+    def _take(self, found: Found) -> None:
+        """A level is whole."""
+        self.levels.append([files.frontier for files in self.shards])
+        self.findings.counters += found.counters
+        self.findings.seen |= found.seen
+        self.findings.new += found.new
+        self._distinct += found.states
+        self._sent_bytes += found.sent_bytes
+        self._peak_bytes = max(self._peak_bytes, found.peak_bytes)
+
+    def _save(self) -> None:
+        self._checkpoint.save(Saved(self.levels, self.shards, self.findings.saved(), self._sent_bytes))
+
+    def _restore(self, saved: Saved) -> None:
+        self.levels, self.shards, self._sent_bytes = saved.levels, saved.shards, saved.sent_bytes
+        self.findings.restore(saved.findings)
+        self._distinct = sum(run.states for level in self.levels for run in level if run is not None)
+
+    def _tick(self, done: int) -> bool:
+        """Called while a job runs: whether it may go on."""
+        reason = self._limit()
+        if reason is not None:
+            self.stop(reason)
+        self._tell(done)
+        return self.stopped is None
+
+    def _tell(self, done: int) -> None:
+        if self._options.progress is not None:
+            self._options.progress(Progress(
+                self.findings.generated, self._distinct, len(self.levels), self._frontier, 0,
+                time.monotonic() - self._started, self._peak_bytes, self._sent_bytes, (done, 2 * len(self.shards)),
+            ))  # fmt: skip
+
+    def result(self) -> SearchResult:
+        """What the search has to tell."""
+        return self.findings.result(
+            self, stopped=self.stopped, distinct=self._distinct, depth=self.depth,
+            seconds=time.monotonic() - self._started, peak_memory_bytes=self._peak_bytes,
+            workers=len(self.shards), worker="partition",
+        )  # fmt: skip
+
+
+# What runs in the executors. What is sent is bytes: Spark never looks into it.
+
+
+def expand_task(
+    job: Job, shards: Sequence[ShardFiles], numbers: Iterable[int]
+) -> Iterator[tuple[int, bytes | Found]]:
+    """The candidates that come out of a shard, for others; then what was found, which goes to the shard itself."""
+    for shard in numbers:
+        for item in work.expand(job, shards[shard].frontier):
+            yield (shard, item) if isinstance(item, Found) else item
+
+
+def absorb_task(
+    job: Job, shards: Sequence[ShardFiles], level: int, sent: Iterable[tuple[int, bytes | Found]]
+) -> Iterator[tuple[int, ShardFiles, Found]]:
+    """A shard, its files with the new level, and what its two tasks found; `sent`: all that came to it."""
+    expanded: dict[int, Found] = {}
+    parts: list[bytes] = []
+    for shard, item in sent:
+        if isinstance(item, Found):
+            expanded[shard] = item
+        else:
+            parts.append(item)
+    for shard, found in expanded.items():  # there is one
+        files, absorbed = work.absorb(job, shard, level, shards[shard], parts)
+        found.add(absorbed)
+        yield shard, files, found

@@ -1,0 +1,305 @@
+"""Proofs by induction: the initial states have every invariant, and every step keeps them.
+
+One query for each instance of an action and each claim that it could break. Invariants are proved together, each
+step starting from a state that has all of them; those that some step breaks are dropped, and what was proved with
+their help is asked again without it. What is left is inductive: it holds in runs of any length.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from checker.lang.frontend import compile_model
+from checker.lang.interpret import evaluate
+from checker.lang.ir import EventKind, Program
+from checker.lang.loader import BoundModel
+from checker.symbolic.bounds import Growing, growing
+from checker.symbolic.encoding import support
+from checker.symbolic.prover import Enabled, Example, Prover
+from checker.symbolic.results import (
+    NO_ERROR,
+    PROVED,
+    REFUTED,
+    TYPES,
+    UNKNOWN,
+    UNUSED,
+    Answer,
+    Claim,
+    Finding,
+    Query,
+)
+from checker.symbolic.workers import Died, Workers, workers
+
+PROVABLE = ("invariant", "transition invariant", "refinement")
+
+
+@dataclass(frozen=True)
+class Options:
+    """jobs: processes to prove in; timeout_s: for a query, None: none."""
+
+    jobs: int = 1
+    timeout_s: float | None = 60.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A proof under way: queries answered and known of, seconds since it began."""
+
+    done: int
+    total: int
+    seconds: float
+
+
+@dataclass
+class Proof:
+    """What induction showed of a model.
+
+    findings: one for each claim, in their order: properties, lemmas, then types and runtime errors.
+    any_number: the claims that also hold for a network that keeps every message ever sent (see `network`).
+    never: actions that no state with the proved invariants can take; unknown_actions: of which that is not known.
+    places: what steps may grow. stopped: why it ended early, None if it did not.
+    """
+
+    model: BoundModel
+    program: Program
+    findings: list[Finding]
+    places: list[Growing]
+    any_number: frozenset[int] = frozenset()
+    never: list[str] = field(default_factory=list)
+    stopped: str | None = None
+    seconds: float = 0.0
+    jobs: int = 1
+
+    @property
+    def queries(self) -> int:
+        return sum(f.queries for f in self.findings)
+
+    def invariants_of(self, claim: int) -> frozenset[int]:
+        """The invariants whose keeping the proof of a claim amounts to: itself, if it is one, and what it rests on."""
+        own = {claim} if self.findings[claim].claim.assumable else set()
+        return self.findings[claim].rests_on | own
+
+    def bounds_of(self, claim: int) -> tuple[list[Growing], list[Growing]]:
+        """(places whose bound the proof of a claim keeps to, bags of which it allows any number in flight)."""
+        read = self._read(self.invariants_of(claim))
+        kept = [place for place in self.places if place.leaves & read]
+        if not self.invariants_of(claim) <= self.any_number:
+            return kept, []
+        return [p for p in kept if p.kind != "bag"], [p for p in kept if p.kind == "bag"]
+
+    def reads(self, claim: int, instance: int) -> frozenset[int]:
+        """The leaves that decide whether a step is taken and whether it breaks a claim."""
+        step, index = self.program.instances[instance], self.findings[claim].claim.index
+        found = frozenset[int]().union(*[support(event.condition) for event in step.events])
+        if index is None:
+            return found
+        for leaf in self._read([claim]):
+            found |= support(step.updates[leaf]) if leaf in step.updates else {leaf}
+        return found.union(*[support(condition) for broken, condition in step.breaks if broken == index])
+
+    def _read(self, claims: Iterable[int]) -> frozenset[int]:
+        conditions = [self.program.properties[i].condition for c in claims
+                      if (i := self.findings[c].claim.index) is not None]  # fmt: skip
+        return frozenset().union(*[support(c) for c in conditions if c is not None])
+
+
+def prove(model: BoundModel, options: Options, progress: Callable[[Progress], None] | None = None) -> Proof:
+    """Prove the properties of a model that speak of states and steps, with the help of its lemmas.
+
+    `model` must be in force. A claim counts as proved only if the solver said so of every query about it.
+    """
+    provable = [p for p in model.model.properties if p.kind in PROVABLE]
+    lemmas = [d for d in model.model.lemmas if d not in provable]
+    program = compile_model(model.with_properties([*provable, *lemmas]))
+    claims = _claims(program, {d.name for d in lemmas})
+    run = _Run(model, program, claims, options, progress)
+    with workers(lambda: Prover(model, program, claims, options.timeout_s).work, options.jobs) as pool:
+        try:
+            run.prove(pool)
+        except KeyboardInterrupt:
+            run.proof.stopped = "interrupted"
+    return run.finished()
+
+
+def _claims(program: Program, lemmas: set[str]) -> list[Claim]:
+    found = [Claim(p.name, "lemma" if p.name in lemmas else p.kind, i) for i, p in enumerate(program.properties)]
+    return [*found, Claim(NO_ERROR, "runtime error", None), Claim(TYPES, "types", None)]
+
+
+class _Run:
+    """The rounds of one proof, driven from outside the workers."""
+
+    def __init__(
+        self, model: BoundModel, program: Program, claims: list[Claim], options: Options,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:  # fmt: skip
+        self.started = time.perf_counter()
+        self.program, self.claims, self.progress = program, claims, progress
+        self.initial = [tuple(model.state_type.encode(s)) for s in model.initial_states()]
+        places = growing(model.state_type, program)
+        self.proof = Proof(model, program, [Finding(c, UNKNOWN) for c in claims], places, jobs=options.jobs)
+        self.reads = [self._support(claim) for claim in claims]
+        self.asked: list[Query] = []
+        self.done = 0
+
+    def _support(self, claim: Claim) -> frozenset[int]:
+        condition = self.program.properties[claim.index].condition if claim.index is not None else None
+        return support(condition) if condition is not None else frozenset()
+
+    def finished(self) -> Proof:
+        self.proof.seconds = time.perf_counter() - self.started
+        return self.proof
+
+    def prove(self, pool: Workers) -> None:
+        findings = self.proof.findings
+        self._start()
+        assumed = frozenset(n for n, f in enumerate(findings) if f.claim.assumable and f.initial is None)
+        answers, assumed = self._rounds(pool, assumed)
+        self._judge(answers)
+        self._examples(pool, answers)
+        self._widen(pool, answers, assumed)
+        self._vacuous(pool, assumed)
+
+    def _start(self) -> None:
+        """The first half of induction: the initial states, taken one by one."""
+        for finding in self.proof.findings:
+            if finding.claim.assumable:
+                condition = self.program.properties[finding.claim.index or 0].condition
+                assert condition is not None
+                broken = (codes for codes in self.initial if evaluate(condition, codes, {}, {}))
+                finding.initial = next(broken, None)
+                finding.verdict = UNKNOWN if finding.initial is None else REFUTED
+
+    def _queries(self, claims: frozenset[int], assumed: frozenset[int]) -> list[Query]:
+        """Every step that could break a claim: of those that leave alone what it reads nothing need be asked."""
+        found = []
+        for number, instance in enumerate(self.program.instances):
+            errors = any(self.program.sites[e.site].kind is EventKind.ERROR for e in instance.events)
+            breaks = {index for index, _ in instance.breaks}
+            for n in sorted(claims):
+                claim = self.claims[n]
+                if claim.kind == "runtime error":
+                    asked = errors
+                elif claim.kind == "types":
+                    asked = bool(instance.updates)
+                elif claim.assumable:
+                    asked = n in assumed and not self.reads[n].isdisjoint(instance.updates)
+                else:
+                    asked = claim.index in breaks
+                if asked:  # the types stand on their own: each query starts from them
+                    found.append(Query(n, number, frozenset() if claim.kind == "types" else assumed))
+        return found
+
+    def _rounds(
+        self, pool: Workers, assumed: frozenset[int]
+    ) -> tuple[dict[tuple[int, int], Answer], frozenset[int]]:
+        """(the last answer for each claim and instance, the claims that were shown and may be assumed).
+
+        Lemmas are asked for once a proof uses them. What some step breaks, or may break for all the solver knows, is
+        dropped, until all that is left is kept.
+        """
+        answers: dict[tuple[int, int], Answer] = {}
+        wanted = frozenset(n for n, claim in enumerate(self.claims) if claim.kind != "lemma")
+        queries = self._queries(wanted, assumed)
+        while queries:
+            for answer in self._ask(pool, queries):
+                answers[answer.query.claim, answer.query.instance] = answer
+            assumed -= {q.claim for q in queries if answers[q.claim, q.instance].verdict != PROVED}
+            proved = [a for a in answers.values() if a.verdict == PROVED]
+            queries = [
+                Query(a.query.claim, a.query.instance, assumed) for a in proved
+                if not a.used <= assumed and (a.query.claim in assumed or not self.claims[a.query.claim].assumable)
+            ]  # fmt: skip
+            used = frozenset[int]().union(*[a.used for a in proved]) & assumed - wanted
+            wanted |= used
+            queries += self._queries(used, assumed)
+        for n in set(range(len(self.claims))) - wanted:
+            self.proof.findings[n].verdict = UNUSED
+        return answers, assumed & wanted
+
+    def _ask(self, pool: Workers, queries: Sequence[Query]) -> Iterator[Answer]:
+        """The answers, as they come; queries about one instance go to one worker."""
+        batches: dict[int, list[Query]] = defaultdict(list)
+        for query in queries:
+            batches[query.instance].append(query)
+        tasks = list(batches.values())
+        self.asked += queries
+        for number, found in pool.answers(tasks):
+            if isinstance(found, Died):
+                reason = f"its process ended with {found.code}"
+                found = [Answer(q, UNKNOWN, 0.0, reason=reason) for q in tasks[number]]
+            for answer in found:
+                finding = self.proof.findings[answer.query.claim]
+                finding.queries += 1
+                finding.seconds += answer.seconds
+                finding.slowest = max(finding.slowest, answer.seconds)
+                yield answer
+            self.done += len(found)
+            if self.progress is not None:
+                self.progress(Progress(self.done, len(self.asked), time.perf_counter() - self.started))
+
+    def _judge(self, answers: dict[tuple[int, int], Answer]) -> None:
+        """A verdict for each claim, once the rounds are over."""
+        by_claim: dict[int, list[Answer]] = defaultdict(list)
+        for answer in answers.values():
+            by_claim[answer.query.claim].append(answer)
+        for n, finding in enumerate(self.proof.findings):
+            verdicts = {a.verdict for a in by_claim[n]}
+            if finding.initial is None and finding.verdict != UNUSED:
+                finding.verdict = REFUTED if REFUTED in verdicts else UNKNOWN if UNKNOWN in verdicts else PROVED
+                finding.reason = next((a.reason for a in by_claim[n] if a.verdict == UNKNOWN), "")
+        direct = {n: frozenset[int]().union(*[a.used for a in by_claim[n]]) for n in range(len(self.claims))}
+        for n, finding in enumerate(self.proof.findings):
+            finding.rests_on = _closure(direct, n) - {n} if finding.verdict == PROVED else frozenset()
+        if self.proof.findings[-1].verdict != PROVED:  # the types, which every query starts from
+            for finding in self.proof.findings[:-1]:
+                if finding.verdict == PROVED:
+                    finding.verdict, finding.reason = UNKNOWN, f"not shown: {TYPES}"
+
+    def _examples(self, pool: Workers, answers: dict[tuple[int, int], Answer]) -> None:
+        """A counterexample for each claim that some step breaks: by the first such step in declared order."""
+        broken: dict[int, Query] = {}
+        for key in sorted(answers):
+            if answers[key].verdict == REFUTED and self.claims[key[0]].kind != "types":
+                broken.setdefault(key[0], answers[key].query)
+        tasks = [Example(query, self.initial[0]) for query in broken.values()]
+        for number, found in pool.answers(tasks):
+            if not isinstance(found, Died):
+                self.proof.findings[tasks[number].query.claim].counterexample = found
+
+    def _widen(self, pool: Workers, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
+        """Whether what was proved of a bounded network holds for one that keeps every message ever sent."""
+        slots = frozenset(i for bag in self.program.bags for slot in bag.slots for i in slot)
+        speaking = {n for n in assumed if self.reads[n] & slots}
+        used = {n: frozenset[int]().union(*[a.used for (c, _), a in answers.items() if c == n]) for n in assumed}
+        queries = [Query(n, i, assumed, widened=True) for n, i in answers if n in speaking]
+        failed = {n for n in speaking if self.proof.findings[n].verdict != PROVED}
+        for answer in self._ask(pool, queries):
+            n = answer.query.claim
+            used[n] |= answer.used
+            failed |= {n} if answer.verdict != PROVED else set()
+        self.proof.any_number = frozenset(n for n in assumed if not (_closure(used, n) | {n}) & failed)
+
+    def _vacuous(self, pool: Workers, assumed: frozenset[int]) -> None:
+        """Actions that no state with the proved invariants can take: of these the proof says nothing."""
+        by_action: dict[int, list[int]] = {number: [] for number in range(len(self.program.actions))}
+        for number, instance in enumerate(self.program.instances):
+            by_action[instance.action].append(number)
+        tasks = [Enabled(tuple(instances), assumed) for instances in by_action.values()]
+        enabled = dict(pool.answers(tasks))
+        self.proof.never = [self.program.actions[n] for n in sorted(enabled) if enabled[n] is False]
+
+
+def _closure(used: dict[int, frozenset[int]], claim: int) -> frozenset[int]:
+    """All claims that a proof rests on, by way of others."""
+    found: set[int] = set()
+    stack = list(used[claim])
+    while stack:
+        one = stack.pop()
+        if one not in found:
+            found.add(one)
+            stack.extend(used[one])
+    return frozenset(found)

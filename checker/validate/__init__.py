@@ -1,0 +1,1 @@
+"""Is this recorded trace a behaviour of the spec? See `docs/trace-validation.md`."""

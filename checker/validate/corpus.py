@@ -1,0 +1,149 @@
+"""A corpus of recorded traces: every trace judged, and what all of them come to. One shard of it, or all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.lang.loader import BoundModel
+from checker.validate.diagnosis import Diagnosis
+from checker.validate.recorded import Recorded, in_batches
+from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
+
+EVENTS_AT_ONCE = 1 << 18
+STATUSES = (ACCEPTED, REJECTED, UNDECIDED, UNREADABLE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of one trace that is not accepted.
+
+    line: of the event at which it was left, 0 where the trace cannot be read; event: what it says; candidates: how
+    many states it might have been in (20 at most are looked at); nearest: one of them, as ITF.
+    """
+
+    trace: str
+    status: str
+    reason: str
+    line: int = 0
+    event: str = ""
+    candidates: int = 0
+    nearest: dict[str, Any] | None = None
+
+
+@dataclass
+class Summary:
+    """What a corpus, or a part of it, comes to.
+
+    actions: action -> events that are certainly steps of it; endless: accepted traces that say nowhere how many events
+    they have, and so may have been cut between two lines.
+    """
+
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
+    events: int = 0
+    endless: int = 0
+    actions: dict[str, int] = field(default_factory=dict)
+    transitions: npt.NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    verdicts: list[Verdict] = field(default_factory=list)
+    seconds: float = 0.0
+    stopped: str | None = None
+
+    @property
+    def traces(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def exit_code(self) -> int:
+        """0 all accepted, 1 some rejected, 3 some undecided, unreadable or not looked at."""
+        if self.counts[REJECTED]:
+            return 1
+        return 0 if self.counts[ACCEPTED] == self.traces and self.stopped is None else 3
+
+    def add(self, other: Summary) -> None:
+        """Take in another part of the corpus. `seconds` and `stopped` stay."""
+        for status, count in other.counts.items():
+            self.counts[status] += count
+        for action, count in other.actions.items():
+            self.actions[action] = self.actions.get(action, 0) + count
+        self.events += other.events
+        self.endless += other.endless
+        self.transitions = np.union1d(self.transitions, other.transitions)
+        self.verdicts += other.verdicts
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        return {
+            **self.counts, "events": self.events, "endless": self.endless, "actions": self.actions,
+            "transitions": len(self.transitions), "seconds": round(self.seconds, 3), "stopped": self.stopped,
+            "verdicts": [asdict(v) for v in self.verdicts],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Options:
+    """silent: unobserved steps before an event, where a trace declares none. max_candidates: of one trace at a time."""
+
+    silent: int = 0
+    max_candidates: int = 10_000
+
+
+def validate(
+    model: BoundModel,
+    files: Iterable[tuple[str, bytes]],
+    options: Options,
+    *,
+    progress: Callable[[Summary], None] | None = None,
+    keep: Callable[[Verdict, Recorded], None] | None = None,
+) -> Summary:
+    """Judge every trace of some files, given as (name, content).
+
+    keep: called with each rejected trace. Ctrl-C ends it with what was judged so far, and `stopped` says so.
+    """
+    validator = Validator(model, silent=options.silent, max_candidates=options.max_candidates)
+    diagnosis = Diagnosis(validator)
+    summary = Summary()
+    started = time.monotonic()
+    try:
+        for batch in in_batches(_traces(validator, files), EVENTS_AT_ONCE):
+            for trace, death in zip(batch, validator.deaths(batch), strict=True):
+                verdict = _verdict(validator, diagnosis, trace, death)
+                summary.counts[verdict.status] += 1
+                summary.events += len(trace.events)
+                summary.endless += verdict.status == ACCEPTED and trace.announced is None
+                if verdict.status != ACCEPTED:
+                    summary.verdicts.append(verdict)
+                if verdict.status == REJECTED and keep is not None:
+                    keep(verdict, trace)
+            validator.reader.forget()
+            summary.seconds = time.monotonic() - started
+            if progress is not None:
+                progress(summary)
+    except KeyboardInterrupt:
+        summary.stopped = "interrupted"
+    summary.seconds = time.monotonic() - started
+    summary.actions = dict(zip(validator.coverage.names, validator.coverage.actions.tolist(), strict=True))
+    summary.transitions = validator.coverage.transitions()
+    return summary
+
+
+def _traces(validator: Validator, files: Iterable[tuple[str, bytes]]) -> Iterator[Recorded]:
+    for name, content in files:
+        yield from validator.reader.traces(name, content)
+
+
+def _verdict(validator: Validator, diagnosis: Diagnosis, trace: Recorded, death: Death | None) -> Verdict:
+    if death is None:
+        return Verdict(trace.name, UNREADABLE if trace.problem else ACCEPTED, trace.problem)
+    kind, _ = trace.events[death.event]
+    line, event = trace.lines[death.event], validator.reader.kinds.names[kind]
+    if death.undecided:
+        return Verdict(trace.name, UNDECIDED, death.undecided, line, event, len(death.before))
+    refusal = diagnosis.refusal(trace, death)
+    steps, _ = trace.silent
+    within = f"within {steps} silent steps, " if steps else ""
+    return Verdict(trace.name, REJECTED, within + refusal.reason, line, event, len(death.before), refusal.nearest)

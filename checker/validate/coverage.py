@@ -1,0 +1,50 @@
+"""What validated traces have exercised: actions, and transitions told apart by state and instance."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from checker.explicit.store import Words
+from checker.lang.loader import BoundModel
+from checker.lang.parameters import bindings
+
+_KEY = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+Longs = npt.NDArray[np.int64]
+
+
+class Coverage:
+    """Counts events whose step is known for certain: one transition explains them, and no other.
+
+    actions: per action of the model how many such events. `transitions()`: their distinct hashes.
+    """
+
+    def __init__(self, model: BoundModel) -> None:
+        self.names = [action.name for action in model.model.actions]
+        counts = [len(list(bindings(model.parameters(action)))) for action in model.model.actions]
+        self._action_of = np.repeat(np.arange(len(counts)), counts)
+        self.actions = np.zeros(len(counts), dtype=np.int64)
+        self._hashes = np.zeros(0, dtype=np.uint64)
+        self._new: list[npt.NDArray[np.uint64]] = []
+
+    def note(self, item: Longs, words: Words, instances: Longs) -> None:
+        """Take in the steps of one round: whose they are, the states before them, the instances."""
+        if not len(item):
+            return
+        certain = (np.bincount(item) == 1)[item]
+        words, instances = words[certain], instances[certain]
+        self.actions += np.bincount(self._action_of[instances], minlength=len(self.actions))
+        hashes = instances.astype(np.uint64) * _KEY
+        for k in range(words.shape[1]):
+            hashes = (hashes ^ words[:, k]) * _KEY
+            hashes ^= hashes >> _SHIFT
+        self._new.append(np.unique(hashes))
+        if sum(map(len, self._new)) > max(1 << 16, len(self._hashes)):
+            self.transitions()
+
+    def transitions(self) -> npt.NDArray[np.uint64]:
+        """A hash of each distinct transition (64 bits: of a billion, two may be taken for one)."""
+        self._hashes = np.unique(np.concatenate([self._hashes, *self._new]))
+        self._new = []
+        return self._hashes

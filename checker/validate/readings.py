@@ -1,0 +1,327 @@
+"""Recorded states as codes: JSON read by the types of the spec, each distinct text only once.
+
+Values are those of ITF (`traces.trace`) or plain JSON, which the types tell apart:
+
+    Option[T]   null, or the value itself         ITF: {"tag": "None", ...}, {"tag": "Some", "value": v}
+    Set, Bag    [a, b]                            ITF: {"#set": [a, b]}, {"#map": [[a, 1], [b, 1]]}
+    Map[K, V]   {"broker0": v}                    ITF: {"#map": [["broker0", v]]}
+
+Of a record or map, any part may be missing: it was not observed. Ordinals are read as they were recorded: numbers
+of which only order and equality count (code: number + 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from checker.lang.types import (
+    BagType,
+    MapType,
+    OptionStyle,
+    OptionType,
+    RecordType,
+    Scalar,
+    SeqType,
+    SetType,
+    Type,
+    UnionType,
+)
+
+MAX_NUMBER = 1 << 60  # of a recorded ordinal
+KEPT = 1 << 17  # texts of one type that are remembered; then it starts afresh
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_PAIRS = msgspec.json.Decoder(list[tuple[msgspec.Raw, msgspec.Raw]])
+_ANY = msgspec.json.Decoder()
+
+
+class ReadingError(Exception):
+    """A recorded value that is none of its type. The message says which and why."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read: a code for each leaf, and whether it was observed."""
+
+    codes: tuple[int, ...]
+    known: tuple[bool, ...]
+
+
+Read = Callable[[bytes], Reading]
+
+
+def reader(type_: Type) -> Read:
+    """A function that reads a JSON text as a value of `type_`, of which parts may be missing. It remembers texts."""
+    read = _composite(type_)
+    remembered: dict[bytes, Reading] = {}
+
+    def remembering(text: bytes) -> Reading:
+        found = remembered.get(text)
+        if found is None:
+            if len(remembered) >= KEPT:
+                remembered.clear()
+            try:
+                found = remembered[text] = read(text)
+            except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
+                raise ReadingError(_said(error, text, type_)) from None
+        return found
+
+    return remembering
+
+
+def _said(error: Exception, text: bytes, type_: Type) -> str:
+    shown = text[:80].decode("utf-8", "replace") + ("..." if len(text) > 80 else "")
+    if isinstance(error, msgspec.DecodeError):
+        return f"{shown} is no {type_}"
+    return f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
+
+
+def _composite(type_: Type) -> Read:
+    match type_:
+        case RecordType():
+            return _record(type_)
+        case MapType():
+            return _map(type_)
+        case OptionType():
+            return _option(type_)
+        case SeqType() | BagType():
+            return _listed(type_)
+    return lambda text: _whole(type_, parsed(type_, _ANY.decode(text)))
+
+
+def _whole(type_: Type, value: Any) -> Reading:
+    codes = type_.encode(type_.store(value))
+    return Reading(tuple(c - (c >> 63 << 64) for c in codes), (True,) * type_.width)  # a set of 64: signed
+
+
+def _record(type_: RecordType) -> Read:
+    fields = {name: reader(field) for name, field in type_.fields.items()}
+    unseen = {name: Reading((0,) * field.width, (False,) * field.width) for name, field in type_.fields.items()}
+
+    def read(text: bytes) -> Reading:
+        given = _OBJECT.decode(text)
+        for name in given:
+            if name not in fields:
+                raise ReadingError(f"{type_} has no field {name}; it has {', '.join(fields)}")
+        return _joined([fields[n](bytes(given[n])) if n in given else unseen[n] for n in fields])
+
+    return read
+
+
+def _map(type_: MapType) -> Read:
+    read_value = reader(type_.value_type)
+    names = {_name(type_.key_type, key): i for i, key in enumerate(type_.keys)}
+    unseen = Reading((0,) * type_.value_type.width, (False,) * type_.value_type.width)
+
+    def read(text: bytes) -> Reading:
+        given = _OBJECT.decode(text)
+        values = [unseen] * len(names)
+        if set(given) == {"#map"}:
+            pairs = [(_name_of(_ANY.decode(k)), v) for k, v in _PAIRS.decode(given["#map"])]
+            given = dict(pairs)
+            if len(given) < len(pairs):
+                raise ReadingError(f"a {type_} has a key twice")
+        for name, value in given.items():
+            if name not in names:
+                raise ReadingError(f"{name} is no {type_.key_type}")
+            values[names[name]] = read_value(bytes(value))
+        return _joined(values)
+
+    return read
+
+
+def _name(type_: Scalar, key: Any) -> str:
+    return _name_of(type_.itf(key))
+
+
+def _name_of(itf: Any) -> str:
+    return itf if isinstance(itf, str) else msgspec.json.encode(itf).decode()
+
+
+def _option(type_: OptionType) -> Read:
+    read_inner = reader(type_.inner)
+    absent = Reading((0,) * type_.width, (True,) * type_.width)
+
+    def read(text: bytes) -> Reading:
+        if text == b"null":
+            return absent
+        if text.startswith(b"{"):
+            given = _OBJECT.decode(text)
+            tag = bytes(given.get("tag", b""))
+            if tag == b'"None"':
+                return absent
+            if tag == b'"Some"':
+                text = bytes(given.get("value", b"null"))
+        inner = read_inner(text)
+        if type_.style is OptionStyle.CODE:
+            return Reading((inner.codes[0] + 1, *inner.codes[1:]), inner.known)
+        if type_.style is OptionStyle.TAG:
+            return Reading((1, *inner.codes), (True, *inner.known))
+        return inner
+
+    return read
+
+
+def _listed(type_: SeqType | BagType) -> Read:
+    """Sequences and bags: their elements are whole, and remembered one by one."""
+    read_element = reader(type_.element if isinstance(type_, SeqType) else type_.slot)
+    most = type_.length if isinstance(type_, SeqType) else type_.capacity
+
+    def read(text: bytes) -> Reading:
+        if text.startswith(b"{"):
+            pairs = _PAIRS.decode(_OBJECT.decode(text)["#map"])
+            elements = [member for member, count in pairs for _ in range(int(bytes(count)))]
+        else:
+            elements = _LIST.decode(text)
+        read = [read_element(bytes(element)) for element in elements]
+        if len(read) > most:
+            raise ReadingError(f"{len(read)} elements, and the model holds a {type_}")
+        if isinstance(type_, BagType) and any(one.codes[0] == 0 for one in read):
+            raise ReadingError(f"null is no member of a {type_}")
+        if not all(all(one.known) for one in read):
+            raise ReadingError(f"an element of a {type_} is not told in full")
+        if isinstance(type_, SeqType):
+            codes = (len(read), *[code for one in read for code in one.codes])
+        else:
+            head = (1,) if type_.tagged else ()
+            codes = tuple(code for slot in sorted(head + one.codes for one in read) for code in slot)
+        return Reading((*codes, *[0] * (type_.width - len(codes))), (True,) * type_.width)
+
+    return read
+
+
+def _joined(parts: list[Reading]) -> Reading:
+    return Reading(
+        tuple(code for part in parts for code in part.codes), tuple(known for part in parts for known in part.known)
+    )
+
+
+def parsed(type_: Type, json: Any) -> Any:
+    """The value that a JSON value, in ITF or plain, stands for. Raises ValueError where it is none of `type_`."""
+    value = type_.parse(_itf(type_, json))
+    for (_, leaf), code in zip(type_.leaves, type_.encode(value), strict=True):
+        if leaf.sort and code > MAX_NUMBER:
+            raise ValueError(f"an ordinal above {MAX_NUMBER}")
+    return value
+
+
+def _itf(type_: Type, json: Any) -> Any:
+    """A JSON value as ITF."""
+    match type_:
+        case OptionType():
+            if json is None:
+                return {"tag": "None", "value": {"#tup": []}}
+            if isinstance(json, dict) and json.get("tag") in ("None", "Some"):
+                return {**json, "value": _itf(type_.inner, json.get("value"))} if json["tag"] == "Some" else json
+            return {"tag": "Some", "value": _itf(type_.inner, json)}
+        case SetType():
+            members = json["#set"] if isinstance(json, dict) and "#set" in json else json
+            return {"#set": [_itf(type_.element, m) for m in members]} if isinstance(members, list) else json
+        case SeqType() if isinstance(json, list):
+            return [_itf(type_.element, element) for element in json]
+        case BagType() if isinstance(json, list):
+            return {"#map": [[_itf(type_.element, member), 1] for member in json]}
+        case RecordType() if isinstance(json, dict):
+            return {n: _itf(type_.fields[n], v) if n in type_.fields else v for n, v in json.items()}
+        case UnionType() if isinstance(json, dict):
+            variant = next((v for v in type_.variants if str(v) == json.get("tag")), None)
+            return json if variant is None else {**json, "value": _itf(variant, json.get("value"))}
+        case MapType() if isinstance(json, dict):
+            keys = {_name(type_.key_type, key): type_.key_type.itf(key) for key in type_.keys}
+            pairs = json["#map"] if set(json) == {"#map"} else [[keys.get(k, k), v] for k, v in json.items()]
+            return {"#map": [[k, _itf(type_.value_type, v)] for k, v in pairs]}
+    return json
+
+
+class StateReader:
+    """Reads states and keeps, for each field, every distinct reading in a table. Number 0: nothing was observed."""
+
+    def __init__(self, state: RecordType) -> None:
+        self._fields = [(name, reader(field)) for name, field in state.fields.items()]
+        self._readings: list[list[Reading]] = [
+            [Reading((0,) * field.width, (False,) * field.width)] for field in state.fields.values()
+        ]
+        self._numbers: list[dict[bytes, int]] = [{b"": 0} for _ in self._fields]
+        self._look_up = [numbers.get for numbers in self._numbers]
+        self._tables = [_Table(field.width) for field in state.fields.values()]
+        self.nothing = (0,) * len(self._fields)
+
+    def read(self, texts: tuple[msgspec.Raw, ...]) -> tuple[int, ...]:
+        """The numbers of a state's fields in the tables. texts: of each field, b"" for none. Raises ReadingError."""
+        row = [look_up(bytes(text)) for look_up, text in zip(self._look_up, texts, strict=True)]
+        if None in row:
+            row = [self._number(i, bytes(text)) for i, text in enumerate(texts)]
+        return tuple(row)  # type: ignore[arg-type]
+
+    def _number(self, at: int, text: bytes) -> int:
+        numbers, (name, read) = self._numbers[at], self._fields[at]
+        found = numbers.get(text)
+        if found is None:
+            try:
+                reading = read(text)
+            except ReadingError as error:
+                raise ReadingError(f"{name}: {error}") from None
+            found = numbers[text] = len(self._readings[at])
+            self._readings[at].append(reading)
+        return found
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """(codes, whether they are known) of states by their fields' numbers: shapes (states, leaves)."""
+        parts = [t.rows(numbers[:, i]) for i, t in enumerate(self._sealed())]
+        return np.concatenate([c for c, _ in parts], axis=1), np.concatenate([k for _, k in parts], axis=1)
+
+    def whole(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which states were observed in full."""
+        found = np.ones(len(numbers), dtype=bool)
+        for i, table in enumerate(self._sealed()):
+            found &= table.whole[numbers[:, i]]
+        return found
+
+    def _sealed(self) -> list[_Table]:
+        for table, readings in zip(self._tables, self._readings, strict=True):
+            table.extend(readings)
+        return self._tables
+
+    def forget(self) -> None:
+        """Drop the readings of fields that have many; all numbers given out so far are then void."""
+        for at, readings in enumerate(self._readings):
+            if len(readings) > KEPT:
+                self._numbers[at].clear()
+                self._numbers[at][b""] = 0
+                del readings[1:]
+                self._tables[at] = _Table(len(readings[0].codes))
+
+
+class _Table:
+    """The readings of one field as arrays, which grow."""
+
+    def __init__(self, width: int) -> None:
+        self._size = 0
+        self._codes = np.zeros((64, width), np.int64)
+        self._known = np.zeros((64, width), np.bool_)
+        self.whole = np.zeros(64, np.bool_)
+
+    def extend(self, readings: list[Reading]) -> None:
+        """Take in the readings that are not in the table yet."""
+        new = readings[self._size :]
+        if not new:
+            return
+        limit = len(readings)
+        if limit > len(self._codes):
+            more = max(limit, 2 * len(self._codes)) - len(self._codes)
+            self._codes = np.pad(self._codes, ((0, more), (0, 0)))
+            self._known = np.pad(self._known, ((0, more), (0, 0)))
+            self.whole = np.pad(self.whole, (0, more))
+        self._codes[self._size : limit] = [r.codes for r in new]
+        self._known[self._size : limit] = [r.known for r in new]
+        self.whole[self._size : limit] = self._known[self._size : limit].all(axis=1)
+        self._size = limit
+
+    def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        return self._codes[numbers], self._known[numbers]

@@ -1,0 +1,126 @@
+"""Spark beside the local engine: what a level and a state cost, what memory it takes, what a second worker brings."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checker.explicit.check import Options as LocalOptions
+from checker.explicit.check import Report, check
+from checker.explicit.results import Limits, Progress
+from checker.lang.loader import load
+from tests.benchmarks.printing import line
+
+SIZES: list[tuple[str, dict[str, str]]] = [
+    ("kraft/membership", {}),
+    ("kraft/lossy", {}),
+    ("kraft/lossy", {"max_crashes": "3"}),
+]
+LOCAL = "local[2]"
+MEMORY_GIB = 0.5  # too little for the local engine at the largest size
+
+
+class Levels:
+    """When each level of a search was begun, and with how many states."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[float, int]] = []
+        self._depth = 0
+
+    def note(self, now: Progress) -> None:
+        if now.depth > self._depth:
+            self._depth = now.depth
+            self._begun.append((now.seconds, now.frontier))
+
+    def spans(self) -> list[tuple[int, float]]:
+        """(states that a level expands, seconds)."""
+        return [(states, after - before) for (before, states), (after, _) in itertools.pairwise(self._begun)]
+
+
+def cost(levels: list[Levels], least: int) -> tuple[float, float]:
+    """(seconds that a level takes whatever its size, microseconds a state): a line through the levels of several
+    searches that expand more than `least` states."""
+    states, seconds = np.array([span for one in levels for span in one.spans() if span[0] > least]).T
+    slope, fixed = np.polyfit(states, seconds, 1)
+    return float(fixed), float(slope) * 1e6
+
+
+def on_spark(target: str, changes: dict[str, str], master: str, **options: Any) -> tuple[Report, Levels]:
+    """One check on Spark, with what its levels took."""
+    from checker.spark.check import Options
+    from checker.spark.check import check as spark_check
+
+    levels = Levels()
+    how = Options(master=master, **options)
+    return spark_check(load(target, changes), how, started=time.perf_counter(), progress=levels.note), levels
+
+
+def here(target: str, changes: dict[str, str], **limits: Any) -> tuple[Report, Levels]:
+    """The same on the local engine, on two threads."""
+    levels = Levels()
+    how = LocalOptions(threads=2, limits=Limits(**limits))
+    return check(load(target, changes), how, started=time.perf_counter(), progress=levels.note), levels
+
+
+def name(target: str, changes: dict[str, str]) -> str:
+    return " ".join([target, *[f"{n}={v}" for n, v in changes.items()]])
+
+
+def sizes() -> None:
+    """A KIP-631 model at three sizes: the local engine on two threads and Spark local[2] in turn."""
+    from checker.spark.search import SMALL
+
+    totals, mine_all, theirs_all = [], [], []
+    for target, changes in SIZES:
+        (mine, local), (theirs, spark) = here(target, changes), on_spark(target, changes, LOCAL)
+        same = [getattr(mine.result, n) == getattr(theirs.result, n) for n in ("generated", "distinct", "depth")]
+        label, distinct = name(target, changes), theirs.result.distinct
+        line(f"{label}: distinct", f"{distinct:,}" + ("" if all(same) else " DIFFERENT"))
+        line(f"{label}: search, seconds here", f"{mine.seconds['search']:.1f}")
+        line(f"{label}: search, seconds on Spark", f"{theirs.seconds['search']:.1f}")
+        totals.append((distinct, theirs.seconds["search"]))
+        mine_all.append(local)
+        theirs_all.append(spark)
+    fixed, marginal = cost(theirs_all, SMALL)
+    here_marginal = cost(mine_all, SMALL)[1]
+    line("seconds a job, whatever the size of its level", f"{fixed:.2f}")
+    line("microseconds a state here", f"{here_marginal:.2f}")
+    line("microseconds a state on Spark", f"{marginal:.2f}")
+    line("Spark to here, a state", f"{marginal / here_marginal:.1f}", "4 at most")
+    (n, first), (m, last) = totals[-2:]
+    line("seconds a state, largest size to the one before", f"{last / m / (first / n):.2f}", "1")
+
+
+def memory() -> None:
+    """The largest size where the local engine has not memory enough, and Spark in many small parts."""
+    target, changes = SIZES[-1]
+    mine, _ = here(target, changes, memory_bytes=int(MEMORY_GIB * 2**30))
+    theirs, _ = on_spark(target, changes, LOCAL, partitions=16)
+    line(f"here with {MEMORY_GIB} GiB", f"{mine.verdict}, {mine.result.distinct:,} distinct")
+    line("Spark, 16 partitions", f"{theirs.verdict}, {theirs.result.distinct:,} distinct")
+    line("largest process of Python, MiB", f"{theirs.result.peak_memory_bytes / 2**20:,.0f}")
+
+
+def workers() -> None:
+    """A standalone cluster with one worker and with two, of one core each."""
+    from tests.spark.standalone import CONF, standalone
+
+    target, changes = SIZES[1]
+    seconds = {}
+    for count in (1, 2):
+        with tempfile.TemporaryDirectory() as folder, standalone(count, Path(folder)) as found:
+            place = str(Path(folder, "run"))
+            report, _ = on_spark(target, changes, found.master, conf=CONF, partitions=2, checkpoint=place)
+            seconds[count] = report.seconds["search"]
+        line(f"{name(target, changes)}: {count} worker(s), search, seconds", f"{seconds[count]:.1f}")
+    line("one worker to two", f"{seconds[1] / seconds[2]:.2f}")
+
+
+BENCHMARKS: dict[str, Callable[[], None]] = {"spark": sizes, "spark_memory": memory, "spark_workers": workers}
+

@@ -1,0 +1,100 @@
+"""`fencepost prove`: verdicts, exit codes, what is printed and written, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from traces import load
+
+Run = Callable[..., Result]
+Start = Callable[..., subprocess.Popen[str]]
+LEASE = "docs/tutorial/lease.py"
+REPAIRED = ("--set", "broker_stops_first=true")
+PROVED = "docs/tutorial/proved_lease.py"
+MODELS = "tests/symbolic/proof_models.py"
+
+
+def last(result: Result) -> str:
+    return result.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        ([PROVED], 0, "proved"),
+        ([f"{MODELS}/counted"], 0, "proved within bounds: steps: up to 5"),
+        ([LEASE], 1, "violated: one_leader_serves"),
+        ([f"{MODELS}/broken_at_once", "--property", "accepted_was_issued"], 1, "violated: accepted_was_issued"),
+        ([LEASE, *REPAIRED], 3, "not proved: one_leader_serves"),
+        ([LEASE, *REPAIRED, "--triage-s", "0"], 3, "not proved: one_leader_serves"),
+        ([f"{MODELS}/never"], 4, "vacuous: no state with the proved invariants can take: impossible"),
+        ([LEASE, "--bounded", "4"], 0, "holds within bounds: no behaviour of up to 4 steps breaks anything"),
+        ([LEASE, "--bounded", "9"], 1, "violated: one_leader_serves, 6 states"),
+    ],
+)
+def test_each_verdict_has_its_exit_code(run: Run, arguments: list[str], code: int, line: str) -> None:
+    found = run("prove", *arguments, "--jobs", "1")
+    assert (found.exit_code, last(found)) == (code, line)
+
+
+def test_properties_that_no_induction_shows_are_only_explored(run: Run) -> None:
+    printed = run("prove", f"{MODELS}/counted", "--property", "doubled_is_double").stdout
+    assert "only explored" not in printed
+    printed = run("prove", f"{MODELS}/post", "--triage-s", "0").stdout
+    assert "only explored  something_is_accepted" in printed
+
+
+def test_the_object_that_json_prints(run: Run) -> None:
+    found = json.loads(run("prove", LEASE, *REPAIRED, "--json").stdout)
+    assert (found["verdict"], found["reason"]) == ("not proved", "one_leader_serves")
+    claim = found["claims"][0]
+    assert (claim["name"], claim["inductive"], claim["triage"]) == ("one_leader_serves", False, "unreachable")
+    assert set(claim["distinction"]) == {"serving = {broker1}", "lease = broker0"}
+    found = json.loads(run("prove", LEASE, "--bounded", "9", "--json").stdout)
+    assert (found["verdict"], found["violated"], found["trace_length"]) == ("violated", "one_leader_serves", 6)
+
+
+@pytest.mark.parametrize("arguments", [[LEASE], [LEASE, "--bounded", "9"]])
+def test_a_violation_is_a_behaviour_of_the_spec(run: Run, tmp_path: Path, arguments: list[str]) -> None:
+    file = tmp_path / "lease.itf.json"
+    assert run("prove", *arguments, "--trace-out", file).exit_code == 1
+    replayed = run("trace", "replay", file)
+    assert replayed.exit_code == 0
+    assert "its end violates one_leader_serves" in replayed.stdout
+
+
+def test_a_counterexample_to_induction_is_a_trace_of_two_states(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "lease.itf.json"
+    run("prove", LEASE, *REPAIRED, "--trace-out", file)
+    assert len(load(file).steps) == 2
+    replayed = run("trace", "replay", file)
+    assert replayed.exit_code == 1
+    assert "this is no initial state" in replayed.stdout
+
+
+def test_ctrl_c_ends_a_proof_without_a_claim(start: Start) -> None:
+    process = start("prove", "kraft/lossy", "--bounded", "40", "--timeout-s", "1000")
+    assert process.stderr is not None
+    assert "steps" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    out, _ = process.communicate()
+    assert process.returncode == 3
+    assert "incomplete: interrupted; no behaviour of up to" in out
+    assert time.monotonic() - started < 60, "it does not wait for the solver"
+
+
+def test_the_page_shows_what_is_printed(run: Run) -> None:
+    page = Path("docs/proofs.md").read_text()
+    printed = run("prove", PROVED, "--quiet").stdout + run("prove", LEASE, *REPAIRED, "--quiet").stdout
+    for block in page.split("```\n$ fencepost prove docs/")[1:]:
+        for line in block.split("```")[0].splitlines()[1:]:
+            assert line.split("  proved")[0].split("  not proved")[0] in printed or line == "..."

@@ -1,0 +1,27 @@
+"""A check on Spark in a process of its own, to be killed: MASTER PLACE start|resume. Every level is a job."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from checker.explicit.results import Progress
+from checker.lang.loader import load
+from checker.spark.check import Options, check
+from tests.spark.standalone import CONF
+from tests.spark.told import told
+
+
+def main(master: str, place: str, how: str) -> None:
+    def progress(now: Progress) -> None:
+        print("level", now.depth, flush=True)
+
+    where = {"checkpoint": place} if how == "start" else {"resume": place}
+    options = Options(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
+    report = check(load("tests/models/two_phase_commit.py"), options, started=time.perf_counter(), progress=progress)
+    print(json.dumps(told(report)), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,120 @@
+"""A driver that dies at any operation on its files goes on to the same result. No Spark: the driver does all."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from checker.explicit.checkpoint import CheckpointError
+from checker.explicit.results import Limits
+from checker.lang.errors import SpecError
+from checker.lang.loader import load
+from checker.spark import runs
+from checker.spark.check import Options, check
+from checker.spark.runs import Folder, RunWriter
+from tests.spark.told import locally, told
+
+MODEL = "tests/models/bounds.py/constrained"
+EVERYTHING = 1 << 60
+
+pytestmark = pytest.mark.usefixtures("no_cluster")
+
+
+class Killed(BaseException):
+    """The driver is gone."""
+
+
+def _check(place: Path, *, resume: bool = False, depth: int | None = None, partitions: int | None = None) -> dict:
+    options = Options(
+        partitions=partitions if resume else 2, small=EVERYTHING, limits=Limits(max_depth=depth),
+        **({"resume": str(place)} if resume else {"checkpoint": str(place)}),
+    )  # fmt: skip
+    return told(check(load(MODEL, {"limit": "6"}), options, started=time.perf_counter()))
+
+
+@pytest.fixture
+def merges_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MOST_RUNS", 2)
+
+
+@pytest.mark.usefixtures("merges_often")
+def test_killed_at_any_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = locally(load(MODEL, {"limit": "6"}))
+    left = [0]
+
+    def dying(function):  # type: ignore[no-untyped-def]
+        def run(*arguments):  # type: ignore[no-untyped-def]
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+            return function(*arguments)
+
+        return run
+
+    def half_written(self: Folder, name: str, data: bytes) -> None:
+        left[0] -= 1
+        whole(self, name, data[: len(data) // 2] if left[0] == 0 else data)  # on a file system that cannot rename
+        if left[0] == 0:
+            raise Killed
+
+    whole = Folder.write
+    monkeypatch.setattr(Folder, "write", half_written)
+    monkeypatch.setattr(Folder, "remove", dying(Folder.remove))
+    monkeypatch.setattr(RunWriter, "add", dying(RunWriter.add))
+    finished, moment = False, 0
+    while not finished:
+        moment += 1
+        left[0] = moment
+        place = tmp_path / str(moment)
+        try:
+            found = _check(place)
+            finished = True
+        except Killed:
+            left[0] = 0
+            try:
+                found = _check(place, resume=True)
+            except CheckpointError as error:  # killed before the first level was saved
+                assert "no checkpoint to resume from" in str(error)
+                assert moment < 10
+                continue
+        assert found == expected, moment
+        (manifest,) = place.glob("manifest-*.json")
+        named = json.loads(json.loads(manifest.read_bytes())["content"])
+        files = {run[0] for part in (*named["levels"], *named["visited"]) for run in part if run}
+        assert files == {str(f.relative_to(place)) for f in place.rglob("*.parquet")}, moment
+    assert moment > 40
+
+
+def test_a_finished_and_a_limited_search_are_resumed(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    stopped = _check(place, depth=3)
+    assert (stopped["verdict"], stopped["depth"]) == ("incomplete", 3)
+    whole = _check(place, resume=True)
+    assert whole == locally(load(MODEL, {"limit": "6"}))
+    assert _check(place, resume=True) == whole
+
+
+def test_what_cannot_be_resumed_says_why(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    with pytest.raises(CheckpointError, match="there is no manifest of a search on Spark"):
+        _check(place, resume=True)
+    _check(place, depth=2)
+    with pytest.raises(CheckpointError, match="already holds a checkpoint: resume from it"):
+        _check(place)
+    with pytest.raises(SpecError, match="has 2 partitions"):
+        _check(place, resume=True, partitions=3)
+    options = Options(small=EVERYTHING, resume=str(place))
+    with pytest.raises(CheckpointError, match="of another model"):
+        check(load(MODEL, {"limit": "5"}), options, started=time.perf_counter())
+    manifest = next(place.glob("manifest-*"))
+    manifest.write_bytes(manifest.read_bytes()[:-9])
+    with pytest.raises(CheckpointError, match="its manifest is damaged"):
+        _check(place, resume=True)
+
+
+def test_liveness_is_refused() -> None:
+    with pytest.raises(SpecError, match="liveness is decided on the graph"):
+        check(load("tests/models/liveness_mutex.py"), Options(), started=time.perf_counter())

@@ -1,0 +1,114 @@
+"""Sorted states: what native code makes of them is what Python's own sorting makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checker.explicit.checkpoint import CheckpointError
+from checker.spark import runs
+from checker.spark.order import Order, Records, order_of
+from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, merge_runs, strike
+
+ALL = (1 << 64) - 1
+WORDS = st.sampled_from([0, 1, 2, 1 << 63, ALL])
+STATES = st.sets(st.tuples(WORDS, WORDS), max_size=20)
+HIDDEN = (ALL, ALL ^ 3)  # the two lowest bits of word 1 do not count
+
+
+def _records(states: set[tuple[int, int]], order: Order, meta: int = 7) -> Records:
+    found = np.array([(*state, meta) for state in states], np.uint64).reshape(-1, 3)
+    return found[order.sort(found[:, :2])]
+
+
+def _key(state: tuple[int, ...], view: tuple[int, int]) -> int:
+    return (state[1] & view[1]) << 64 | state[0] & view[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STATES, max_size=5), STATES, st.sampled_from([(ALL, ALL), HIDDEN]))
+def test_merge_and_strike(parts: list[set[tuple[int, int]]], seen: set[tuple[int, int]], view: tuple[int, int]) -> None:
+    order = order_of(view)
+    least = [{min(s for s in part if _key(s, view) == k) for k in {_key(s, view) for s in part}} for part in parts]
+    merged = order.merge(_records(part, order, meta) for meta, part in enumerate(least))
+    expected: dict[int, list[tuple[tuple[int, int], int]]] = {}
+    for meta, part in enumerate(least):
+        for state in part:
+            expected.setdefault(_key(state, view), []).append((state, meta))
+    assert [_key(tuple(map(int, row)), view) for row in merged] == sorted(expected)
+    for row in merged.tolist():
+        found = expected[_key((row[0], row[1]), view)]
+        assert row[2] == min(meta for _, meta in found)
+        assert (row[1], row[0]) == min((s[1], s[0]) for s, _ in found)
+    known = _records(seen, order)[:, :2].copy()
+    struck = np.zeros(len(merged), np.uint8)
+    order.strike(merged, 0, known, struck)
+    keys = {_key(state, view) for state in seen}
+    assert struck.tolist() == [_key((row[0], row[1]), view) in keys for row in merged.tolist()]
+    below = order.locate(known, merged)
+    assert below.tolist() == [sum(k < order.key(state) for k in sorted(expected)) for state in known]
+
+
+def _written(folder: Folder, name: str, numbers: range) -> Run:
+    states = np.stack([np.array(numbers, np.uint64), np.zeros(len(numbers), np.uint64)], axis=1)
+    with RunWriter(folder, name, 2) as writer:
+        for start in range(0, len(states), 7):
+            writer.add(states[start : start + 7])
+    return writer.run
+
+
+def _numbers(folder: Folder, run: Run) -> list[int]:
+    return [int(n) for states in RunReader(folder, run, 2).groups() for n in states[:, 0]]
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "GROUP", 10)
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_runs_are_merged_as_streams(tmp_path: Path) -> None:
+    folder, order = Folder(str(tmp_path)), order_of((ALL, ALL))
+    parts = [range(0, 95, 3), range(1, 40, 3), range(41, 1000, 3), range(5000, 5001)]
+    files = [_written(folder, f"levels/{k}.parquet", part) for k, part in enumerate(parts)]
+    merged = merge_runs(folder, order, files, "runs/all.parquet")
+    assert _numbers(folder, merged) == sorted(n for part in parts for n in part)
+    assert merged.states == sum(map(len, parts))
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_only_the_groups_next_to_candidates_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, order = Folder(str(tmp_path)), order_of((ALL, ALL))
+    run = _written(folder, "levels/1.parquet", range(0, 1000, 2))
+    asked: list[int] = []
+    group = RunReader.group
+    monkeypatch.setattr(RunReader, "group", lambda self, number: (asked.append(number), group(self, number))[1])
+    records = np.array([(41, 0, 0), (44, 0, 0), (702, 0, 0), (5000, 0, 0)], np.uint64)
+    struck = np.zeros(4, np.uint8)
+    strike(folder, run, order, records, struck)
+    assert struck.tolist() == [0, 1, 1, 0]
+    assert asked == [2, 35, 49]
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    run = _written(folder, "levels/1.parquet", range(1000))
+    path = tmp_path / run.name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(CheckpointError, match=r"levels/1\.parquet is damaged: "):
+        _numbers(folder, run)
+    with pytest.raises(CheckpointError, match="1000 states, 999 were written"):
+        RunReader(folder, Run(_written(folder, "levels/2.parquet", range(1000)).name, 999), 2)
+
+
+def test_small_runs_are_merged_and_large_ones_left() -> None:
+    assert grown([Run("", 5)] * runs.MOST_RUNS) == 0
+    assert grown([Run("", 5)] * (runs.MOST_RUNS + 1)) == runs.MOST_RUNS + 1
+    assert grown([Run("", 1000), *[Run("", 5)] * runs.MOST_RUNS]) == runs.MOST_RUNS
+    assert grown([Run("", 1 << 20 >> k) for k in range(runs.MOST_RUNS + 1)]) == 2

@@ -1,0 +1,71 @@
+"""Spark tells what the local engine tells, whatever the number of partitions: counts, coverage, verdict and traces."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from checker.explicit.results import Limits
+from checker.lang.loader import find, load
+from checker.spark import work
+from checker.spark.check import Options, check
+from checker.spark.session import Cluster
+from tests.conftest import ROOT
+from tests.spark.told import locally, told, without_liveness
+
+EVERYTHING = 1 << 60
+MODELS = [
+    f"tests/models/{name}.py/{model.name}"
+    for name in ("bounds", "verdicts", "ordinals", "partial_operations", "refinement", "shapes", "philosophers")
+    for model in find(str(ROOT / "tests" / "models" / f"{name}.py"))[0].models
+]
+SPARK_MODELS = [
+    ("tests/models/two_phase_commit.py", {}),
+    ("tests/models/bounds.py/constraint_is_checked", {}),
+    ("tests/models/bounds.py/overflow", {}),
+]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 8])
+@pytest.mark.parametrize("target", MODELS)
+@pytest.mark.usefixtures("no_cluster")
+def test_every_small_model(target: str, partitions: int) -> None:
+    model = without_liveness(load(target))
+    for all_violations in (False, True):
+        options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
+        expected = locally(model, all_violations=all_violations)
+        assert told(check(model, options, started=time.perf_counter())) == expected
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 8])
+@pytest.mark.usefixtures("no_cluster")
+def test_a_historical_bug_of_kraft(partitions: int, tmp_path: Path) -> None:
+    model = load("kraft/lossy", {"kip_903": "false"})
+    expected = locally(model)
+    options = Options(partitions=partitions, small=EVERYTHING, checkpoint=str(tmp_path))
+    assert told(check(model, options, started=time.perf_counter())) == expected
+    assert expected["verdict"] == "violated"
+    # merged runs are all that is left in `runs`: levels are kept, for paths lead through them
+    assert len(list((tmp_path / "runs").glob("*"))) <= partitions * 4
+    assert len(list(tmp_path.glob("manifest-*"))) == 1
+
+
+@pytest.mark.parametrize(("target", "changes"), SPARK_MODELS)
+def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
+    model = load(target, changes)
+    expected = locally(model, all_violations=True)
+    for partitions in (1, 2, 8):
+        options = Options(partitions=partitions, small=0, all_violations=True)
+        assert told(check(model, options, started=time.perf_counter())) == expected, partitions
+
+
+@pytest.mark.usefixtures("no_cluster")
+def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "strike", lambda *arguments: None)
+    model = load("tests/models/verdicts.py/never_fires")
+    options = Options(partitions=2, small=EVERYTHING, limits=Limits(max_depth=8))
+    report = check(model, options, started=time.perf_counter())
+    assert report.result.distinct == 8  # round and round
+    assert locally(model)["distinct"] == 4

@@ -1,0 +1,35 @@
+"""What two engines must tell alike: all of a report but for times, memory and who shared the work."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from checker.explicit.check import Options as LocalOptions
+from checker.explicit.check import Report
+from checker.explicit.check import check as check_locally
+from checker.lang.liveness import LIVENESS
+from checker.lang.loader import BoundModel
+from traces.itf import to_itf
+
+THEIR_OWN = {"seconds", "threads", "partitions", "peak_memory_bytes"}
+
+
+def told(report: Report) -> dict[str, Any]:
+    """The report as JSON, its traces and levels of deadlock and errors too."""
+    found = {name: value for name, value in report.to_json().items() if name not in THEIR_OWN}
+    found["traces"] = [to_itf(trace) for trace in report.traces]
+    found["errors"], found["deadlock"] = report.result.errors, report.result.deadlock
+    return found
+
+
+def locally(model: BoundModel, *, all_violations: bool = False) -> dict[str, Any]:
+    """What the local engine tells of a model."""
+    model.bind()
+    options = LocalOptions(all_violations=all_violations)
+    return told(check_locally(model, options, started=time.perf_counter()))
+
+
+def without_liveness(model: BoundModel) -> BoundModel:
+    """The model without what only the local engine decides."""
+    return model.with_properties([p for p in model.model.properties if p.kind not in LIVENESS])

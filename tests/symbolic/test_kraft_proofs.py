@@ -1,0 +1,115 @@
+"""KIP-631, repaired: S1 to S5 and all else that is claimed of clusters without data, proved for runs of any length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from checker.lang.declare import Declared
+from checker.lang.loader import BoundModel, load
+from checker.symbolic.induction import PROVABLE, Options, Proof, prove
+from checker.symbolic.results import PROVED, REFUTED, UNUSED
+from checker.triage.behaviour import induction_trace
+from tests.planted import planted
+from tests.spec.test_kraft_mutants import MUTANTS, Mutant
+
+JOBS = Options(jobs=2)
+SAFETY = {
+    "superseded_incarnation_changes_nothing", "leader_epoch_has_one_incarnation",  # S1
+    "broker_epochs_rise",  # S2
+    "leader_may_lead",  # S3
+    "isr_is_never_empty", "fenced_broker_is_out_of_isr",  # S4
+    "epochs_never_go_back",  # S5
+}  # fmt: skip
+
+BREAKING = [
+    *[m for m in MUTANTS if m.model == "membership"],
+    Mutant("leader_epoch_has_one_incarnation", "membership", "broker.py",
+           "is_current = registration is not None and broker.broker_epoch == registration.broker_epoch",
+           "is_current = registration is not None and broker.broker_epoch <= registration.broker_epoch"),
+    Mutant("broker_epochs_rise", "membership", "controller.py",
+           "epoch = fresh(s, BrokerEpoch)",
+           "epoch = fresh(s, BrokerEpoch) if existing is None else existing.broker_epoch"),
+    Mutant("leader_may_lead", "membership", "partition.py",
+           "partition.leader in isr & active:", "partition.leader in isr - active:"),
+    Mutant("leader_changes_in_replica_order", "membership", "partition.py",
+           "partition.leader in isr & active:", "partition.leader in isr - active:"),
+    Mutant("isr_is_never_empty", "membership", "partition.py",
+           "last_member_stays and not rest else rest", "last_member_stays and rest else rest"),
+    Mutant("fenced_broker_is_out_of_isr", "membership", "controller.py",
+           "if Design.kip_841 and (registration.fenced or", "if Design.kip_841 and (not registration.fenced or"),
+    Mutant("maximal_isr_covers_committed", "membership", "replica.py",
+           "if reply.error == Error.INELIGIBLE_REPLICA:", "if reply.error != Error.STALE_BROKER_EPOCH:"),
+]  # fmt: skip
+
+
+def provable(model: BoundModel) -> list[Declared]:
+    return [p for p in model.model.properties if p.kind in PROVABLE]
+
+
+@pytest.fixture(scope="module")
+def membership() -> Proof:
+    return prove(load("kraft/membership", {"brokers": "3"}), JOBS)
+
+
+def test_every_safety_property_is_proved_for_three_brokers(membership: Proof) -> None:
+    assert {f.claim.name for f in membership.findings} >= SAFETY
+    others = {f.claim.name: f.verdict for f in membership.findings if f.verdict != PROVED}
+    assert others == {"incarnations_differ": UNUSED}, "which only second processes need"
+    assert membership.never == []
+
+
+def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
+    proved = [n for n, f in enumerate(membership.findings) if f.verdict == PROVED]
+    kept = {str(place) for n in proved for place in membership.bounds_of(n)[0]}
+    assert kept == set()
+    places = {place.path for place in membership.places}
+    assert places == {"lifecycle", "alterations", "faults.crashes", "faults.early_expiries"}
+    shown = {n for n, f in enumerate(membership.findings) if f.claim.assumable and f.verdict == PROVED}
+    assert membership.any_number == shown
+
+
+def test_s1_to_s5_are_proved_for_five_brokers() -> None:
+    model = load("kraft/membership", {"brokers": "5"}, "repaired")
+    properties = [p for p in provable(model) if p.name in SAFETY]
+    proof = prove(model.with_properties(properties), JOBS)
+    assert {f.claim.name for f in proof.findings} >= SAFETY
+    assert {f.verdict for f in proof.findings} == {PROVED, UNUSED}
+    assert {f.verdict for f in proof.findings if f.claim.kind != "lemma"} == {PROVED}
+    assert not any(proof.bounds_of(n)[0] for n, f in enumerate(proof.findings) if f.verdict == PROVED)
+
+
+def test_most_of_s1_to_s5_need_no_lemma() -> None:
+    model = load("kraft/membership", {"brokers": "3"})
+    properties = [p for p in provable(model) if p.name in SAFETY]
+    proof = prove(replace(model, model=replace(model.model, properties=properties, lemmas=[])), JOBS)
+    refuted = {f.claim.name for f in proof.findings if f.verdict != PROVED}
+    assert refuted == {"leader_epoch_has_one_incarnation", "leader_may_lead", "fenced_broker_is_out_of_isr"}
+
+
+def test_every_proved_property_has_a_mutant(membership: Proof) -> None:
+    assert {f.claim.name for f in membership.findings if f.claim.kind in PROVABLE} == {m.breaks for m in BREAKING}
+
+
+@pytest.mark.parametrize("mutant", BREAKING, ids=str)
+def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
+    """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""
+    model = planted(load(f"kraft/{mutant.model}"), mutant.file, mutant.old, mutant.new)
+    properties = [p for p in provable(model) if p.name == mutant.breaks]
+    proof = prove(model.with_properties(properties), JOBS)
+    assert proof.findings[0].claim.name == mutant.breaks
+    assert proof.findings[0].verdict == REFUTED
+    trace = induction_trace(proof, 0)
+    assert len(trace.steps) == 2
+    assert trace.violation is not None
+    assert trace.violation.property == mutant.breaks
+
+
+@pytest.mark.parametrize("switch", ["last_member_stays", "kip_841", "kafka_13173", "kafka_16952", "lapsed_session"])
+def test_with_a_guard_switched_off_it_is_not_proved(switch: str) -> None:
+    model = load("kraft/membership", {switch: "false"})
+    properties = [p for p in provable(model) if p.name in SAFETY]
+    proof = prove(replace(model, model=replace(model.model, properties=properties, lemmas=[])), JOBS)
+    wanted = SAFETY - {"leader_epoch_has_one_incarnation"}  # which needs lemmas in any case
+    assert {f.verdict for f in proof.findings if f.claim.name in wanted} == {PROVED, REFUTED}
