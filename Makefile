@@ -28,8 +28,8 @@ docs: .venv/.installed
 	$(BIN)/python -m tests.models_table
 
 # The models by how soon they are explored: what one kills is not tried on those after it.
-MUTATED := abstract_isr timed stuck_reassignment election leases_end shutdown_ends unfencing_ends unregistered \
-	changes_end twins_spurious snapshot refusal metadata topics failover quorum recreated membership late \
+MUTATED := abstract_isr timed stuck_reassignment election lifecycle restarts leases_end shutdown_ends unregistered \
+	unfencing_ends changes_end twins_spurious snapshot refusal metadata topics failover quorum recreated membership late \
 	shutdown_late rolling moved_record isr_spurious reassignment shutdown
 VERDICTS := build/mutants.ndjson
 

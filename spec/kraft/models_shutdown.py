@@ -1,7 +1,8 @@
 """The models of controlled shutdown, of leases in time, and of what must eventually happen.
 
-`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; those whose names end in `end`
-or `ends` are of what must eventually happen; `timed` is a lease in ticks.
+`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are the
+broker's life without the ISR, small enough to judge mutants by; those whose names end in `end` or `ends` are of what
+must eventually happen; `timed` is a lease in ticks.
 Leaves out: controlled shutdown with three controllers.
 """
 
@@ -103,6 +104,7 @@ ROLLING = Model(
     not_modelled=NO_LOG_NO_DATA,
 )
 
+
 def fairly(*actions: Declared) -> tuple[Declared, ...]:
     """The same actions, strongly fair: what is possible again and again happens again and again.
 
@@ -110,6 +112,38 @@ def fairly(*actions: Declared) -> tuple[Declared, ...]:
     """
     return tuple(replace(one, fair="strong") for one in actions)
 
+
+LIFECYCLE_MODEL = Model(
+    name="lifecycle",
+    doc="Two brokers without data or changes of the ISR; two crashes, two failovers. Small, for what a change breaks.",
+    init=running_cluster,
+    actions=(*LIFECYCLE, faults.crash, faults.fail_over),
+    properties=(
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        properties_protocol.failover_loses_soft_state,
+        properties_leadership.another_process_leads,
+        witnesses.broker_runs_again,
+        witnesses.duplicate_registration_refused,
+    ),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers",
+    not_modelled="lost messages, AlterIsr; " + NO_LOG_NO_DATA,
+)
+
+RESTARTS = Model(
+    name="restarts",
+    doc="Two brokers without data or changes of the ISR; two SIGTERMs, one failover. Small, for what a change breaks.",
+    init=running_cluster,
+    actions=(*LIFECYCLE, *STOPPING, network.lose_lifecycle_reply, faults.fail_over),
+    properties=(*SAFETY, *REPLIES, *CHANGES, *STOPPED[:4], properties_protocol.failover_loses_soft_state),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled="lost requests, AlterIsr; " + NO_LOG_NO_DATA,
+)
 
 SHUTDOWN_ENDS = Model(
     name="shutdown_ends",
@@ -121,14 +155,7 @@ SHUTDOWN_ENDS = Model(
         shutdown.sigterm,
         faults.fail_over,
     ),
-    properties=(
-        liveness.controlled_shutdown_ends,
-        *SAFETY,
-        *REPLIES,
-        *CHANGES,
-        *STOPPED[:4],
-        properties_protocol.failover_loses_soft_state,
-    ),
+    properties=(liveness.controlled_shutdown_ends,),
     constants={"max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
@@ -140,16 +167,7 @@ LEASES_END = Model(
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
     init=running_cluster,
     actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
-    properties=(
-        liveness.silent_broker_is_fenced,
-        *SAFETY,
-        *REPLIES,
-        *CHANGES,
-        properties_protocol.failover_loses_soft_state,
-        properties_leadership.another_process_leads,
-        witnesses.broker_runs_again,
-        witnesses.duplicate_registration_refused,
-    ),
+    properties=(liveness.silent_broker_is_fenced,),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
     faults="two crashes and two failovers; processes may start and send again, but need not",
@@ -184,12 +202,12 @@ CHANGES_END = Model(
         faults.expire_lease_early,
         faults.crash,
     ),
-    properties=(liveness.pending_change_is_settled, *SAFETY, *CHANGES),
+    properties=(liveness.pending_change_is_settled,),
     constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
     not_modelled=NO_LOG_NO_DATA,
 )
 
-MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING]
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
 MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]
