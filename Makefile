@@ -29,8 +29,9 @@ docs: .venv/.installed
 
 # The models by how soon they are explored: what one kills is not tried on those after it.
 MUTATED := abstract_isr timed stuck_reassignment election lifecycle restarts leases_end shutdown_ends unregistered \
-	unfencing_ends changes_end twins_spurious snapshot refusal metadata topics failover quorum recreated membership late \
-	shutdown_late rolling moved_record isr_spurious reassignment shutdown
+	unfencing_ends changes_end elections_end creation twins_spurious snapshot refusal metadata topics failover quorum \
+	recreated failover_record membership late shutdown_late stopped_record rolling moved_record isr_spurious \
+	reassignment shutdown twins zombie isr lossy
 VERDICTS := build/mutants.ndjson
 
 mutate: .venv/.installed

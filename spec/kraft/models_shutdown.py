@@ -1,7 +1,7 @@
 """The models of controlled shutdown, of leases in time, and of what must eventually happen.
 
-`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are the
-broker's life without the ISR, small enough to judge mutants by; those whose names end in `end` or `ends` are of what
+`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are
+the broker's life without the ISR, small enough to judge mutants by; those named `..._end` or `..._ends` are of what
 must eventually happen; `timed` is a lease in ticks.
 Leaves out: controlled shutdown with three controllers.
 """
