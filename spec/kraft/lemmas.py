@@ -83,7 +83,7 @@ def is_shutting_down(image: Metadata, broker: Broker) -> bool:
 
 
 @invariant(source="KIP-631, PartitionRecord, LeaderEpoch (S1)")
-def service_is_remembered(s: Cluster) -> bool:
+def service_is_of_a_registration(s: Cluster) -> bool:
     """No leader is ahead of the newest leader epoch that was served, and that is not ahead of the controller's."""
     return all(served_is_committed(s, p) for p in TopicPartition) and all(
         is_remembered(s, process, p) for process in Process for p in TopicPartition
@@ -282,7 +282,7 @@ LEMMAS = (
     registers_before_it_leads,
     nobody_shuts_down_unasked,
     topic_stays,
-    service_is_remembered,
+    service_is_of_a_registration,
     incarnations_differ,
     unheard_registration_is_unused,
     reply_is_to_its_incarnation,
