@@ -12,7 +12,7 @@ from checker.symbolic.induction import PROVABLE, Options, Proof, prove
 from checker.symbolic.results import PROVED, REFUTED, UNUSED
 from checker.triage.behaviour import induction_trace
 from tests.planted import planted
-from tests.spec.test_kraft_mutants import MUTANTS, Mutant
+from tests.spec.test_kraft_mutants import BY_MUTATION, MUTANTS, Mutant
 
 JOBS = Options(jobs=2)
 SAFETY = {
@@ -44,12 +44,18 @@ BREAKING = [
 ]  # fmt: skip
 
 
-ONLY_EXPLORED = ("spec.kraft.properties_protocol", "spec.kraft.properties_leadership")
-"""What mutants asked for later: no lemmas were written for these properties yet."""
+ONLY_EXPLORED = {
+    "one_request_at_a_time",
+    "process_fits_its_state",
+    "alter_isr_reply_is_true",
+    "leader_keeps_its_word",
+    "record_is_owed_until_lost",
+}
+"""They hold in what is explored, and no lemma yet says of which states no step breaks them."""
 
 
 def provable(model: BoundModel) -> list[Declared]:
-    return [p for p in model.model.properties if p.kind in PROVABLE and p.function.__module__ not in ONLY_EXPLORED]
+    return [p for p in model.model.properties if p.kind in PROVABLE]
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +66,19 @@ def membership() -> Proof:
 def test_every_safety_property_is_proved_for_three_brokers(membership: Proof) -> None:
     assert {f.claim.name for f in membership.findings} >= SAFETY
     others = {f.claim.name: f.verdict for f in membership.findings if f.verdict != PROVED}
-    assert others == {"incarnations_differ": UNUSED}, "which only second processes need"
+    assert others.pop("incarnations_differ") == UNUSED, "which only second processes need"
+    assert others == dict.fromkeys(ONLY_EXPLORED, REFUTED)
     assert membership.never == []
 
 
 def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
     proved = [n for n, f in enumerate(membership.findings) if f.verdict == PROVED]
-    kept = {str(place) for n in proved for place in membership.bounds_of(n)[0]}
-    assert kept == set()
+    kept = {membership.findings[n].claim.name for n in proved if membership.bounds_of(n)[0]}
+    assert kept == {"one_change_at_a_time"}, "which counts the requests in flight"
     places = {place.path for place in membership.places}
     assert places == {"lifecycle", "alterations", "faults.crashes", "faults.early_expiries"}
-    shown = {n for n, f in enumerate(membership.findings) if f.claim.assumable and f.verdict == PROVED}
-    assert membership.any_number == shown
+    shown = {n for n in proved if membership.findings[n].claim.assumable}
+    assert membership.any_number == {n for n in shown if membership.findings[n].claim.name not in kept}
 
 
 def test_s1_to_s5_are_proved_for_five_brokers() -> None:
@@ -93,7 +100,8 @@ def test_most_of_s1_to_s5_need_no_lemma() -> None:
 
 
 def test_every_proved_property_has_a_mutant(membership: Proof) -> None:
-    assert {f.claim.name for f in membership.findings if f.claim.kind in PROVABLE} == {m.breaks for m in BREAKING}
+    named = {f.claim.name for f in membership.findings if f.claim.kind in PROVABLE}
+    assert named - {m.breaks for m in BREAKING} <= BY_MUTATION
 
 
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
