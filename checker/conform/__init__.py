@@ -1,0 +1,1 @@
+"""Conformance: a spec and a system under test, explored as a product."""

@@ -1,0 +1,275 @@
+"""The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
+
+Values in it are immutable, so that a copy is as cheap as its dictionaries, and an old image never changes.
+Two indexes spare a scan of all partitions: which partitions a broker is in the ISR of, and which have no leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import assert_never
+from uuid import UUID
+
+from impl.kraft.records import (
+    LEADER_UNCHANGED,
+    NO_LEADER,
+    Batch,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    Endpoint,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    Record,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    SupportedFeature,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+PartitionKey = tuple[UUID, int]
+"""A topic id and a partition id."""
+RegistrationChange = FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord | UnregisterBrokerRecord
+
+
+class ReplayError(ValueError):
+    """A record of the log is about what the image does not have. The log is damaged, or was replayed with a gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What the log says of a broker id. offset: of its registration record."""
+
+    broker_id: int
+    incarnation_id: UUID
+    broker_epoch: int
+    endpoints: tuple[Endpoint, ...]
+    features: tuple[SupportedFeature, ...]
+    rack: str | None
+    fenced: bool
+    in_controlled_shutdown: bool
+    offset: int
+
+    @property
+    def is_active(self) -> bool:
+        """It may lead, and may join an ISR."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition. `replicas` are in preferred order; leader: NO_LEADER where there is none."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+
+    @property
+    def is_reassigning(self) -> bool:
+        return bool(self.removing_replicas or self.adding_replicas)
+
+    def changed(self, record: PartitionChangeRecord) -> Partition:
+        """The partition after a change of it."""
+        replicas = self.replicas if record.replicas is None else record.replicas
+        leads_anew = record.leader != LEADER_UNCHANGED or not set(self.replicas) <= set(replicas)
+        return Partition(
+            replicas=replicas,
+            isr=self.isr if record.isr is None else record.isr,
+            removing_replicas=(
+                self.removing_replicas if record.removing_replicas is None else record.removing_replicas
+            ),
+            adding_replicas=self.adding_replicas if record.adding_replicas is None else record.adding_replicas,
+            leader=self.leader if record.leader == LEADER_UNCHANGED else record.leader,
+            leader_epoch=self.leader_epoch + 1 if leads_anew else self.leader_epoch,
+            partition_epoch=self.partition_epoch + 1,
+        )
+
+
+class Image:
+    """The metadata up to `offset`, the last one replayed; -1 where nothing is."""
+
+    def __init__(self) -> None:
+        self.offset = -1
+        self.epoch = 0
+        self.registrations: dict[int, Registration] = {}
+        self.topics: dict[UUID, str] = {}
+        self.topic_ids: dict[str, UUID] = {}
+        self.partition_counts: dict[UUID, int] = {}
+        self.partitions: dict[PartitionKey, Partition] = {}
+        self.configs: dict[tuple[int, str], dict[str, str]] = {}
+        self.features: dict[str, tuple[int, int]] = {}
+        self.in_isr: dict[int, set[PartitionKey]] = {}
+        self.leaderless: set[PartitionKey] = set()
+
+    def copy(self) -> Image:
+        """An image that changes on its own."""
+        other = Image.__new__(Image)
+        other.offset, other.epoch = self.offset, self.epoch
+        other.registrations = dict(self.registrations)
+        other.topics, other.topic_ids = dict(self.topics), dict(self.topic_ids)
+        other.partition_counts, other.partitions = dict(self.partition_counts), dict(self.partitions)
+        other.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
+        other.features = dict(self.features)
+        other.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
+        other.leaderless = set(self.leaderless)
+        return other
+
+    def is_active(self, broker_id: int) -> bool:
+        """The broker is registered, unfenced and not shutting down."""
+        registration = self.registrations.get(broker_id)
+        return registration is not None and registration.is_active
+
+    def leads(self, broker_id: int) -> bool:
+        """The broker leads any partition."""
+        return any(self.partitions[key].leader == broker_id for key in self.in_isr.get(broker_id, ()))
+
+    def of_topic(self, topic_id: UUID) -> Iterator[tuple[PartitionKey, Partition]]:
+        """The partitions of a topic, by partition id."""
+        for partition_id in range(self.partition_counts.get(topic_id, 0)):
+            yield (topic_id, partition_id), self.partitions[topic_id, partition_id]
+
+    # Replay.
+
+    def replay(self, batch: Batch) -> None:
+        """Take over the records of a batch. It must begin where the image ends."""
+        if batch.base_offset != self.offset + 1:
+            raise ReplayError(f"a batch at offset {batch.base_offset} cannot be replayed after offset {self.offset}")
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            self.replay_record(record, offset)
+        self.offset = batch.last_offset
+        self.epoch = batch.epoch
+
+    def replay_record(self, record: Record, offset: int) -> None:
+        """Take over one record, whose offset this is."""
+        match record:
+            case PartitionChangeRecord():
+                key = (record.topic_id, record.partition_id)
+                self.put_partition(key, self.partition(key, offset).changed(record))
+            case PartitionRecord():
+                self.create_partition(record, offset)
+            case RegisterBrokerRecord():
+                self.register(record, offset)
+            case FenceBrokerRecord() | UnfenceBrokerRecord():
+                registration = self.registration(record, offset)
+                fenced = isinstance(record, FenceBrokerRecord)
+                self.registrations[record.broker_id] = replace(registration, fenced=fenced)
+            case BrokerRegistrationChangeRecord(in_controlled_shutdown=shuts_down):
+                registration = self.registration(record, offset)
+                self.registrations[record.broker_id] = replace(registration, in_controlled_shutdown=shuts_down)
+            case UnregisterBrokerRecord():
+                self.registration(record, offset)
+                del self.registrations[record.broker_id]
+            case TopicRecord():
+                self.topics[record.topic_id] = record.name
+                self.topic_ids[record.name] = record.topic_id
+                self.partition_counts[record.topic_id] = 0
+            case RemoveTopicRecord():
+                self.remove_topic(record.topic_id, offset)
+            case ConfigRecord():
+                self.set_config(record)
+            case FeatureLevelRecord():
+                self.set_feature(record)
+            case NoOpRecord():
+                pass
+            case _:
+                assert_never(record)
+
+    def register(self, record: RegisterBrokerRecord, offset: int) -> None:
+        self.registrations[record.broker_id] = Registration(
+            broker_id=record.broker_id,
+            incarnation_id=record.incarnation_id,
+            broker_epoch=record.broker_epoch,
+            endpoints=record.endpoints,
+            features=record.features,
+            rack=record.rack,
+            fenced=record.fenced,
+            in_controlled_shutdown=record.in_controlled_shutdown,
+            offset=offset,
+        )
+
+    def registration(self, record: RegistrationChange, offset: int) -> Registration:
+        """The registration that a record is about."""
+        registration = self.registrations.get(record.broker_id)
+        if registration is None or registration.broker_epoch != record.broker_epoch:
+            raise ReplayError(
+                f"the record at offset {offset} is about broker {record.broker_id} at epoch {record.broker_epoch}, "
+                "which is not registered"
+            )
+        return registration
+
+    def partition(self, key: PartitionKey, offset: int) -> Partition:
+        partition = self.partitions.get(key)
+        if partition is None:
+            raise ReplayError(
+                f"the record at offset {offset} is about partition {key[1]} of topic {key[0]}, which is not there"
+            )
+        return partition
+
+    def create_partition(self, record: PartitionRecord, offset: int) -> None:
+        if record.topic_id not in self.topics:
+            raise ReplayError(f"the record at offset {offset} is about topic {record.topic_id}, which is not there")
+        self.partition_counts[record.topic_id] = max(self.partition_counts[record.topic_id], record.partition_id + 1)
+        self.put_partition(
+            (record.topic_id, record.partition_id),
+            Partition(
+                replicas=record.replicas,
+                isr=record.isr,
+                removing_replicas=record.removing_replicas,
+                adding_replicas=record.adding_replicas,
+                leader=record.leader,
+                leader_epoch=record.leader_epoch,
+                partition_epoch=record.partition_epoch,
+            ),
+        )
+
+    def put_partition(self, key: PartitionKey, partition: Partition) -> None:
+        """Set a partition, and keep the indexes right."""
+        before = self.partitions.get(key)
+        self.partitions[key] = partition
+        if before is None or before.isr != partition.isr:
+            for broker_id in () if before is None else before.isr:
+                self.in_isr[broker_id].discard(key)
+            for broker_id in partition.isr:
+                self.in_isr.setdefault(broker_id, set()).add(key)
+        if partition.leader == NO_LEADER:
+            self.leaderless.add(key)
+        else:
+            self.leaderless.discard(key)
+
+    def remove_topic(self, topic_id: UUID, offset: int) -> None:
+        if topic_id not in self.topics:
+            raise ReplayError(f"the record at offset {offset} removes topic {topic_id}, which is not there")
+        for key, partition in list(self.of_topic(topic_id)):
+            for broker_id in partition.isr:
+                self.in_isr[broker_id].discard(key)
+            self.leaderless.discard(key)
+            del self.partitions[key]
+        del self.partition_counts[topic_id]
+        name = self.topics.pop(topic_id)
+        del self.topic_ids[name]
+        self.configs.pop((2, name), None)
+
+    def set_config(self, record: ConfigRecord) -> None:
+        resource = (record.resource_type, record.resource_name)
+        configs = self.configs.setdefault(resource, {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+        if not configs:
+            del self.configs[resource]
+
+    def set_feature(self, record: FeatureLevelRecord) -> None:
+        if record.max_feature_level == 0:
+            self.features.pop(record.name, None)
+        else:
+            self.features[record.name] = (record.min_feature_level, record.max_feature_level)

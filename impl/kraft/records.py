@@ -1,0 +1,201 @@
+"""The records of the metadata log, field by field as KIP-631 lays them out (section Record Formats).
+
+Where the draft and Kafka differ, a record is Kafka's: PartitionRecord and PartitionChangeRecord as the sample dump
+has them, `fenced` of a registration, `value` of a config that may be null, which deletes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
+from uuid import UUID
+
+NO_LEADER = -1
+LEADER_UNCHANGED = -2
+
+
+class RecordType(IntEnum):
+    """The type numbers of KIP-631; UNREGISTER_BROKER and the rest keep theirs."""
+
+    REGISTER_BROKER = 0
+    UNREGISTER_BROKER = 1
+    TOPIC = 2
+    PARTITION = 3
+    CONFIG = 4
+    PARTITION_CHANGE = 5
+    FENCE_BROKER = 7
+    UNFENCE_BROKER = 8
+    REMOVE_TOPIC = 9
+    FEATURE_LEVEL = 12
+    BROKER_REGISTRATION_CHANGE = 17
+    NO_OP = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a listener of a broker is reached."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedFeature:
+    """The levels of a feature that a broker supports."""
+
+    name: str
+    min_supported_version: int
+    max_supported_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterBrokerRecord:
+    type: ClassVar = RecordType.REGISTER_BROKER
+    broker_id: int
+    incarnation_id: UUID
+    broker_epoch: int
+    endpoints: tuple[Endpoint, ...] = ()
+    features: tuple[SupportedFeature, ...] = ()
+    rack: str | None = None
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterBrokerRecord:
+    type: ClassVar = RecordType.UNREGISTER_BROKER
+    broker_id: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    type: ClassVar = RecordType.TOPIC
+    name: str
+    topic_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveTopicRecord:
+    type: ClassVar = RecordType.REMOVE_TOPIC
+    topic_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRecord:
+    """A partition as it is created. `replicas` are in preferred order."""
+
+    type: ClassVar = RecordType.PARTITION
+    partition_id: int
+    topic_id: UUID
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    leader: int = NO_LEADER
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChangeRecord:
+    """What changed of a partition; None, or LEADER_UNCHANGED, is what did not.
+
+    Its replay raises the partition epoch; the leader epoch too, where it names a leader or removes a replica.
+    """
+
+    type: ClassVar = RecordType.PARTITION_CHANGE
+    partition_id: int
+    topic_id: UUID
+    isr: tuple[int, ...] | None = None
+    leader: int = LEADER_UNCHANGED
+    replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FenceBrokerRecord:
+    type: ClassVar = RecordType.FENCE_BROKER
+    broker_id: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnfenceBrokerRecord:
+    type: ClassVar = RecordType.UNFENCE_BROKER
+    broker_id: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistrationChangeRecord:
+    """Kafka's, for what KIP-631 has no record for: a broker begins its controlled shutdown."""
+
+    type: ClassVar = RecordType.BROKER_REGISTRATION_CHANGE
+    broker_id: int
+    broker_epoch: int
+    in_controlled_shutdown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRecord:
+    """resource_type: 2 a topic, 4 a broker. A value of None deletes the config."""
+
+    type: ClassVar = RecordType.CONFIG
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLevelRecord:
+    """The finalized levels of a feature. A max_feature_level of 0 removes it."""
+
+    type: ClassVar = RecordType.FEATURE_LEVEL
+    name: str
+    min_feature_level: int
+    max_feature_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoOpRecord:
+    """KIP-835: the log grows, and nothing else."""
+
+    type: ClassVar = RecordType.NO_OP
+
+
+Record = (
+    RegisterBrokerRecord
+    | UnregisterBrokerRecord
+    | TopicRecord
+    | RemoveTopicRecord
+    | PartitionRecord
+    | PartitionChangeRecord
+    | FenceBrokerRecord
+    | UnfenceBrokerRecord
+    | BrokerRegistrationChangeRecord
+    | ConfigRecord
+    | FeatureLevelRecord
+    | NoOpRecord
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records of one decision: they survive a failover all together or not at all.
+
+    base_offset: of the first record. epoch: of the controller that wrote them.
+    """
+
+    base_offset: int
+    epoch: int
+    records: tuple[Record, ...]
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + len(self.records) - 1
