@@ -238,7 +238,11 @@ def record_is_owed_until_lost(before: Cluster, after: Cluster) -> bool:
         before.produced[p] == after.produced[p]
         or (before.produced[p] == RecordStatus.UNWRITTEN and after.produced[p] == RecordStatus.WRITTEN)
         or (before.produced[p] == RecordStatus.WRITTEN and after.produced[p] != RecordStatus.UNWRITTEN)
-        or (after.produced[p] == RecordStatus.FORFEITED and after.faults.disk_losses > 0)
+        or (
+            before.produced[p] == RecordStatus.ACKNOWLEDGED
+            and after.produced[p] == RecordStatus.FORFEITED
+            and after.faults.disk_losses > 0
+        )
         for p in TopicPartition
     )
 
