@@ -216,14 +216,14 @@ def begins_afresh(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 @transition_invariant(source="Kafka, PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded")
 def leader_epoch_rises_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A leader epoch ends with a change of leader, or where a replica goes."""
+    """A leader epoch ends only with a change of leader or where a replica goes, and there it does."""
     return all(is_led_on(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
 
 
 def is_led_on(old: Option[Partition], new: Option[Partition]) -> bool:
-    if old is None or new is None or old.leader_epoch == new.leader_epoch or old.leader != new.leader:
+    if old is None or new is None or old.leader != new.leader:
         return True
-    return not everyone(old.replicas) <= everyone(new.replicas)
+    return (old.leader_epoch < new.leader_epoch) == (not everyone(old.replicas) <= everyone(new.replicas))
 
 
 # What the properties themselves rely on.
