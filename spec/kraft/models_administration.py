@@ -55,6 +55,16 @@ NOT_MODELLED = (
     "controller failover (what is decided is committed at once), controlled shutdown; unclean election, KIP-704, "
     "ELR (KIP-966), KIP-858, KIP-853"
 )
+COPIES = (
+    properties_leadership.record_comes_from_its_leader,
+    properties_leadership.holders_were_seen,
+    properties_leadership.high_watermark_spreads,
+    properties_leadership.follower_with_record_joins,
+    properties_leadership.follower_falls_behind,
+    properties_leadership.acknowledged_by_lone_successor,
+    properties_leadership.reply_of_registration_lost,
+    properties_leadership.reply_of_change_lost,
+)
 SMALL_TARGETS = "targets of fewer replicas than min.insync.replicas; "
 
 REASSIGNMENT = Model(
@@ -216,6 +226,7 @@ UNREGISTERED = Model(
         properties_topics.unregistered_broker_returns,
         *REPLIES,
         *CHANGES,
+        *COPIES,
     ),
     constants={"max_unregistrations": 1, "max_crashes": 1},
     settings=SETTINGS,

@@ -197,6 +197,8 @@ SNAPSHOT = Model(
         quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         quorum_properties.snapshot_stands_for_log,
+        properties_log.nothing_is_kept_of_a_log_with_a_gap,
+        properties_log.log_follows_its_leader,
         quorum_properties.registration_is_never_truncated,
         *REPLIES,
     ),
