@@ -352,8 +352,8 @@ def removes(leadership: Option[Leadership]) -> bool:
 
 @witness
 def acknowledged_by_lone_successor(s: Cluster) -> bool:
-    """Broker 1 leads alone with an acknowledged record, which nobody else ever had."""
-    return any(
+    """Broker 1 leads alone with an acknowledged record, which nobody else ever had, and no other has joined it."""
+    return s.faults.crashes == 0 and any(
         s.produced[p] == RecordStatus.ACKNOWLEDGED
         and leads_alone(s, process, p)
         and not any(q != process and s.processes[q].replicas[p].has_record for q in Process)
