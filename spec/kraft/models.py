@@ -92,6 +92,7 @@ CHANGES = (
 )
 RECORD = (
     properties.acknowledged_on_enough_disks,
+    properties.high_watermark_is_in_the_log,
     properties.acknowledged_record_survives,
     properties_leadership.record_is_owed_until_lost,
     witnesses.record_acknowledged,
