@@ -110,6 +110,8 @@ class Design:
     kafka_19975: bool = True
     """KAFKA-19975: unless it leaves fewer replicas than there were, a reassignment does not wait for a target replica
     that it does not add, and that may be dead for good."""
+    completion_keeps_min_isr: bool = True
+    "A reassignment does not complete where that would take the ISR below min.insync.replicas."
     reassignment_replaced: bool = True
     """A second reassignment replaces what the first was adding and removing. Without it, what the first was adding
     counts as there already, and a list that would become empty stays as it was."""
@@ -137,6 +139,7 @@ SHIPPED = {
     "shutdown_outlives_soft_state": False,
     "shutdown_is_final": False,
     "kafka_19975": False,
+    "completion_keeps_min_isr": False,
     "reassignment_replaced": False,
     "cancel_keeps_min_isr": False,
 }

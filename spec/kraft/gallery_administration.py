@@ -15,7 +15,7 @@ KAFKA_15665 = Bug(
         and it completes at once: the dead replica is kept, one of the two that are in sync is removed, and the
         partition is left with a single one, below min.insync.replicas.""",
     model=models_administration.MOVED_RECORD,
-    constants={"kafka_15665": False, "spare_brokers": 0},
+    constants={"kafka_15665": False, "completion_keeps_min_isr": False, "spare_brokers": 0},
     violates=properties_administration.reassignment_keeps_min_isr,
     states=3,
     guard="""A reassignment that leaves fewer replicas than there were completes only when all that remain are in the
@@ -72,6 +72,27 @@ CANCEL_KEEPS_MIN_ISR = Bug(
         KAFKA-19975 mended, the reassignment of this story completes before it could be cancelled.""",
 )
 
+COMPLETION_KEEPS_MIN_ISR = Bug(
+    name="completion-keeps-min-isr",
+    title="A reassignment back to the old replicas completes at once, and takes the ISR below the minimum",
+    label="shipped since the repair of KAFKA-19975; no report known",
+    found_in="Apache Kafka from December 2025 on, as the repair of KAFKA-19975 is described",
+    story="""A partition needs two replicas in sync of its three. One is dead, and a reassignment brings a new one into
+        the ISR; then another of the old ones dies. The operator gives up and asks for the old replicas again, of which
+        two are dead. Nothing is added by that, so nothing is left to wait for: it completes at once and takes the new
+        replica out of the ISR, in which one member is left. That the ISR cannot become smaller, as the repair argues,
+        is so for one reassignment on its own.""",
+    model=models_administration.STUCK_REASSIGNMENT,
+    constants={
+        "completion_keeps_min_isr": False, "brokers": 4, "min_insync_replicas": 2, "max_reassignments": 2,
+        "max_crashes": 2,
+    },
+    violates=properties_administration.reassignment_keeps_min_isr,
+    states=9,
+    guard="""A reassignment completes only if it leaves min.insync.replicas members in the ISR, or if the ISR was below
+        that before.""",
+)  # fmt: skip
+
 UNFENCING_JOINS_NO_ISR = Bug(
     name="unfencing-joins-isr",
     title="Unfencing a broker that is being added puts it into the ISR without its data",
@@ -119,5 +140,6 @@ KIP_516 = Bug(
 )
 
 BUGS = [
-    KAFKA_15665, KAFKA_19975, KAFKA_14616, KIP_516, REASSIGNMENT_REPLACED, CANCEL_KEEPS_MIN_ISR, UNFENCING_JOINS_NO_ISR,
+    KAFKA_15665, KAFKA_19975, KAFKA_14616, KIP_516, REASSIGNMENT_REPLACED, CANCEL_KEEPS_MIN_ISR,
+    COMPLETION_KEEPS_MIN_ISR, UNFENCING_JOINS_NO_ISR,
 ]  # fmt: skip

@@ -127,6 +127,7 @@ STUCK_REASSIGNMENT = Model(
         properties_administration.leader_changes_for_cause,
         properties_administration.reassignment_ends_as_last_asked,
         properties_administration.reassignment_completes_in_sync,
+        properties_administration.reassignment_keeps_min_isr,
         properties_leadership.leads_as_elected,
         properties_leadership.leader_keeps_its_word,
         properties_leadership.leader_epoch_rises_for_cause,

@@ -33,7 +33,7 @@ def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Bro
 
     Each change raises the partition epoch; a new leader, or a replica less, the leader epoch.
     """
-    after = completed(wanted)
+    after = completed(wanted, least_isr(partition))
     leader = elect(after, after.isr, active)
     if leader != partition.leader or not everyone(partition.replicas) <= everyone(after.replicas):
         return replace(
@@ -93,20 +93,26 @@ def original_replicas(partition: Partition) -> Set[Broker]:
     return everyone(partition.replicas) - everyone(partition.adding)
 
 
-def is_complete(partition: Partition) -> bool:
-    """Whether the ISR allows the reassignment to end."""
+def least_isr(partition: Partition) -> int:
+    """Members that a reassignment must leave in the ISR of a partition: min.insync.replicas unless it has fewer."""
+    enough = len(partition.isr) >= Design.min_insync_replicas
+    return Design.min_insync_replicas if Design.completion_keeps_min_isr and enough else 1
+
+
+def is_complete(partition: Partition, fewest: int) -> bool:
+    """Whether the ISR allows the reassignment to end. fewest: members that it must have then."""
     target = target_replicas(partition)
     added = target - original_replicas(partition)
     in_sync = partition.isr & target
-    if not in_sync or not added <= in_sync:
+    if len(in_sync) < fewest or not added <= in_sync:
         return False
     shrinks = len(target) < len(original_replicas(partition))
     return not Design.kafka_15665 or (Design.kafka_19975 and not shrinks) or target <= in_sync
 
 
-def completed(partition: Partition) -> Partition:
+def completed(partition: Partition, fewest: int) -> Partition:
     """The partition without what its reassignment removes, if this can be complete. Every change tries."""
-    if not is_reassigned(partition) or not is_complete(partition):
+    if not is_reassigned(partition) or not is_complete(partition, fewest):
         return replace(partition)
     target = target_replicas(partition)
     replicas = those_in(partition.replicas, target)

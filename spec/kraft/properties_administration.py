@@ -91,7 +91,8 @@ def changes_for_cause(after: Cluster, before: Cluster, p: TopicPartition) -> boo
 
 @leads_to(source="KIP-455; KAFKA-19975 (L5)")
 def reassignment_completes(s: Cluster, p: TopicPartition) -> tuple[bool, bool]:
-    """A reassignment completes, is cancelled, or waits for a broker that it adds or for a leader.
+    """A reassignment completes, is cancelled, or waits for a broker that it adds, for a leader, or for as many brokers
+    as min.insync.replicas.
 
     One that leaves fewer replicas than there were may wait for any of these, too.
     """
@@ -103,6 +104,8 @@ def is_held_up(s: Cluster, partition: Partition) -> bool:
     """A reassignment is under way although all that it needs is there."""
     active, target = active_brokers(committed(s)), target_replicas(partition)
     if not is_reassigned(partition) or partition.leader is None or not target - original_replicas(partition) <= active:
+        return False
+    if len(target & active) < Design.min_insync_replicas:
         return False
     return len(target) >= len(original_replicas(partition)) or target <= active
 
