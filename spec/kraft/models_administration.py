@@ -120,7 +120,6 @@ STUCK_REASSIGNMENT = Model(
         properties.leader_may_lead,
         properties.leaderless_for_want_of_candidates,
         properties.unfenced_broker_is_ready,
-        properties.fenced_broker_is_out_of_isr,
         lemmas.nobody_shuts_down_unasked,
         properties.epochs_never_go_back,
         properties_administration.isr_is_within_replicas,

@@ -171,6 +171,7 @@ ELECTION = Model(
         properties_log.nothing_is_kept_of_a_log_with_a_gap,
         properties_log.log_follows_its_leader,
         properties_log.commit_is_of_who_has_the_batch,
+        properties_log.leases_are_for_the_active_controller,
         properties_log.elected_by_one_that_lags,
         quorum_witnesses.decision_survives_failover,
     ),

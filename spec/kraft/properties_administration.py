@@ -50,7 +50,10 @@ def keeps_original(old: Option[Partition], new: Option[Partition]) -> bool:
 
 @transition_invariant(source="KIP-455; KAFKA-15665; KAFKA-19975 (S10)")
 def reassignment_completes_in_sync(before: Cluster, after: Cluster) -> bool:
-    """A reassignment completes only with all that it adds in the ISR and, where it leaves fewer, with all that stay."""
+    """A reassignment completes only with all that it adds in the ISR and, where it leaves fewer, with all that stay.
+
+    No more than one of them, who was asked for, joins the ISR in that step.
+    """
     return all(
         completes_in_sync(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
     )
@@ -61,7 +64,8 @@ def completes_in_sync(old: Option[Partition], new: Option[Partition]) -> bool:
         return True
     added = everyone(new.replicas) - original_replicas(old)
     shrinks = len(new.replicas) < len(original_replicas(old))
-    return added <= new.isr and (not shrinks or everyone(new.replicas) <= new.isr)
+    in_sync = added <= new.isr and (not shrinks or everyone(new.replicas) <= new.isr)
+    return in_sync and len(new.isr - old.isr) <= 1
 
 
 @transition_invariant(source="KIP-455; KAFKA-15665 (S10)")

@@ -24,6 +24,12 @@ def has_no_gap(controller: Controller) -> bool:
     return len(controller.log) == 0 and controller.image == nothing_known()
 
 
+@invariant(source="KIP-631, Broker Leases (soft state)")
+def leases_are_for_the_active_controller(s: Cluster) -> bool:
+    """Only who takes itself for the active controller knows of leases that ran out."""
+    return all(s.controllers[voter].role == Role.ACTIVE or len(s.controllers[voter].lapsed) == 0 for voter in Voter)
+
+
 @transition_invariant(source="KIP-595, Fetch; Truncation")
 def log_follows_its_leader(before: Cluster, after: Cluster) -> bool:
     """What a standby adds to its log, batch by batch, or cuts off it, is by the log of the leader of its epoch, which

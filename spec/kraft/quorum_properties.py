@@ -46,13 +46,16 @@ def agree(one: Controller, another: Controller) -> bool:
 
 @transition_invariant(source="KIP-595, Vote; LeaderChangeMessage")
 def office_is_of_one_epoch(before: Cluster, after: Cluster) -> bool:
-    """An elected controller begins with a batch of its own epoch, and leads until it hears of a newer one."""
+    """An elected controller begins with a batch of its own epoch, and leads until it hears of a newer one.
+
+    It becomes active only if it has all that is committed.
+    """
     return all(leads_its_epoch(before.controllers[voter], after.controllers[voter]) for voter in Voter)
 
 
 def leads_its_epoch(old: Controller, new: Controller) -> bool:
     if old.epoch == new.epoch:
-        return leads(old) == leads(new)
+        return leads(old) == leads(new) and (old.role == new.role or new.behind is None)
     return old.epoch < new.epoch and (not leads(new) or (len(new.log) > 0 and new.log[-1].epoch == new.epoch))
 
 

@@ -160,6 +160,8 @@ MUTANTS = [
     Mutant("commit_is_of_who_has_the_batch", "election", "quorum.py",
            "if has_batch(controller, batch, 0) and not (leads(controller) and controller.epoch < epoch):",
            "if has_batch(controller, batch, 0):"),
+    Mutant("leases_are_for_the_active_controller", "election", "faults.py", "controller.role == Role.ACTIVE",
+           "controller.role != Role.ACTIVE"),
     Mutant("every_controller_follows", "elections_end", "quorum.py",
            "controller.log = controller.log[:same]", "controller.log = controller.log"),
     Mutant("committed_until_the_last_is_lost", "abstract_isr", "abstract_isr.py",
