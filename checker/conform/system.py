@@ -5,9 +5,10 @@ It reads states and arguments of the spec as plain objects: records by attribute
 `.index`, enums by `.name`, ordinals (which are ranks here, sort by sort) by `.value`.
 
 A structure (what is observed, and keys) is nested tuples, named tuples, frozensets and scalars (None, bool, int, str,
-enum members); it is hashable. A named tuple gives its parts names in a report, any other tuple numbers them. A bag is
-a frozenset of (member, count). Values of which only `==` and `<` matter (epochs, offsets) stand in it as ordinals;
-they are compared by rank, sort by sort, so that the spec's ranks and the SUT's offsets are the same thing.
+enum members); it is hashable. A named tuple gives its parts names in a report, any other tuple numbers them; as they
+are compared as tuples, kinds of messages need a field that tells them apart. A bag is a frozenset of (member, count).
+Values of which only `==` and `<` matter (epochs, offsets) stand in it as ordinals; they are compared by rank, sort by
+sort, so that the spec's ranks and the SUT's offsets are the same thing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Structure = Hashable
 
 
 class OrdinalShape(Protocol):
-    """An ordinal in a structure; a named tuple is quickest."""
+    """An ordinal in a structure: a named tuple (sort, value)."""
 
     @property
     def sort(self) -> str: ...
