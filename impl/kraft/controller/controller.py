@@ -6,29 +6,48 @@ KIP-631, Persistence and Visibility; Broker Leases; Controller Failover.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
+from impl.kraft.controller.configs import alter_config
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.features import update_feature
 from impl.kraft.controller.heartbeat import heartbeat
 from impl.kraft.controller.isr import alter_partition
+from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
 from impl.kraft.controller.registration import fenced, register, unregister
 from impl.kraft.controller.sessions import Sessions
 from impl.kraft.controller.settings import ControllerSettings
+from impl.kraft.controller.topics import create_topic, delete_topic
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import (
+    AlterConfigRequest,
+    AlterConfigResponse,
+    AlterPartitionReassignmentRequest,
+    AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
+    CreateTopicRequest,
+    CreateTopicResponse,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+    ElectPreferredLeaderRequest,
+    ElectPreferredLeaderResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
     Request,
     Response,
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
+    UpdateFeatureRequest,
+    UpdateFeatureResponse,
 )
 from impl.kraft.records import Batch, NoOpRecord, Record, UnfenceBrokerRecord
 from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
@@ -41,6 +60,13 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     BrokerHeartbeatRequest: BrokerHeartbeatResponse,
     UnregisterBrokerRequest: UnregisterBrokerResponse,
     AlterPartitionRequest: AlterPartitionResponse,
+    AlterPartitionReassignmentRequest: AlterPartitionReassignmentResponse,
+    ListPartitionReassignmentsRequest: ListPartitionReassignmentsResponse,
+    CreateTopicRequest: CreateTopicResponse,
+    DeleteTopicRequest: DeleteTopicResponse,
+    ElectPreferredLeaderRequest: ElectPreferredLeaderResponse,
+    AlterConfigRequest: AlterConfigResponse,
+    UpdateFeatureRequest: UpdateFeatureResponse,
 }
 
 
@@ -111,7 +137,7 @@ class Controller:
         if not self.is_active:
             return [Reply(call, RESPONSES[type(request)](ErrorCode.NOT_CONTROLLER))]
         decision = self._decide(request, now_ms)
-        effects = self._append(decision.records, now_ms)
+        effects = self._append(decision.records)
         if self._pending:
             self._waiting.append(Waiting(self.speculative.offset, call, decision.response))
         else:
@@ -129,8 +155,22 @@ class Controller:
                 return register(image, self.sessions, settings.cluster_id, request, now_ms)
             case UnregisterBrokerRequest():
                 return unregister(image, self.sessions, request)
+            case AlterPartitionReassignmentRequest():
+                return alter_reassignment(image, settings, request)
+            case ListPartitionReassignmentsRequest():
+                return Decision(list_reassignments(image, request))
+            case ElectPreferredLeaderRequest():
+                return elect_preferred(image, request)
+            case CreateTopicRequest():
+                return create_topic(image, request)
+            case DeleteTopicRequest():
+                return delete_topic(image, request)
+            case AlterConfigRequest():
+                return alter_config(image, request)
+            case UpdateFeatureRequest():
+                return update_feature(image, settings.supported_features, request)
             case _:
-                raise NotImplementedError
+                assert_never(request)
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """A lease is looked after, or the log grows so that its followers see that it is alive."""
@@ -140,7 +180,7 @@ class Controller:
             case ("lease", int(broker_id)):
                 return self._check_lease(broker_id, now_ms)
             case ("no-op",):
-                return [*self._append([NoOpRecord()], now_ms), self._no_op_timer(now_ms)]
+                return [*self._append((NoOpRecord(),)), self._no_op_timer(now_ms)]
             case _:
                 raise ValueError(f"a controller sets no timer {timer!r}")
 
@@ -152,12 +192,13 @@ class Controller:
         if self.sessions.is_valid(broker_id, now_ms):
             return [SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id))]
         self.sessions.forget(broker_id)
-        return self._append(fenced(self.speculative, broker_id), now_ms)
+        return self._append(fenced(self.speculative, broker_id))
 
-    def _append(self, records: Iterable[Record], now_ms: int) -> Effects:
+    def _append(self, records: tuple[Record, ...]) -> Effects:
         """Write one batch, if there is anything to write, and replay it. Whom it unfences has a lease from now on."""
-        if self.epoch is None or not (records := tuple(records)):
+        if not records:
             return []
+        assert self.epoch is not None
         batch = Batch(self.speculative.offset + 1, self.epoch, records)
         self.speculative.replay(batch)
         self._pending.append(batch)
@@ -200,7 +241,7 @@ class Controller:
             raise ValueError(f"epoch {epoch} cannot be claimed in epoch {self.epoch or self.committed.epoch}")
         self.epoch = epoch
         self.speculative = self.committed.copy()
-        effects = self._append([NoOpRecord()] if self.committed.epoch < epoch else [], now_ms)
+        effects = self._append((NoOpRecord(),) if self.committed.epoch < epoch else ())
         for broker_id, registration in sorted(self.speculative.registrations.items()):
             if not registration.fenced:
                 self.sessions.start(broker_id, now_ms)
