@@ -14,10 +14,10 @@ from uuid import UUID
 
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
 from impl.kraft.broker.leader import PartitionLeader
-from impl.kraft.broker.lifecycle import Lifecycle
+from impl.kraft.broker.lifecycle import Lifecycle, Timer
 from impl.kraft.broker.replica_log import InMemoryReplicaLog, ReplicaLog
 from impl.kraft.broker.settings import BrokerSettings
-from impl.kraft.broker.states import BrokerState, Event
+from impl.kraft.broker.states import BrokerState
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey, Registration
@@ -29,21 +29,20 @@ from impl.kraft.messages import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from impl.kraft.records import NO_LEADER, Batch, PartitionChangeRecord, PartitionRecord, RemoveTopicRecord
+from impl.kraft.records import (
+    NO_LEADER,
+    TOPIC_RESOURCE,
+    Batch,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+)
 
 BrokerRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest | AlterPartitionRequest
 BrokerResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse | AlterPartitionResponse
-Timer = tuple[str | int, ...]
 
-COMMUNICATION: Timer = ("communication",)
-INITIAL_REGISTRATION: Timer = ("initial registration",)
-CONTROLLED_SHUTDOWN: Timer = ("controlled shutdown",)
 PUBLICATION: Timer = ("publication",)
 ISR_EXPIRATION: Timer = ("ISR expiration",)
-
-
-class BrokerStateError(ValueError):
-    """A broker was asked for what it does not do in its state."""
 
 
 class Broker:
@@ -91,41 +90,20 @@ class Broker:
 
     def start(self, now_ms: int) -> Effects:
         """The process starts, and asks for a broker epoch."""
-        if self.lifecycle.is_alive:
-            raise BrokerStateError(f"broker {self.broker_id} cannot start: it is {self.state.name}")
-        self.lifecycle.happened(Event.STARTED)
-        return [
-            SetTimer(COMMUNICATION, now_ms),
-            SetTimer(INITIAL_REGISTRATION, now_ms + self.settings.initial_registration_timeout_ms),
-            SetTimer(ISR_EXPIRATION, now_ms + self.settings.replica_lag_time_max_ms // 2),
-        ]
+        effects = self.lifecycle.start(now_ms)
+        return [*effects, SetTimer(ISR_EXPIRATION, now_ms + self.settings.replica_lag_time_max_ms // 2)]
 
     def recovered(self, now_ms: int) -> Effects:
         """The logs are recovered: from now on the broker asks to be unfenced."""
-        if self.state != BrokerState.RECOVERY or self.broker_epoch is None:
-            raise BrokerStateError(
-                f"broker {self.broker_id} cannot have recovered its logs: it is {self.state.name}"
-                f"{'' if self.broker_epoch is not None else ' and not registered'}"
-            )
-        self.lifecycle.wants_fence = False
-        return [SetTimer(COMMUNICATION, now_ms)]
+        return self.lifecycle.recovered(now_ms)
 
     def shut_down(self, now_ms: int) -> Effects:
         """SIGTERM. A broker that runs asks the controller first; any other goes on to close its logs."""
-        before = self.state
-        self.lifecycle.happened(Event.SIGTERM)
-        if self.state == before or self.state != BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            return []
-        return [
-            SetTimer(COMMUNICATION, now_ms),
-            SetTimer(CONTROLLED_SHUTDOWN, now_ms + self.settings.controlled_shutdown_timeout_ms),
-        ]
+        return self.lifecycle.shut_down(now_ms)
 
     def stopped(self) -> None:
         """The logs are closed: this is the end of the process."""
-        if self.state != BrokerState.SHUTTING_DOWN:
-            raise BrokerStateError(f"broker {self.broker_id} cannot have stopped: it is {self.state.name}")
-        self.lifecycle.happened(Event.LOGS_CLOSED)
+        self.lifecycle.stopped()
         self._resign()
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
@@ -133,13 +111,6 @@ class Broker:
         if not self.lifecycle.is_alive:
             return []
         match timer:
-            case ("communication",):
-                request = self.lifecycle.next_request(self.applied_offset)
-                return [] if request is None else [Send(request)]
-            case ("initial registration",) if self.broker_epoch is None:
-                self.lifecycle.happened(Event.OUT_OF_TIME)
-            case ("controlled shutdown",):
-                self.lifecycle.happened(Event.OUT_OF_TIME)
             case ("publication",):
                 return self.publish((), now_ms)
             case ("ISR expiration",):
@@ -148,7 +119,8 @@ class Broker:
                 return self.alter_partition((UUID(int=topic), partition_id))
             case ("high watermark", int(topic), int(partition_id)):
                 self.advance_high_watermark((UUID(int=topic), partition_id))
-        return []
+                return []
+        return self.lifecycle.on_timer(timer, self.applied_offset)
 
     def on_response(self, request: BrokerRequest, response: BrokerResponse | None, now_ms: int) -> Effects:
         """What the controller says to a request of this broker; None: the request was given up."""
@@ -159,10 +131,7 @@ class Broker:
             return self._altered(request, response, now_ms)
         assert not isinstance(response, AlterPartitionResponse)
         was_registered = self.broker_epoch is not None
-        delay_ms = self.lifecycle.answered(request, response)
-        if delay_ms is None:
-            return []
-        effects: Effects = [SetTimer(COMMUNICATION, now_ms + delay_ms)]
+        effects = self.lifecycle.on_response(request, response, now_ms)
         if self.broker_epoch is not None and not was_registered:
             effects.append(SetTimer(PUBLICATION, now_ms))
         return effects
@@ -184,7 +153,7 @@ class Broker:
         if self.state == BrokerState.STARTING:
             if self.image.offset + 1 < high_watermark:
                 return []
-            self.lifecycle.happened(Event.CAUGHT_UP)
+            self.lifecycle.caught_up()
         return self.publish(changed, now_ms)
 
     def _partitions_in(self, batch: Batch) -> Iterable[PartitionKey]:
@@ -253,7 +222,7 @@ class Broker:
 
     def min_insync_replicas(self, topic_id: UUID) -> int:
         """min.insync.replicas of a topic."""
-        configs = self.image.configs.get((2, self.image.topics.get(topic_id, "")), {})
+        configs = self.image.configs.get((TOPIC_RESOURCE, self.image.topics.get(topic_id, "")), {})
         return int(configs.get("min.insync.replicas", self.settings.min_insync_replicas))
 
     # As a leader.
@@ -295,7 +264,7 @@ class Broker:
         if request.topic_id not in self.image.topics:
             return ErrorCode.UNKNOWN_TOPIC_ID
         leader = self.leaders.get(request.key)
-        if leader is None:
+        if leader is None or request.replica_id == self.broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if request.current_leader_epoch != leader.leader_epoch:
             is_behind = request.current_leader_epoch < leader.leader_epoch
