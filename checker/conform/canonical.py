@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from checker.conform.system import OrdinalShape, Structure
 
 MOST_REMEMBERED = 1 << 20  # parts; beyond it all are forgotten
+PARTED = (tuple, frozenset)
 
 Ordinals = tuple[Any, ...]  # distinct, in order
 Ranks = dict[Any, int]
@@ -58,7 +59,7 @@ class Canonical:
         """The ordinals in a structure."""
         if isinstance(node, self._ordinal):
             return (node,)
-        if not isinstance(node, tuple | frozenset):
+        if not isinstance(node, PARTED):
             return ()
         found = self._ordinals.get(node)
         if found is None:
@@ -81,7 +82,7 @@ class Canonical:
         key = (node, tuple([ranks[ordinal] for ordinal in inside]))
         found = self._renamed.get(key)
         if found is None:
-            assert isinstance(node, tuple | frozenset)
+            assert isinstance(node, PARTED)
             parts = [self._rename(part, ranks) for part in node]
             found = self._renamed[key] = tuple(parts) if isinstance(node, tuple) else frozenset(parts)
         return found
@@ -106,7 +107,7 @@ def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) ->
     def collect(node: Structure) -> None:
         if isinstance(node, ordinal):
             found.add(node)
-        elif isinstance(node, tuple | frozenset):
+        elif isinstance(node, PARTED):
             for part in node:
                 collect(part)
 
