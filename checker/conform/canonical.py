@@ -7,7 +7,7 @@ in it, and with what it becomes under the ranks that they have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from checker.conform.system import OrdinalShape, Structure
 
@@ -104,14 +104,14 @@ def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) ->
     """The structure with ordinals by rank among its own and those of `others`; named tuples keep their names."""
     found: set[Any] = set()
 
-    def collect(node: Structure) -> None:
+    def collect(node: Any) -> None:
         if isinstance(node, ordinal):
             found.add(node)
         elif isinstance(node, PARTED):
             for part in node:
                 collect(part)
 
-    def rename(node: Structure) -> Structure:
+    def rename(node: Any) -> Any:
         if isinstance(node, ordinal):
             return tuple.__new__(ordinal, (node.sort, ranks[node]))
         if isinstance(node, frozenset):
@@ -121,7 +121,7 @@ def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) ->
     collect(structure)
     collect(others)
     ranks = ranks_of(sorted(found))
-    return rename(structure)
+    return cast(Structure, rename(structure))
 
 
 def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:
@@ -129,8 +129,8 @@ def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "
 
     Sets are one place, but for the members that both have. Where the two are built differently, they are one place.
     """
-    splits = isinstance(spec, tuple) and not isinstance(spec, ordinal) and len(spec) > 0
-    if splits and type(spec) is type(system) and isinstance(system, tuple) and len(spec) == len(system):
+    alike = type(spec) is type(system) and not isinstance(spec, ordinal)
+    if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)
         for number, (a, b) in enumerate(zip(spec, system, strict=True)):
             below = f"{path}[{number}]" if names is None else f"{path}.{names[number]}".lstrip(".")

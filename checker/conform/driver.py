@@ -21,12 +21,13 @@ HIDDEN = "the spec refuses it, and the implementation remembers something of it 
 class Diverges(Exception):
     """The SUT does not what the spec does. The message says what it does.
 
-    spec: the spec's state after the step, where it takes it; system: the SUT's, where there is one.
+    spec: the spec's state after the step; system: the SUT's, where there is one. before: the SUT before it, where it
+    remembers what it should not.
     """
 
-    def __init__(self, reason: str, *, spec: Any = None, system: Any = None) -> None:
+    def __init__(self, reason: str, *, spec: Any = None, system: Any = None, before: Any = None) -> None:
         super().__init__(reason)
-        self.spec, self.system = spec, system
+        self.spec, self.system, self.before = spec, system, before
 
 
 class Driver:
@@ -72,12 +73,16 @@ class Driver:
             after = self._system.attempt(system, action, arguments, before)
             if after is None or after is system or isinstance(after, self._system.refusal):
                 return after is not None
-            shown, hidden = self._whole(system), self._whole(after)
+            old, new = self._whole(system), self._whole(after)
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
-        if shown != hidden and self._canonical.pair(*shown) != self._canonical.pair(*hidden):
-            visible = self._canonical.of(shown[0]) != self._canonical.of(hidden[0])
-            raise Diverges(CHANGED if visible else HIDDEN, system=after)
+        if old == new:
+            return True
+        (looked, key), (looks, new_key) = self._canonical.pair(*old), self._canonical.pair(*new)
+        if looked != looks:
+            raise Diverges(CHANGED, system=after)
+        if key != new_key:
+            raise Diverges(HIDDEN, system=after, before=system)
         return True
 
     def _whole(self, system: Any) -> tuple[Structure, Structure]:

@@ -56,7 +56,7 @@ class SpecSide:
 
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], canonical: Canonical) -> None:
         self.reference = Reference(model)
-        self.classes = MappingProxyType(_classes(model.state_type))
+        self.classes = MappingProxyType(classes_of(model.state_type))
         self._names = [action.name for action in self.reference.actions]
         self._fixed = [self._without_members(i) for i in range(len(self.reference.instances))]
         self._type, self._layout = model.state_type, kernel.layout
@@ -132,7 +132,7 @@ def _shrink(memory: dict[Any, Any]) -> None:
         memory.clear()
 
 
-def _classes(type_: Type) -> dict[str, type]:
+def classes_of(type_: Type) -> dict[str, type]:
     """The classes that values of a type are made of, by name."""
     found: dict[str, type] = {}
     todo = [type_]
