@@ -7,11 +7,12 @@ in it, and with what it becomes under the ranks that they have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from checker.conform.system import OrdinalShape, Structure
 
 MOST_REMEMBERED = 1 << 20  # parts; beyond it all are forgotten
+PARTED = (tuple, frozenset)
 
 Ordinals = tuple[Any, ...]  # distinct, in order
 Ranks = dict[Any, int]
@@ -58,7 +59,7 @@ class Canonical:
         """The ordinals in a structure."""
         if isinstance(node, self._ordinal):
             return (node,)
-        if not isinstance(node, tuple | frozenset):
+        if not isinstance(node, PARTED):
             return ()
         found = self._ordinals.get(node)
         if found is None:
@@ -81,7 +82,7 @@ class Canonical:
         key = (node, tuple([ranks[ordinal] for ordinal in inside]))
         found = self._renamed.get(key)
         if found is None:
-            assert isinstance(node, tuple | frozenset)
+            assert isinstance(node, PARTED)
             parts = [self._rename(part, ranks) for part in node]
             found = self._renamed[key] = tuple(parts) if isinstance(node, tuple) else frozenset(parts)
         return found
@@ -103,14 +104,14 @@ def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) ->
     """The structure with ordinals by rank among its own and those of `others`; named tuples keep their names."""
     found: set[Any] = set()
 
-    def collect(node: Structure) -> None:
+    def collect(node: Any) -> None:
         if isinstance(node, ordinal):
             found.add(node)
-        elif isinstance(node, tuple | frozenset):
+        elif isinstance(node, PARTED):
             for part in node:
                 collect(part)
 
-    def rename(node: Structure) -> Structure:
+    def rename(node: Any) -> Any:
         if isinstance(node, ordinal):
             return tuple.__new__(ordinal, (node.sort, ranks[node]))
         if isinstance(node, frozenset):
@@ -120,7 +121,7 @@ def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) ->
     collect(structure)
     collect(others)
     ranks = ranks_of(sorted(found))
-    return rename(structure)
+    return cast(Structure, rename(structure))
 
 
 def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:
@@ -128,8 +129,8 @@ def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "
 
     Sets are one place, but for the members that both have. Where the two are built differently, they are one place.
     """
-    splits = isinstance(spec, tuple) and not isinstance(spec, ordinal) and len(spec) > 0
-    if splits and type(spec) is type(system) and isinstance(system, tuple) and len(spec) == len(system):
+    alike = type(spec) is type(system) and not isinstance(spec, ordinal)
+    if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)
         for number, (a, b) in enumerate(zip(spec, system, strict=True)):
             below = f"{path}[{number}]" if names is None else f"{path}.{names[number]}".lstrip(".")

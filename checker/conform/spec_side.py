@@ -1,0 +1,151 @@
+"""The spec's half of the product: what each of its states looks like, can do, and refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checker.conform.canonical import Canonical
+from checker.conform.system import Structure, System
+from checker.explicit.codegen import FIRED
+from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.path import Packed
+from checker.explicit.reference import Reference
+from checker.explicit.walk import Walker
+from checker.lang.frontend import compile_model
+from checker.lang.ir import EventKind, Member
+from checker.lang.loader import BoundModel
+from checker.lang.types import MapType, RecordType, Type, UnionType
+
+REMEMBERED = 1 << 16  # states whose looks are kept
+REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is told
+_TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
+
+
+def kernel_of(model: BoundModel) -> Kernel:
+    """The kernel of a model's actions, which tells how each instance ended."""
+    key = model.key()
+    found = load_kernel(key, record_outcomes=True)
+    return found or compile_kernel(compile_model(model), key, record_outcomes=True)
+
+
+class Move(NamedTuple):
+    """A step of the spec. outside: the state it leads to breaks the state constraint."""
+
+    instance: int
+    target: Packed
+    outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """All there is to drive in a spec state. refused: instances at which a `require` says no; cut: how many are cut."""
+
+    state: Any
+    steps: tuple[Move, ...]
+    refused: tuple[int, ...]
+    cut: int
+
+
+class SpecSide:
+    """Decodes and expands packed states of one model. Not for several threads at once."""
+
+    def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], canonical: Canonical) -> None:
+        self.reference = Reference(model)
+        self.classes = MappingProxyType(classes_of(model.state_type))
+        self._names = [action.name for action in self.reference.actions]
+        self._fixed = [self._without_members(i) for i in range(len(self.reference.instances))]
+        self._type, self._layout = model.state_type, kernel.layout
+        self._walker = Walker(kernel)
+        self._kinds = np.full(FIRED + 1, -1, dtype=np.int8)
+        for site, place in enumerate(kernel.sites):
+            self._kinds[site] = _TOLD.get(place.kind, -1)
+        self._expect, self._canonical = system.expect, canonical
+        self._states: dict[Packed, Any] = {}
+        self._looks: dict[Packed, Structure] = {}
+        self._fields: dict[tuple[str, tuple[int, ...]], Any] = {}
+
+    def _without_members(self, instance: int) -> Mapping[str, Any] | None:
+        action, binding = self.reference.instances[instance]
+        if any(isinstance(candidate, Member) for candidate in binding):
+            return None
+        names = (parameter.name for parameter in self.reference.parameters[action])
+        return MappingProxyType(dict(zip(names, binding, strict=True)))
+
+    def action(self, instance: int) -> str:
+        """The name of an instance's action."""
+        return self._names[self.reference.instances[instance][0]]
+
+    def arguments(self, instance: int, state: Any) -> Mapping[str, Any]:
+        """What its parameters stand for in `state`, where all members are there."""
+        fixed = self._fixed[instance]
+        if fixed is not None:
+            return fixed
+        values = self.reference.arguments(state, instance)
+        assert values is not None, "the kernel took a member that is not there"
+        parameters = self.reference.parameters[self.reference.instances[instance][0]]
+        return dict(zip((p.name for p in parameters), values, strict=True))
+
+    def state(self, words: Packed) -> Any:
+        """The state with these words. Values are shared among states: they are to be read only."""
+        found = self._states.get(words)
+        if found is None:
+            _shrink(self._states)
+            found = self._states[words] = self._decoded(words)
+        return found
+
+    def _decoded(self, words: Packed) -> Any:
+        codes, values = self._layout.unpack(words), {}
+        _shrink(self._fields)
+        for name, type_ in self._type.fields.items():
+            start = self._type.offsets[name]
+            own = tuple(codes[start : start + type_.width])
+            value = self._fields.get((name, own), self)  # None is a value
+            if value is self:
+                value = self._fields[name, own] = type_.decode(own)
+            values[name] = value
+        return self._type.cls(**values)
+
+    def looks(self, words: Packed) -> Structure:
+        """What the SUT should show in this state, by rank."""
+        found = self._looks.get(words)
+        if found is None:
+            _shrink(self._looks)
+            found = self._looks[words] = self._canonical.of(self._expect(self.state(words)))
+        return found
+
+    def moves(self, words: Packed) -> Moves:
+        """What the spec does and refuses in a state. Raises ValueError for a kernel without outcomes."""
+        expansion, ends = self._walker.expand_whole(words)
+        steps = tuple(Move(step.instance, step.words, step.outside) for step in expansion.steps)
+        kinds = self._kinds[ends]
+        refused, cut = np.flatnonzero(kinds == REFUSED), int(np.count_nonzero(kinds == CUT))
+        return Moves(self.state(words), steps, tuple(refused.tolist()), cut)
+
+
+def _shrink(memory: dict[Any, Any]) -> None:
+    if len(memory) > REMEMBERED:
+        memory.clear()
+
+
+def classes_of(type_: Type) -> dict[str, type]:
+    """The classes that values of a type are made of, by name."""
+    found: dict[str, type] = {}
+    todo = [type_]
+    while todo:
+        one = todo.pop()
+        if hasattr(one, "cls"):
+            found[one.cls.__name__] = one.cls
+        if isinstance(one, RecordType):
+            todo += one.fields.values()
+        elif isinstance(one, UnionType):
+            todo += one.variants
+        elif isinstance(one, MapType):
+            todo += [one.key_type, one.value_type]
+        else:
+            todo += [getattr(one, name) for name in ("inner", "element") if hasattr(one, name)]
+    return found
