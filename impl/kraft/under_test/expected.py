@@ -38,16 +38,24 @@ NONE = "NONE"
 def expect(state: Any) -> ClusterView:
     """What the implementation is to show where the spec is in this state."""
     stable = state.stable[0] if state.stable else None
+    current = current_epochs(state)
     return ClusterView(
         controllers=tuple(controller(one) for one in state.controllers.values()),
         committed=None if stable is None else (metadata(stable.image), ordinal(stable.epoch)),
         snapshot=snapshot(state.snapshots[0]) if state.snapshots else None,
-        processes=tuple(process(one) for one in state.processes.values()),
-        lifecycle=bag([lifecycle_request(request) for request in state.lifecycle]),
+        processes=tuple(process(one, epoch) for one, epoch in zip(state.processes.values(), current, strict=True)),
+        lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
         records=tuple(status.name for status in state.produced.values()),
         answer=(state.answer[0].answerer.index, numbers(state.answer[0].brokers)) if state.answer else None,
     )
+
+
+def current_epochs(state: Any) -> list[Any]:
+    """Of each place for a process, the broker epoch at which its id is registered."""
+    stable = state.stable[0] if state.stable else next(iter(state.controllers.values()))
+    holders = [None if one is None else one.broker_epoch for one in stable.image.registrations.values()]
+    return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
 
 
 def ordinal(value: Any) -> Ordinal:
@@ -138,9 +146,9 @@ def snapshot(one: Any) -> MetadataView:
 # Processes.
 
 
-def process(one: Any) -> ProcessView:
-    listing = one.listing[0] if one.listing else None
-    caught_up = one.caught_up
+def process(one: Any, current: Any) -> ProcessView:
+    """current: the broker epoch at which its id is registered."""
+    caught_up = one.caught_up and one.broker_epoch == current
     return ProcessView(
         state=one.state.name,
         incarnation=optional(one.incarnation),
@@ -150,7 +158,6 @@ def process(one: Any) -> ProcessView:
         wants_fence=one.wants_fence,
         caught_up=caught_up,
         applied=optional(one.applied) if caught_up else None,
-        listing=None if listing is None else (numbers(listing.registered), numbers(listing.fenced)),
         replicas=tuple(replica(p, held) for p, held in one.replicas.items()),
     )
 
@@ -218,16 +225,17 @@ def alter_isr_reply(p: Any, topic: int, answer: Any) -> AlterIsrReplyView:
 # Requests under way.
 
 
-def lifecycle_request(request: Any) -> RegisterView | HeartbeatView:
+def lifecycle_request(request: Any, current: Any) -> RegisterView | HeartbeatView:
     if hasattr(request, "incarnation"):
         return RegisterView(request.sender.index, ordinal(request.incarnation), request.late, request.to.index)
+    caught_up = request.caught_up and request.broker_epoch == current
     return HeartbeatView(
         sender=request.sender.index,
         broker_epoch=ordinal(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
-        caught_up=request.caught_up,
-        applied=optional(request.applied) if request.caught_up else None,
+        caught_up=caught_up,
+        applied=optional(request.applied) if caught_up else None,
         late=request.late,
         to=request.to.index,
     )

@@ -170,7 +170,6 @@ class ProcessView(NamedTuple):
     wants_fence: bool
     caught_up: bool
     applied: Ordinal | None
-    listing: tuple[tuple[int, ...], tuple[int, ...]] | None
     replicas: tuple[ReplicaView, ...]
 
 
