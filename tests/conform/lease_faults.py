@@ -1,12 +1,11 @@
-"""Lease servers that are wrong, and where: how many states the shortest trace to each has, and what it says."""
+"""Lease servers that are wrong, and how each is found: by a step, an attempt, a probe, or what does not show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.conform.lease_server import LeaseSystem, Request, Response, Server
+from tests.conform.lease_server import LeaseSystem, Refusal, Request, Response, Server
 
 
 class GrantsTwice(Server):
@@ -77,7 +76,7 @@ class StartsLeased(Server):
 
 
 class Sulks(Server):
-    """After a stale release it looks as ever, and does not lease to that client."""
+    """After a stale release it looks as ever, and does not lease to that client: two steps later, or more."""
 
     sulks_at: int | None = None
 
@@ -111,21 +110,56 @@ class BlindSystem(LeaseSystem):
         return ()
 
 
+class ForgetfulSystem(LeaseSystem):
+    """An adapter that does not do what the spec does."""
+
+    def step(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        return Refusal("nobody listens") if action == "lapse" else super().step(system, action, arguments, before)
+
+
 @dataclass(frozen=True)
 class Fault:
-    """states: of the shortest trace. last: the action at its end. reason: part of what is said of it.
+    """states: of the shortest trace. last: the action at its end; says: part of what is said of it.
 
-    differs: the places that differ, in order; "hidden" ones do not show.
+    differs: places that differ; what does not show begins with "hidden".
     """
 
-    make: Callable[[int], Server]
+    system: LeaseSystem
     states: int
     last: str
-    reason: str
-    differs: tuple[str, ...]
+    says: str
+    differs: tuple[str, ...] = ()
 
 
-OTHERWISE = "After it they do not look the same"
-FAULTS = [
-    Fault(GrantsTwice, 5, "handle_acquire", OTHERWISE, ("holder",)),
-]
+OTHERWISE, CHANGED, HIDDEN = "do not look the same", "the implementation does something", "it does not show"
+FAULTS = {
+    "grants a lease twice": Fault(
+        LeaseSystem(GrantsTwice), 5, "handle_acquire", OTHERWISE,
+        ("holder", "clients[1].reply[0]", "clients[1].reply[1]"),
+    ),
+    "answers with the wrong error": Fault(
+        LeaseSystem(WrongErrorCode), 2, "handle_release", OTHERWISE, ("clients[0].reply[0]",)
+    ),
+    "takes back a lease that is over": Fault(
+        LeaseSystem(IgnoresTerms), 8, "handle_release", OTHERWISE, ("holder", "clients[1].reply[0]")
+    ),
+    "takes back a lease of somebody else": Fault(
+        LeaseSystem(IgnoresClients), 4, "handle_release", OTHERWISE, ("holder", "clients[1].reply[0]")
+    ),
+    "does not raise the term": Fault(
+        LeaseSystem(KeepsItsTerm), 6, "handle_acquire", OTHERWISE, ("term", "clients[1].reply[1]")
+    ),
+    "raises the term when it renews": Fault(
+        LeaseSystem(NewTermForTheHolder), 6, "handle_acquire", OTHERWISE, ("term", "clients[0].reply[1]")
+    ),
+    "does not renew": Fault(LeaseSystem(ForgetsToRenew), 7, "handle_acquire", OTHERWISE, ("lapsed",)),
+    "crashes": Fault(LeaseSystem(Crashes), 2, "handle_release", "raised KeyError: 7 (lease_faults.py:"),
+    "changes when nothing happens": Fault(LeaseSystem(FreesInTime), 5, "lapse", CHANGED, ("holder", "lapsed")),
+    "starts otherwise": Fault(LeaseSystem(StartsLeased), 1, "init", OTHERWISE, ("holder", "lapsed")),
+    "remembers what it should not, and shows it later": Fault(
+        LeaseSystem(Sulks), 13, "handle_acquire", OTHERWISE, ("holder", "clients[0].reply[0]")
+    ),
+    "remembers what was refused": Fault(LeaseSystem(CountsTicks), 2, "lapse", HIDDEN, ("hidden[0]",)),
+    "does not do it": Fault(ForgetfulSystem(), 4, "lapse", "the implementation does not: nobody listens"),
+}
+BLIND = BlindSystem(Sulks)
