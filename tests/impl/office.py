@@ -40,7 +40,8 @@ class Office:
         self.replies: dict[int, Response] = {}
         self.timers: dict[Timer, int] = {}
         self.appended: list[Batch] = []
-        self.perform(self.controller.claim(1, self.now_ms))
+        self.epoch = 1
+        self.perform(self.controller.claim(self.epoch, self.now_ms))
 
     @property
     def image(self) -> Image:
@@ -100,7 +101,8 @@ class Office:
         self.log.commit(self.log.end_offset)
         for batch in list(self.log.read(self.controller.committed.offset + 1)):
             self.controller.replay(batch)
-        self.perform(self.controller.claim(self.image.epoch + 1, self.now_ms))
+        self.epoch += 1
+        self.perform(self.controller.claim(self.epoch, self.now_ms))
 
     # Brokers.
 
