@@ -97,11 +97,15 @@ class Lifecycle:
             case (Due.COMMUNICATION,):
                 request = self.next_request(applied_offset)
                 return [] if request is None else [Send(request)]
-            case (Due.INITIAL_REGISTRATION,) if self.broker_epoch is None:
-                self._happened(Event.OUT_OF_TIME)
+            case (Due.INITIAL_REGISTRATION,):
+                if self.broker_epoch is None:
+                    self._happened(Event.OUT_OF_TIME)
+                return []
             case (Due.CONTROLLED_SHUTDOWN,):
                 self._happened(Event.OUT_OF_TIME)
-        return []
+                return []
+            case _:
+                raise ValueError(f"a broker sets no timer {timer!r}")
 
     def on_response(self, request: LifecycleRequest, response: LifecycleResponse | None, now_ms: int) -> Effects:
         """Take over what the controller says to the request in flight, or that the request was given up."""
