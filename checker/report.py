@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from checker.symbolic.induction import Progress as ProofProgress
     from checker.validate.corpus import Summary, Verdict
 
-COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds", "conforms"), "green")
-COLORS["violated"] = COLORS["diverges"] = "red"
+GOOD = ("holds", "holds within bounds", "reached", "proved", "proved within bounds", "conforms")
+COLORS = {**dict.fromkeys(GOOD, "green"), "violated": "red", "diverges": "red"}
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
@@ -114,8 +114,8 @@ class ProgressLine:
     def product(self, made: ProductProgress) -> None:
         """Show how far the exploration of a spec and an implementation is."""
         self._show(made.seconds, made.driven, lambda rate: [
-            f"level {made.depth}", f"{count(made.driven)} transitions driven", f"{count(made.pairs)} pairs", f"{rate}/s",
-            f"{made.seconds:.0f} s", f"{count(made.left)} of the level to go",
+            f"level {made.depth}", f"{count(made.driven)} transitions driven", f"{count(made.pairs)} pairs",
+            f"{rate}/s", f"{made.seconds:.0f} s", f"{count(made.left)} of the level to go",
         ])  # fmt: skip
 
     def corpus(self, found: Summary) -> None:

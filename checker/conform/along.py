@@ -39,7 +39,7 @@ class Along:
         try:
             self.system, _ = self.driver.begin(self.model.constants, self.state, self._looks(self.state))
         except Diverges as diverges:
-            diverges.spec = self.state
+            diverges.spec = self.plain
             raise
 
     def step(self, instance: int) -> None:
@@ -50,7 +50,7 @@ class Along:
         try:
             self.system, _ = self.driver.step(self.system, name, arguments, before, self._looks(self.state))
         except Diverges as diverges:
-            diverges.spec = self.state
+            diverges.spec = self.plain
             raise
 
     def attempt(self, instance: int) -> None:
@@ -58,7 +58,7 @@ class Along:
         try:
             self.driver.attempt(self.system, self._action(instance), self.arguments(instance), self.state)
         except Diverges as diverges:
-            diverges.spec = self.state
+            diverges.spec = self.plain
             raise
 
     def probes(self) -> list[list[Probe]]:

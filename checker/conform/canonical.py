@@ -100,28 +100,31 @@ def ranks_of(ordinals: Iterable[Any]) -> Ranks:
     return ranks
 
 
-def by_rank(structure: Structure, ordinal: type[Any], others: Structure = ()) -> Structure:
-    """The structure with ordinals by rank among its own and those of `others`; named tuples keep their names."""
-    found: set[Any] = set()
+def renumbered(structure: Structure, like: Structure, ordinal: type[Any]) -> Structure:
+    """The structure with each ordinal as that of the same rank in `like`; named tuples keep their names."""
+    ranks = ranks_of(sorted(_ordinals(structure, ordinal)))
+    numbers: dict[str, list[int]] = {}
+    for sort, value in sorted(_ordinals(like, ordinal)):
+        numbers.setdefault(sort, []).append(value)
 
-    def collect(node: Any) -> None:
-        if isinstance(node, ordinal):
-            found.add(node)
-        elif isinstance(node, PARTED):
-            for part in node:
-                collect(part)
+    def number(sort: str, rank: int) -> int:
+        known = numbers.get(sort, [])
+        return known[rank] if rank < len(known) else (known[-1] + 1 if known else 0) + rank - len(known)
 
     def rename(node: Any) -> Any:
         if isinstance(node, ordinal):
-            return tuple.__new__(ordinal, (node.sort, ranks[node]))
+            return tuple.__new__(ordinal, (node.sort, number(node.sort, ranks[node])))
         if isinstance(node, frozenset):
             return frozenset(map(rename, node))
         return tuple.__new__(type(node), map(rename, node)) if isinstance(node, tuple) else node
 
-    collect(structure)
-    collect(others)
-    ranks = ranks_of(sorted(found))
     return cast(Structure, rename(structure))
+
+
+def _ordinals(node: Any, ordinal: type[Any]) -> set[Any]:
+    if isinstance(node, ordinal):
+        return {node}
+    return {found for part in node for found in _ordinals(part, ordinal)} if isinstance(node, PARTED) else set()
 
 
 def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:

@@ -143,7 +143,7 @@ def conform(
     with crew(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
         product = Product(
             members, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
-            limit=f"time limit of {options.time_limit_s} s", progress=exploring,
+            limit=f"time limit of {options.time_limit_s or 0:g} s", progress=exploring,
         )  # fmt: skip
         with interrupts(product):
             if alone.stopped == INTERRUPTED:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.conform.along import Along
-from checker.conform.canonical import by_rank, places
+from checker.conform.canonical import places, renumbered
 from checker.conform.driver import Diverges
 from checker.conform.system import Probe, Structure, System
-from checker.conform.worker import ATTEMPT, BEGIN, PROBE, Place
+from checker.conform.worker import ATTEMPT, BEGIN, PROBE, STEP, Place
 from checker.explicit.check import SHORTEST
 from checker.explicit.reference import StepResult
 from checker.explicit.tracing import Tracer, line_of, location
@@ -22,7 +22,8 @@ from traces.trace import Value
 from traces.values import show
 
 KIND = "divergence"
-NOT_UNDER_WAY = "a message that is not under way, tried all the same: "
+PROBED = "not under way, and tried all the same: "
+BY_RANK = "its ordinals are by rank, not as above"
 UNSTEADY = "Driven along the same way again, the implementation did not diverge: it does not always do the same."
 
 
@@ -59,71 +60,76 @@ def tell(
 
     name: of the SUT. The way is gone again, by plain Python.
     """
-    telling = _Telling(model, system, name)
-    telling.way(first, instances)
-    return telling.end(place)
+    telling = Telling(model, system, name)
+    telling.begin(first)
+    for instance in instances:
+        telling.step(instance)
+    if place.pair != BEGIN and place.phase == STEP:
+        telling.step(place.number)
+    elif place.phase == ATTEMPT:
+        telling.attempt(place.number)
+    elif place.phase == PROBE:
+        telling.probe(telling.along.probes()[place.number][place.probe])
+    telling.found = telling.found or Diverges(UNSTEADY)
+    return telling.told()
 
 
-class _Telling:
+class Telling:
+    """Goes along a behaviour and takes it down. found: the first divergence, None so far."""
+
     def __init__(self, model: BoundModel, system: System[Any], name: str) -> None:
         self._model, self._system, self._name = model, system, name
-        self._along = Along(model, system)
+        self.along = Along(model, system)
+        self.found: Diverges | None = None
         self._tracer = Tracer(model)
         self._steps: list[Step] = []
-        self._found: Diverges | None = None
+        self._refusal = StepResult(None)  # by the spec, of what is told
 
-    def way(self, first: int, instances: Sequence[int]) -> None:
-        """Go to the pair out of which it diverges; an initial pair may diverge itself."""
-        self._found = self._begin(first)
-        for instance in instances:
-            self._step(instance)
-
-    def _begin(self, number: int) -> Diverges | None:
-        found = _what(self._along.begin, number)
-        shown, source = self._model.state_type.itf(self._along.plain), self._model.model.init.source
+    def begin(self, number: int) -> None:
+        """Go to the initial state with this number."""
+        self._try(self.along.begin, number)
+        shown, source = self._model.state_type.itf(self.along.plain), self._model.model.init.source
         self._steps.append(Step(1, "init", "", {}, shown, source=source))
-        return found
 
-    def _step(self, instance: int) -> Diverges | None:
-        before = self._along.plain
-        found = _what(self._along.step, instance)
-        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, before, self._along.plain))
-        return found
+    def step(self, instance: int) -> None:
+        """Take a step that the spec takes."""
+        before = self.along.plain
+        self._try(self.along.step, instance)
+        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, before, self.along.plain))
 
-    def end(self, place: Place) -> Divergence:
-        guard = StepResult(None)
-        if place.pair == BEGIN:
-            pass
-        elif place.phase == ATTEMPT:
-            plain = self._along.plain
-            guard = self._along.result(place.number)
-            self._found = _what(self._along.attempt, place.number)
-            self._steps.append(self._tracer.step(len(self._steps) + 1, place.number, plain, plain))
-        elif place.phase == PROBE:
-            guard = self._probe(self._along.probes()[place.number][place.probe])
-        else:
-            self._found = self._step(place.number)
-        return self._told(guard)
+    def attempt(self, instance: int) -> None:
+        """Try what the spec refuses."""
+        self._refusal = self.along.result(instance)
+        self._try(self.along.attempt, instance)
+        plain = self.along.plain
+        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, plain, plain))
 
-    def _probe(self, probe: Probe) -> StepResult:
-        self._found = _what(self._along.probe, probe)
-        result = self._along.driver.outcome(probe)
-        reference = self._along.reference
+    def probe(self, probe: Probe) -> None:
+        """Let a message land that is not under way."""
+        self._try(self.along.probe, probe)
+        result = self.along.driver.outcome(probe)
+        self._refusal = result if result.ended else self._refusal
+        reference = self.along.reference
         number = next(i for i, action in enumerate(reference.actions) if action.name == probe.action)
         arguments = tuple(probe.arguments[p.name] for p in reference.parameters[number])
-        after = probe.state if result.state is None else result.state
+        after = probe.state if result.ended else result.state
         step = self._tracer.step_by(len(self._steps) + 1, number, arguments, after)
-        self._steps.append(replace(step, notes=(NOT_UNDER_WAY + probe.name, *step.notes)))
-        return result
+        self._steps.append(replace(step, notes=(f"{PROBED}{probe.name}", BY_RANK, *step.notes)))
 
-    def _told(self, guard: StepResult) -> Divergence:
-        found = self._found or Diverges(UNSTEADY)
-        rows = tuple(self._rows(found))
-        refused_by = line_of(guard) if guard.ended else ""
-        where = location(guard.file, guard.line) if guard.ended else ""
+    def _try(self, call: Callable[[Any], None], argument: Any) -> None:
+        try:
+            call(argument)
+        except Diverges as diverges:
+            self.found = self.found or diverges
+
+    def told(self) -> Divergence:
+        """What was found. There must be something."""
+        assert self.found is not None
+        rows = tuple(self._rows(self.found))
+        refusal = self._refusal
+        guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
         values = tuple((row.path, f"{row.system}, in the spec {row.spec}") for row in rows if row.differs)
-        sentence = str(found)[:1].upper() + str(found)[1:]
-        violation = Violation(self._name, KIND, sentence.rstrip(".") + ".", "", refused_by, where, values)
+        violation = Violation(self._name, KIND, _sentence(str(self.found)), "", *guard, values)
         trace = Trace(
             model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,
             head=(*self._tracer.head(), f"implementation: {self._name}", SHORTEST), columns=self._tracer.columns(),
@@ -131,28 +137,22 @@ class _Telling:
         return Divergence(trace, rows)
 
     def _rows(self, found: Diverges) -> Iterator[Row]:
-        """The two states side by side."""
+        """The two states side by side, the SUT's ordinals by the numbers of the spec's."""
         if found.system is None or found.spec is None:
             return
-        ordinal = self._system.ordinal
         spec, system = self._system.expect(found.spec), self._system.observe(found.system)
-        yield from _beside("", by_rank(spec, ordinal), by_rank(system, ordinal), ordinal)
+        yield from self._beside("", spec, system)
         if found.before is not None:  # what it remembered before stands for what the spec wants of it
-            before, after = (self._system.key(system) for system in (found.before, found.system))
-            yield from _beside("hidden", by_rank(before, ordinal), by_rank(after, ordinal), ordinal)
+            yield from self._beside("hidden", *map(self._system.key, (found.before, found.system)))
+
+    def _beside(self, path: str, spec: Structure, system: Structure) -> Iterator[Row]:
+        ordinal = self._system.ordinal
+        for below, one, other in places(spec, renumbered(system, spec, ordinal), ordinal, path):
+            yield Row(below, show(value_of(one)), show(value_of(other)))
 
 
-def _beside(path: str, spec: Structure, system: Structure, ordinal: type[Any]) -> Iterator[Row]:
-    for below, one, other in places(spec, system, ordinal, path):
-        yield Row(below, show(value_of(one)), show(value_of(other)))
-
-
-def _what(call: Any, *arguments: Any) -> Diverges | None:
-    try:
-        call(*arguments)
-    except Diverges as diverges:
-        return diverges
-    return None
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def value_of(structure: Structure) -> Value:

@@ -33,6 +33,14 @@ class Progress:
     seconds: float
 
 
+class _Level:
+    """What came of a level so far. probed: receivers, and with how many messages."""
+
+    def __init__(self, actions: int) -> None:
+        self.counts = Counts.none(actions)
+        self.probed: dict[Structure, int] = {}
+
+
 class Product:
     """An exploration. The results are its attributes.
 
@@ -77,14 +85,16 @@ class Product:
 
     def run(self) -> None:
         """Explore until all is explored, something diverges, or something says stop."""
-        level = self._gather("begin")
-        while level and self.divergence is None and self.stopped is None:
+        left = self._begin()
+        while left and self.divergence is None and not self._over():
             self.depth += 1
-            if self._max_depth is not None and self.depth > self._max_depth:
-                self.depth -= 1
-                self.stop(f"depth limit of {self._max_depth}")
-                return
-            level = self._level()
+            left = self._level()
+
+    def _over(self) -> bool:
+        """Whether something says stop."""
+        if self._max_depth is not None and self.depth >= self._max_depth:
+            self.stop(f"depth limit of {self._max_depth}")
+        return self._late()
 
     def way_to(self, pair: int) -> tuple[int, list[int]]:
         """(the number of an initial state, the instances of a shortest way from it) of a pair."""
@@ -96,17 +106,16 @@ class Product:
 
     # A level.
 
-    def _gather(self, method: str) -> int:
-        """Let all workers run `method` once, and enter what they found."""
+    def _begin(self) -> int:
+        """Enter the initial pairs. How many there are."""
         for member in self._members:
-            member.ask(method)
-        counts = Counts.none(len(self.counts.driven))
-        found = [self._taken(member.answer(), counts) for member in self._members]
-        return self._enter(found)
+            member.ask("begin")
+        level = _Level(len(self.counts.driven))
+        return self._enter([self._taken(member.answer(), level) for member in self._members])
 
     def _level(self) -> int:
         """Expand the pairs of a level. How many the next one has."""
-        counts = Counts.none(len(self.counts.driven))
+        level = _Level(len(self.counts.driven))
         found: dict[int, list[Candidate]] = {id(member): [] for member in self._members}
         left = dict.fromkeys(found, 0)
         busy = list(self._members)
@@ -115,35 +124,38 @@ class Product:
         while busy:
             for member in ready(busy):
                 portion: Portion = member.answer()
-                found[id(member)] += self._taken(portion, counts)
+                found[id(member)] += self._taken(portion, level)
                 left[id(member)] = portion.left
-                if portion.left and self.stopped is None:
+                if portion.left and not self._late():
                     self._go_on(member)
                 else:
                     busy.remove(member)
-            self._look_up(counts, sum(left.values()))
+            self._told(level, sum(left.values()))
         if self.divergence is None:
-            self.counts.add(counts)
-        return self._enter(list(found.values())) if self.stopped is None else 0
+            self.counts.add(level.counts)
+            self._probed.update(level.probed)
+        return 0 if any(left.values()) else self._enter(list(found.values()))
+
+    def _late(self) -> bool:
+        """Whether something says stop in the middle of a level."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self.stop(self._limit)
+        return self.stopped is not None
 
     def _go_on(self, member: Member) -> None:
         member.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)
 
-    def _taken(self, portion: Portion, counts: Counts) -> list[Candidate]:
-        counts.add(portion.counts)
-        self._probed.update(portion.receivers)
+    def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
+        level.counts.add(portion.counts)
+        level.probed.update(portion.receivers)
         places = [place for place in (self.divergence, portion.divergence) if place is not None]
         self.divergence = min(places, default=None)
         return portion.candidates
 
-    def _look_up(self, counts: Counts, left: int) -> None:
-        """Tell how far it is, and see whether the time is up."""
-        now = time.monotonic()
-        if self._deadline is not None and now >= self._deadline and left:
-            self.stop(self._limit)
+    def _told(self, level: _Level, left: int) -> None:
         if self._tell is not None:
-            driven = sum(self.counts.driven) + sum(counts.driven)
-            self._tell(Progress(self.pairs, driven, self.depth, left, now - self._started))
+            driven = sum(self.counts.driven) + sum(level.counts.driven)
+            self._tell(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
 
     def _enter(self, found: list[list[Candidate]]) -> int:
         """Number the pairs among the candidates that are new, and send each to its owner. found: by worker."""

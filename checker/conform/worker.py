@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from checker.conform.canonical import Canonical
 from checker.conform.driver import Diverges, Driver
 from checker.conform.spec_side import Moves, SpecSide
-from checker.conform.system import Structure, System
+from checker.conform.system import Probe, Structure, System
 from checker.explicit import abi
 from checker.explicit.findings import Findings
 from checker.explicit.kernel import Kernel
@@ -203,7 +203,7 @@ class Worker:
             landed = 0
             for which, probe in enumerate(probes()):
                 try:
-                    landed += self._driver.probe(probe)
+                    landed += self._driver.probe(Probe(*probe))
                 except Diverges:
                     return Place(number, PROBE, at, which)
             self._portion.receivers.append((known, landed))

@@ -54,8 +54,6 @@ class Walker:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._context = Context(kernel, 1, 1, edges=1)
-        self._ends = np.zeros(len(kernel.instances) + 1, dtype=np.uint16)
-        self._context.record[abi.OUTCOMES] = self._ends.ctypes.data
 
     def expand(self, words: Sequence[int]) -> Expansion:
         """What can happen in a packed state."""
@@ -104,7 +102,7 @@ class Walker:
         """
         if not self._kernel.records_outcomes:
             raise ValueError("this kernel was compiled without record_outcomes")
-        return self.expand(words), self._ends[:-1]
+        return self.expand(words), self._context.ends[:-1]
 
 
 def successors(kernel: Kernel, words: Sequence[int]) -> list[tuple[int, Packed, bool]]:

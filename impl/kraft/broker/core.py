@@ -14,13 +14,14 @@ from uuid import UUID
 
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
 from impl.kraft.broker.leader import PartitionLeader
-from impl.kraft.broker.lifecycle import Lifecycle, Timer
+from impl.kraft.broker.lifecycle import Lifecycle
 from impl.kraft.broker.replica_log import InMemoryReplicaLog, ReplicaLog
 from impl.kraft.broker.settings import BrokerSettings
 from impl.kraft.broker.states import BrokerState
+from impl.kraft.broker.timers import Due, Timer, due, due_for
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import Image, Partition, PartitionKey, Registration
+from impl.kraft.image import Image, Partition, PartitionKey, Registration, ReplayError
 from impl.kraft.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -37,12 +38,10 @@ from impl.kraft.records import (
     PartitionRecord,
     RemoveTopicRecord,
 )
+from impl.kraft.snapshot import Snapshot, load_snapshot
 
 BrokerRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest | AlterPartitionRequest
 BrokerResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse | AlterPartitionResponse
-
-PUBLICATION: Timer = ("publication",)
-ISR_EXPIRATION: Timer = ("ISR expiration",)
 
 
 class Broker:
@@ -91,7 +90,7 @@ class Broker:
     def start(self, now_ms: int) -> Effects:
         """The process starts, and asks for a broker epoch."""
         effects = self.lifecycle.start(now_ms)
-        return [*effects, SetTimer(ISR_EXPIRATION, now_ms + self.settings.replica_lag_time_max_ms // 2)]
+        return [*effects, self._isr_expiration_due(now_ms)]
 
     def recovered(self, now_ms: int) -> Effects:
         """The logs are recovered: from now on the broker asks to be unfenced."""
@@ -111,13 +110,13 @@ class Broker:
         if not self.lifecycle.is_alive:
             return []
         match timer:
-            case ("publication",):
+            case (Due.PUBLICATION,):
                 return self.publish((), now_ms)
-            case ("ISR expiration",):
-                return [*self.expire_isr(now_ms), SetTimer(timer, now_ms + self.settings.replica_lag_time_max_ms // 2)]
-            case ("alter partition", int(topic), int(partition_id)):
+            case (Due.ISR_EXPIRATION,):
+                return [*self.expire_isr(now_ms), self._isr_expiration_due(now_ms)]
+            case (Due.ALTER_PARTITION, int(topic), int(partition_id)):
                 return self.alter_partition((UUID(int=topic), partition_id))
-            case ("high watermark", int(topic), int(partition_id)):
+            case (Due.HIGH_WATERMARK, int(topic), int(partition_id)):
                 self.advance_high_watermark((UUID(int=topic), partition_id))
                 return []
         return self.lifecycle.on_timer(timer, self.applied_offset)
@@ -133,7 +132,7 @@ class Broker:
         was_registered = self.broker_epoch is not None
         effects = self.lifecycle.on_response(request, response, now_ms)
         if self.broker_epoch is not None and not was_registered:
-            effects.append(SetTimer(PUBLICATION, now_ms))
+            effects.append(due(Due.PUBLICATION, now_ms))
         return effects
 
     # Metadata.
@@ -141,8 +140,7 @@ class Broker:
     def replay(self, batches: Iterable[Batch], high_watermark: int, now_ms: int) -> Effects:
         """Take over the next committed batches, none of them perhaps, and act on them.
 
-        high_watermark: of the metadata log, exclusive, as last heard of. STARTING ends once the image reaches it; until
-        then nothing is made of the image, where what has a place in the cluster may still be missing.
+        high_watermark: of the metadata log, exclusive, as last heard of. STARTING ends once the image reaches it.
         """
         if not self.lifecycle.is_alive:
             return []
@@ -150,9 +148,19 @@ class Broker:
         for batch in batches:
             changed.update(self._partitions_in(batch))
             self.image.replay(batch)
-        if self.state == BrokerState.STARTING:
-            if self.image.offset + 1 < high_watermark:
-                return []
+        return self._replayed(changed, high_watermark, now_ms)
+
+    def load(self, snapshot: Snapshot, high_watermark: int, now_ms: int) -> Effects:
+        """Take over a snapshot in place of the log, where that no longer has what comes next, and act on it."""
+        if not self.lifecycle.is_alive:
+            return []
+        if snapshot.offset < self.image.offset:
+            raise ReplayError(f"a snapshot up to offset {snapshot.offset} is older than the image, {self.image.offset}")
+        self.image = load_snapshot(snapshot)
+        return self._replayed(self._placed_here(), high_watermark, now_ms)
+
+    def _replayed(self, changed: Iterable[PartitionKey], high_watermark: int, now_ms: int) -> Effects:
+        if self.image.offset + 1 >= high_watermark:
             self.lifecycle.caught_up()
         return self.publish(changed, now_ms)
 
@@ -167,22 +175,26 @@ class Broker:
     def publish(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
         """Make the replicas what the image says, as far as it changed.
 
-        The image must have the broker at its own broker epoch. If it has another or none, the image is too old, or
-        this process is superseded: it neither leads nor follows.
+        While the broker is STARTING, nothing is made of an image that may still lack what there is. Afterwards the
+        image must have the broker at its own broker epoch. If it has another or none, the image is too old, or this
+        process is superseded: it neither leads nor follows.
         """
+        if self.state == BrokerState.STARTING:
+            return []
         registration = self.image.registrations.get(self.broker_id)
         if registration is None or registration.broker_epoch != self.broker_epoch:
             self.applied_offset = -1
             self._resign()
             return []
         if self.applied_offset < 0:
-            mine = (key for key, partition in self.image.partitions.items() if self.broker_id in partition.replicas)
-            changed = {*self.logs, *mine}
+            changed = self._placed_here()
         self.applied_offset = self.image.offset
-        effects: Effects = []
-        for key in changed:
-            effects += self._assign(key, now_ms)
-        return effects
+        return [effect for key in changed for effect in self._assign(key, now_ms)]
+
+    def _placed_here(self) -> set[PartitionKey]:
+        """Every partition that the image places here or that has a log here."""
+        placed = (key for key, partition in self.image.partitions.items() if self.broker_id in partition.replicas)
+        return {*self.logs, *placed}
 
     def _resign(self) -> None:
         self.leaders.clear()
@@ -192,17 +204,18 @@ class Broker:
         """Lead, follow or do neither. What the image does not place here is deleted (KAFKA-14616)."""
         partition = self.image.partitions.get(key)
         if partition is None or self.broker_id not in partition.replicas:
-            self.logs.pop(key, None)
-        else:
-            self.logs.setdefault(key, InMemoryReplicaLog())
-        if partition is not None and partition.leader == self.broker_id:
+            for of_partition in (self.leaders, self.followers, self.logs):
+                of_partition.pop(key, None)
+            return []
+        self.logs.setdefault(key, InMemoryReplicaLog())
+        if partition.leader == self.broker_id:
             self.followers.pop(key, None)
             return self._lead(key, partition, now_ms)
         self.leaders.pop(key, None)
-        if key in self.logs and partition is not None and partition.leader != NO_LEADER:
-            self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
-        else:
+        if partition.leader == NO_LEADER:
             self.followers.pop(key, None)
+        else:
+            self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
         return []
 
     def _lead(self, key: PartitionKey, partition: Partition, now_ms: int) -> Effects:
@@ -228,14 +241,15 @@ class Broker:
     # As a leader.
 
     def append(self, key: PartitionKey, *values: bytes) -> tuple[ErrorCode, int]:
-        """Append records that a producer sends with acks=all. Returns the offset at which they end, to ask for its
-        `acknowledgement`."""
+        """Append records that a producer sends with acks=all. Returns also where they end (see `acknowledgement`)."""
         leader = self.leaders.get(key)
         if leader is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
         error = leader.append(values, self.min_insync_replicas(key[0]))
+        if error != ErrorCode.NONE:
+            return error, -1
         leader.advance_high_watermark()
-        return error, leader.log.end_offset if error == ErrorCode.NONE else -1
+        return error, leader.log.end_offset
 
     def acknowledgement(self, key: PartitionKey, end_offset: int) -> ErrorCode | None:
         """What to answer the producer whose records end at this offset; None: it has to wait."""
@@ -280,7 +294,7 @@ class Broker:
         if not leader.may_join(follower, self.image):
             return []
         leader.ask_to_add(follower)
-        return [_alter_partition_at(key, now_ms)]
+        return [due_for(Due.ALTER_PARTITION, key, now_ms)]
 
     def expire_isr(self, now_ms: int) -> Effects:
         """Ask for the members of ISRs to be removed that have not been caught up for too long."""
@@ -289,8 +303,12 @@ class Broker:
             late = leader.out_of_sync(now_ms, self.settings.replica_lag_time_max_ms)
             if late and leader.asked is None:
                 leader.ask_to_remove(late)
-                effects.append(_alter_partition_at(key, now_ms))
+                effects.append(due_for(Due.ALTER_PARTITION, key, now_ms))
         return effects
+
+    def _isr_expiration_due(self, now_ms: int) -> SetTimer:
+        """Twice in the time that a follower may lag, so that none lags for much longer."""
+        return due(Due.ISR_EXPIRATION, now_ms + self.settings.replica_lag_time_max_ms // 2)
 
     def alter_partition(self, key: PartitionKey) -> Effects:
         """Send the change of the ISR that the leader asks for, unless a request about the partition is in flight."""
@@ -308,13 +326,13 @@ class Broker:
         effects = self._high_watermark_due(leader, now_ms)
         if leader.asked is not None:
             delay_ms = self.settings.alter_partition_retry_ms if leader.asked == request else 0
-            effects.append(_alter_partition_at(key, now_ms + delay_ms))
+            effects.append(due_for(Due.ALTER_PARTITION, key, now_ms + delay_ms))
         return effects
 
     def _high_watermark_due(self, leader: PartitionLeader, now_ms: int) -> Effects:
         if leader.replicated_offset <= leader.log.high_watermark:
             return []
-        return [SetTimer(("high watermark", leader.key[0].int, leader.key[1]), now_ms)]
+        return [due_for(Due.HIGH_WATERMARK, leader.key, now_ms)]
 
     def advance_high_watermark(self, key: PartitionKey) -> bool:
         """Commit what the whole maximal ISR has. Returns whether that was more than before."""
@@ -335,7 +353,3 @@ class Broker:
         follower = self.followers.get(request.key)
         if follower is not None:
             follower.fetched(self.logs[request.key], request, response)
-
-
-def _alter_partition_at(key: PartitionKey, at_ms: int) -> SetTimer:
-    return SetTimer(("alter partition", key[0].int, key[1]), at_ms)

@@ -13,7 +13,8 @@ from uuid import UUID
 
 from impl.kraft.broker.settings import BrokerSettings
 from impl.kraft.broker.states import BrokerState, Event, next_state
-from impl.kraft.effects import Effects, Send, SetTimer
+from impl.kraft.broker.timers import Due, Timer, due
+from impl.kraft.effects import Effects, Send
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
     BrokerHeartbeatRequest,
@@ -24,11 +25,6 @@ from impl.kraft.messages import (
 
 LifecycleRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest
 LifecycleResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse
-Timer = tuple[str | int, ...]
-
-COMMUNICATION: Timer = ("communication",)
-INITIAL_REGISTRATION: Timer = ("initial registration",)
-CONTROLLED_SHUTDOWN: Timer = ("controlled shutdown",)
 
 
 class BrokerStateError(ValueError):
@@ -56,8 +52,8 @@ class Lifecycle:
         self._require(not self.is_alive, "start")
         self._happened(Event.STARTED)
         return [
-            SetTimer(COMMUNICATION, now_ms),
-            SetTimer(INITIAL_REGISTRATION, now_ms + self.settings.initial_registration_timeout_ms),
+            due(Due.COMMUNICATION, now_ms),
+            due(Due.INITIAL_REGISTRATION, now_ms + self.settings.initial_registration_timeout_ms),
         ]
 
     def caught_up(self) -> None:
@@ -69,7 +65,7 @@ class Lifecycle:
         is_registered = self.broker_epoch is not None
         self._require(self.state == BrokerState.RECOVERY and is_registered, "have recovered its logs")
         self.wants_fence = False
-        return [SetTimer(COMMUNICATION, now_ms)]
+        return [due(Due.COMMUNICATION, now_ms)]
 
     def shut_down(self, now_ms: int) -> Effects:
         """SIGTERM. A broker that runs asks the controller first; any other goes on to close its logs."""
@@ -78,8 +74,8 @@ class Lifecycle:
             return []
         self._happened(Event.SIGTERM)
         return [
-            SetTimer(COMMUNICATION, now_ms),
-            SetTimer(CONTROLLED_SHUTDOWN, now_ms + self.settings.controlled_shutdown_timeout_ms),
+            due(Due.COMMUNICATION, now_ms),
+            due(Due.CONTROLLED_SHUTDOWN, now_ms + self.settings.controlled_shutdown_timeout_ms),
         ]
 
     def stopped(self) -> None:
@@ -97,12 +93,19 @@ class Lifecycle:
 
     def on_timer(self, timer: Timer, applied_offset: int) -> Effects:
         """Do what is due. applied_offset: up to which the broker acts on the metadata; -1 where it does not."""
-        if timer == COMMUNICATION:
-            request = self.next_request(applied_offset)
-            return [] if request is None else [Send(request)]
-        if timer == CONTROLLED_SHUTDOWN or (timer == INITIAL_REGISTRATION and self.broker_epoch is None):
-            self._happened(Event.OUT_OF_TIME)
-        return []
+        match timer:
+            case (Due.COMMUNICATION,):
+                request = self.next_request(applied_offset)
+                return [] if request is None else [Send(request)]
+            case (Due.INITIAL_REGISTRATION,):
+                if self.broker_epoch is None:
+                    self._happened(Event.OUT_OF_TIME)
+                return []
+            case (Due.CONTROLLED_SHUTDOWN,):
+                self._happened(Event.OUT_OF_TIME)
+                return []
+            case _:
+                raise ValueError(f"a broker sets no timer {timer!r}")
 
     def on_response(self, request: LifecycleRequest, response: LifecycleResponse | None, now_ms: int) -> Effects:
         """Take over what the controller says to the request in flight, or that the request was given up."""
@@ -111,17 +114,17 @@ class Lifecycle:
         self.in_flight = None
         if response is None or response.error != ErrorCode.NONE:
             self.failures += 1
-            return [SetTimer(COMMUNICATION, now_ms + self._backoff_ms())]
+            return [due(Due.COMMUNICATION, now_ms + self._backoff_ms())]
         self.failures = 0
         if isinstance(response, BrokerRegistrationResponse):
             self.broker_epoch = response.broker_epoch
-            return [SetTimer(COMMUNICATION, now_ms)]
+            return [due(Due.COMMUNICATION, now_ms)]
         if not response.is_fenced:
             self._happened(Event.UNFENCED)
         if response.should_shut_down:
             self._happened(Event.RELEASED)
         delay_ms = 0 if self._has_news_since(request) else self.settings.heartbeat_interval_ms
-        return [SetTimer(COMMUNICATION, now_ms + delay_ms)]
+        return [due(Due.COMMUNICATION, now_ms + delay_ms)]
 
     def _backoff_ms(self) -> int:
         doublings = min(self.failures - 1, 30)
