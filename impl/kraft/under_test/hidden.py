@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from impl.kraft.broker import Broker, PartitionLeader
+from impl.kraft.broker import Broker, Due, PartitionLeader
 from impl.kraft.image import Image
 from impl.kraft.messages import AlterPartitionRequest
 from impl.kraft.under_test.cluster import Cluster, ControllerHost, ProcessHost, Shape, Timers, topic_number
@@ -70,7 +70,7 @@ def hidden_of_process(shape: Shape, host: ProcessHost) -> Hashable:
     )
 
 
-IGNORED = ("initial registration", "controlled shutdown", "ISR expiration", "high watermark")
+IGNORED = (Due.INITIAL_REGISTRATION, Due.CONTROLLED_SHUTDOWN, Due.ISR_EXPIRATION, Due.HIGH_WATERMARK)
 
 
 def set_timers(timers: Timers) -> Hashable:

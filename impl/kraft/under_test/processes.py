@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from impl.kraft.broker import COMMUNICATION, PUBLICATION, Broker, BrokerState
+from impl.kraft.broker import Broker, BrokerState, Due
 from impl.kraft.effects import Effects
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest
@@ -81,7 +81,7 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
     """What the process sends next about itself, which must be a `kind`."""
     host = alive(cluster, place)
-    fired = None if host is None else fire_at(host, COMMUNICATION)
+    fired = None if host is None else fire_at(host, (Due.COMMUNICATION,))
     if fired is None:
         return Refusal("it is not about to send anything")
     host, sent = fired
@@ -130,7 +130,7 @@ def apply_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
     if news or host.broker.state == BrokerState.STARTING:
         host, _ = run(host, lambda core, now_ms: core.replay(news, end, now_ms))
         return cluster.with_process(place, settled(host))
-    fired = fire_at(host, PUBLICATION)
+    fired = fire_at(host, (Due.PUBLICATION,))
     if fired is None:
         return Refusal("it has all that is committed, and has acted on it")
     return cluster.with_process(place, settled(fired[0]))
