@@ -157,8 +157,7 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
 def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
     """What a leader begins with, or goes on with where the partition changed and it still leads."""
     image = committed(s)
-    # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
-    applied = newest_registration(image) if Design.second_processes > 0 else None
+    applied = newest_registration(image)
     candidates = (active_brokers(image) & everyone(partition.replicas)) - partition.isr
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(

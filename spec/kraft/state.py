@@ -140,7 +140,7 @@ class Leadership:
     reply: Option[AlterIsrReply]  # under way to the leader
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
-    applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
+    applied: Option[BrokerEpoch]  # the last registration record in the leader's image
     candidates: Set[Broker]  # the replicas outside the ISR that are unfenced in the leader's image
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
+from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import (
@@ -40,8 +41,12 @@ CALL = 0  # there is one call at a time where all is committed at once
 
 def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Response]:
     """A controller handles a request. Returns its response, which must not be long in coming."""
-    cluster, replies = decide(cluster, voter, lambda core, now_ms: core.handle(CALL, request, now_ms))
+    cluster, replies = decide(cluster, voter, handling(request))
     return cluster, replies[CALL]
+
+
+def handling(request: Request) -> Callable[[Controller, int], Effects]:
+    return lambda core, now_ms: core.handle(CALL, request, now_ms)
 
 
 def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
@@ -108,14 +113,12 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     """
     voter, broker = arguments["voter"].index, arguments["broker"].index
     host = cluster.controllers[voter]
-    now_ms = host.now_ms + 1
+    soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
     for id_, registration in sorted(host.core.speculative.registrations.items()):
         if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
             again = BrokerRegistrationRequest(id_, CLUSTER_ID, registration.incarnation_id)
-            cluster, _replies = decide(cluster, voter, lambda core, at, again=again: core.handle(CALL, again, at),
-                                       by_ms=now_ms)  # fmt: skip
-    host = cluster.controllers[voter]
-    cluster = cluster.with_controller(voter, replace(host, now_ms=host.now_ms + SESSION_TIMEOUT_MS))
+            cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
+    cluster = cluster.with_controller(voter, replace(cluster.controllers[voter], now_ms=late_ms))
     return without_spent_timers(cluster, voter)
 
 
