@@ -56,39 +56,40 @@ def process(cluster: Cluster, host: ProcessHost) -> Hashable:
 
 
 def hidden_of_process(shape: Shape, host: ProcessHost) -> Hashable:
+    """An image counts as far as a leader looks at it: the next replay makes every image the newest."""
     core = host.core
     if core is None:
         return ()
+    in_flight = core.lifecycle.in_flight is not None
     return (
-        set_timers(host.timers),
-        core.lifecycle.in_flight is not None,
-        core.applied_offset == core.image.offset,
-        metadata(shape, core.image, ())[:3],
-        tuple(leader(core, one) for _, one in sorted(core.leaders.items())),
+        in_flight,
+        not in_flight and (Due.COMMUNICATION,) in host.timers,
+        core.applied_offset < 0 and (Due.PUBLICATION,) in host.timers,
+        tuple(leader(core, host.timers, one) for _, one in sorted(core.leaders.items())),
         tuple((topic_number(topic), p, one.leader) for (topic, p), one in sorted(core.followers.items())),
         tuple((topic_number(topic), p, *log(core, (topic, p))) for topic, p in sorted(core.logs)),
     )
 
 
-IGNORED = (Due.INITIAL_REGISTRATION, Due.CONTROLLED_SHUTDOWN, Due.ISR_EXPIRATION, Due.HIGH_WATERMARK)
-
-
-def set_timers(timers: Timers) -> Hashable:
-    """The timers that are set, but those that are always due, or that only hint at what may be done at any time."""
-    return tuple(sorted(name[:1] + name[2:] for name in timers if name[0] not in IGNORED))
-
-
-def leader(core: Broker, one: PartitionLeader) -> Hashable:
+def leader(core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
+    """Of followers outside the maximal ISR, the next fetch tells the leader anew."""
     topic, p = topic_number(one.key[0]), one.key[1]
-    followers = tuple(
-        (id_, state.log_end_offset, broker_epoch(state.broker_epoch)) for id_, state in sorted(one.followers.items())
-    )
+    known = sorted((id_, state) for id_, state in one.followers.items() if id_ in one.maximal_isr)
+    due = (Due.ALTER_PARTITION, one.key[0].int, p) in timers
     return (
         one.replicas,
-        followers,
+        tuple(candidate(core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
+        tuple((id_, state.log_end_offset, broker_epoch(state.broker_epoch)) for id_, state in known),
         asked(topic, p, one.asked),
-        asked(topic, p, one.in_flight),
+        one.in_flight is not None and (one.in_flight == one.asked or asked(topic, p, one.in_flight)),
+        due and one.asked is not None and one.in_flight is None,
     )
+
+
+def candidate(image: Image, broker_id: int) -> Hashable:
+    """What a leader sees of a replica in its image."""
+    registration = image.registrations.get(broker_id)
+    return None if registration is None else (registration.is_active, broker_epoch(registration.broker_epoch))
 
 
 def asked(topic: int, p: int, request: AlterPartitionRequest | None) -> Hashable:

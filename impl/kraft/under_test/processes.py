@@ -236,7 +236,10 @@ def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
     if host is None or key is None:
         return Refusal("it does not lead")
     isr = host.broker.leaders[key].isr
-    host, sent = run(host, lambda core, _: core.alter_partition(key))
+    fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, p))
+    if fired is None:
+        return Refusal("it is not about to ask for anything")
+    host, sent = fired
     if not sent:
         return Refusal("it asks for nothing, or has asked")
     (send,) = sent
