@@ -62,7 +62,7 @@ def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_
     It must be caught up to the high watermark and to the start of the leader's epoch, and active in
     the leader's image; and no other change may be under way.
     """
-    if leadership.asked is not None or follower not in leadership.candidates - leadership.isr:
+    if leadership.asked is not None or follower in leadership.isr or follower not in leadership.candidates:
         return False
     return has_record or not (leader.high_watermark or leadership.starts_with_record)
 
