@@ -62,6 +62,7 @@ def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
         partitions=len(state.produced),
         node_ids=tuple(place if place < brokers else 0 for place in range(len(state.processes))),
         min_insync_replicas=constants.get("min_insync_replicas", 1),
+        limits=dict(constants),
     )
 
 

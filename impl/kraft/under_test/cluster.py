@@ -6,9 +6,9 @@ rest. Every host has a clock of its own, which moves when a timer of it is to fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from impl.kraft.broker import Broker, BrokerSettings
@@ -43,13 +43,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large the cluster is, and what every core is configured with. node_ids: of each place for a process."""
+    """How large the cluster is, and what every core is configured with.
+
+    node_ids: of each place for a process. limits: the constants of the model, by name.
+    """
 
     voters: int
     brokers: int
     partitions: int
     node_ids: tuple[int, ...]
     min_insync_replicas: int
+    limits: Mapping[str, Any]
 
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(

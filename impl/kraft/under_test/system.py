@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from impl.kraft.under_test import beginning, controllers, expected, hidden, network, observed, processes
+from impl.kraft.under_test.attempts import ATTEMPTS
 from impl.kraft.under_test.cluster import Cluster
 from impl.kraft.under_test.views import ClusterView, Ordinal, Refusal
 
@@ -76,7 +77,8 @@ class KraftUnderTest:
         return act(system, arguments, before)
 
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-        return None
+        attempt = ATTEMPTS.get(action)
+        return None if attempt is None else attempt(system, arguments, before)
 
     def receivers(self, system: Cluster, before: Any, classes: Mapping[str, type]) -> Iterable[Any]:
         return ()
