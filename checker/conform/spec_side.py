@@ -20,6 +20,7 @@ from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind, Member
 from checker.lang.loader import BoundModel
 from checker.lang.types import MapType, RecordType, Type, UnionType
+from checker.lang.values import Map
 
 REMEMBERED = 1 << 16  # states whose looks are kept
 REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is told
@@ -67,7 +68,7 @@ class SpecSide:
         self._expect, self._canonical = system.expect, canonical
         self._states: dict[Packed, Any] = {}
         self._looks: dict[Packed, Structure] = {}
-        self._fields: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._values: dict[tuple[Type, tuple[int, ...]], Any] = {}
 
     def _without_members(self, instance: int) -> Mapping[str, Any] | None:
         action, binding = self.reference.instances[instance]
@@ -99,16 +100,27 @@ class SpecSide:
         return found
 
     def _decoded(self, words: Packed) -> Any:
-        codes, values = self._layout.unpack(words), {}
-        _shrink(self._fields)
-        for name, type_ in self._type.fields.items():
-            start = self._type.offsets[name]
-            own = tuple(codes[start : start + type_.width])
-            value = self._fields.get((name, own), self)  # None is a value
-            if value is self:
-                value = self._fields[name, own] = type_.decode(own)
-            values[name] = value
-        return self._type.cls(**values)
+        _shrink(self._values)
+        return self._value(self._type, tuple(self._layout.unpack(words)))
+
+    def _value(self, type_: Type, codes: tuple[int, ...]) -> Any:
+        """The value with these codes; that of a part of it is made once."""
+        found = self._values.get((type_, codes), self)  # None is a value
+        if found is not self:
+            return found
+        if isinstance(type_, RecordType) and not type_.frozen:
+            value = type_.make({
+                name: self._value(part, codes[type_.offsets[name] : type_.offsets[name] + part.width])
+                for name, part in type_.fields.items()
+            })
+        elif isinstance(type_, MapType):
+            part, width = type_.value_type, type_.value_type.width
+            items = {key: self._value(part, codes[i * width : (i + 1) * width]) for i, key in enumerate(type_.keys)}
+            value = Map(items, part.store)
+        else:
+            value = type_.decode(codes)
+        self._values[type_, codes] = value
+        return value
 
     def looks(self, words: Packed) -> Structure:
         """What the SUT should show in this state, by rank."""
