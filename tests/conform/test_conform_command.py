@@ -172,3 +172,21 @@ def test_ctrl_c_stops_it_and_says_how_far_it_came(jobs: str) -> None:
     assert time.monotonic() - began < 30
 
 
+
+
+def test_the_page_shows_real_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    shown = page.split(f"--impl {SERVER}\n")[1].split("\n```")[0].splitlines()
+    printed = run("conform", LEASE, "--impl", SERVER, "--jobs", 1, "--quiet").stdout.splitlines()
+    assert [line for line in shown if " s in all" not in line] == [line for line in printed if " s in all" not in line]
+    parts = page.split(f"--impl {FAULTY}:CHANGES\n")[1].split("\n```")[0].split("...\n")
+    text = run("conform", LEASE, "--impl", f"{FAULTY}:CHANGES", "--jobs", 1, "--quiet").stdout
+    assert all(part in text for part in parts)
+
+
+def test_the_page_shows_the_test_that_is_written(tmp_path: Path) -> None:
+    trace = tmp_path / "found.itf.json"
+    run("conform", LEASE, "--impl", f"{FAULTY}:CHANGES", "--jobs", 1, "--quiet", "--trace-out", trace)
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    assert page.split("```python\n")[1].split("```")[0] in run("trace", "to-test", trace).stdout
