@@ -30,8 +30,9 @@ def conform_text(report: Report) -> str:
     lines = [
         f"{report.model.name} and {report.name}", "", *table(rows, (False, True, True, True)), "",
         f"{plural(driven, 'transition')} driven between {plural(report.pairs, 'pair')}, depth {report.depth}; "
-        f"{plural(sum(counts.tried), 'refusal')}; {plural(report.probes, 'message')} that "
-        f"{'was' if report.probes == 1 else 'were'} not under way, at {plural(report.receivers, 'receiver')}",
+        f"{plural(sum(counts.tried), 'refusal')}",
+        *[f"{plural(report.probes, 'message')} not under way, at {plural(report.receivers, 'receiver')}"]
+        * bool(report.receivers),
         f"of the spec: {_share(counts.states, report.states, 'states')}, "
         f"{_share(counts.transitions, report.transitions, 'transitions')}",
         *bounds,
@@ -49,7 +50,7 @@ def _share(covered: int, total: int | None, what: str) -> str:
     return f"all {total:,} {what}" if covered == total else f"{covered:,} of {total:,} {what}"
 
 
-def side_by_side(found: Divergence, name: str) -> str:
+def side_by_side(found: Divergence) -> str:
     """The two states after the step that diverges, in full; what differs is marked."""
     rows = [("≠" if row.differs else " ", row.path, row.spec, row.system) for row in found.rows]
-    return "\n".join(table([("", "", "spec", name), *rows], (False, False, False, False)))
+    return "\n".join(table([("", "", "spec", "implementation"), *rows], (False, False, False, False)))

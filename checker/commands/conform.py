@@ -43,7 +43,7 @@ def conform(model: str, name: str, changes: dict[str, str], setting: str | None,
     else:
         if report.divergence is not None:
             show(report.divergence.trace)
-            click.echo(side_by_side(report.divergence, name) + "\n")
+            click.echo(side_by_side(report.divergence) + "\n")
         click.echo(conform_text(report))
     if options["trace_out"] is not None:
         write_traces(report.traces, options["trace_out"])

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, cast
 
 from checker.conform.system import OrdinalShape, Structure
 
-MOST_REMEMBERED = 1 << 20  # parts; beyond it all are forgotten
+MOST_REMEMBERED = 1 << 18  # parts; beyond it all are forgotten
 PARTED = (tuple, frozenset)
+PLAIN = frozenset({int, str, bool, type(None)})
 
 Ordinals = tuple[Any, ...]  # distinct, in order
 Ranks = dict[Any, int]
@@ -57,12 +58,14 @@ class Canonical:
 
     def _in(self, node: Structure) -> Ordinals:
         """The ordinals in a structure."""
-        if isinstance(node, self._ordinal):
-            return (node,)
-        if not isinstance(node, PARTED):
+        if node.__class__ in PLAIN:
             return ()
         found = self._ordinals.get(node)
         if found is None:
+            if isinstance(node, self._ordinal):
+                return (node,)
+            if not isinstance(node, PARTED):
+                return ()
             inside = {ordinal for part in node for ordinal in self._in(part)}
             found = self._ordinals[node] = tuple(sorted(inside))
         return found
@@ -74,11 +77,11 @@ class Canonical:
         return ranks
 
     def _rename(self, node: Structure, ranks: Ranks) -> Structure:
-        if isinstance(node, self._ordinal):
-            return (node.sort, ranks[node])
         inside = self._in(node)
         if not inside:
             return node
+        if isinstance(node, self._ordinal):
+            return (node.sort, ranks[node])
         key = (node, tuple([ranks[ordinal] for ordinal in inside]))
         found = self._renamed.get(key)
         if found is None:

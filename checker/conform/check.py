@@ -23,6 +23,8 @@ from checker.lang.loader import BoundModel
 from traces import Trace
 
 CONFORMS, DIVERGES, INCOMPLETE, VACUOUS = "conforms", "diverges", "incomplete", "vacuous"
+INTERRUPTED = "interrupted"  # as the search says it
+SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
 EXIT_CODES = {CONFORMS: 0, DIVERGES: 1, INCOMPLETE: 3, VACUOUS: 4}
 
 
@@ -160,15 +162,13 @@ def conform(
     )  # fmt: skip
 
 
-INTERRUPTED = "interrupted"
-
-
 def _alone(
     model: BoundModel, kernel: Kernel, options: Options, progress: Callable[[SearchProgress], None] | None
 ) -> SearchResult:
-    """The search of the spec alone. Raises SpecError where the spec breaks down."""
+    """The search of the spec alone, for a share of the time. Raises SpecError where the spec breaks down."""
     initial = [model.state_type.encode(state) for state in model.initial_states()]
-    limits = Limits(max_depth=options.max_depth, time_limit_s=options.time_limit_s)
+    time_limit_s = None if options.time_limit_s is None else options.time_limit_s * SHARE_ALONE
+    limits = Limits(max_depth=options.max_depth, time_limit_s=time_limit_s)
     found = search(kernel, initial, threads=options.jobs, limits=limits, progress=progress)
     if found.errors:
         site = kernel.sites[min(found.errors)]

@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
@@ -98,7 +99,7 @@ def crew(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
     members: list[Remote] = []
     try:
         for number in range(jobs):
-            members.append(Remote(lambda number=number: make(number), [m.connection for m in members]))  # type: ignore[misc]
+            members.append(Remote(partial(make, number), [member.connection for member in members]))
         yield list(members)
     finally:
         for member in members:

@@ -22,6 +22,7 @@ from traces.trace import Value
 from traces.values import show
 
 KIND = "divergence"
+TRIED = "tried, though the spec refuses it"
 PROBED = "not under way, and tried all the same: "
 BY_RANK = "its ordinals are by rank, not as above"
 UNSTEADY = "Driven along the same way again, the implementation did not diverge: it does not always do the same."
@@ -102,7 +103,8 @@ class Telling:
         self._refusal = self.along.result(instance)
         self._try(self.along.attempt, instance)
         plain = self.along.plain
-        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, plain, plain))
+        step = self._tracer.step(len(self._steps) + 1, instance, plain, plain)
+        self._steps.append(replace(step, notes=(TRIED, *step.notes)))
 
     def probe(self, probe: Probe) -> None:
         """Let a message land that is not under way."""

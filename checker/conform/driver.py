@@ -13,9 +13,9 @@ from checker.explicit.reference import Reference, StepResult, step
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 
-OTHERWISE = "after it they do not look the same"
+OTHERWISE = "the spec does it, and the implementation is elsewhere after it"
 CHANGED = "the spec refuses it, and the implementation does something"
-HIDDEN = "the spec refuses it, and the implementation remembers something of it that it does not show"
+HIDDEN = "the spec refuses it, and the implementation does not show that it remembers something of it"
 
 
 class Diverges(Exception):

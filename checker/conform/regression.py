@@ -29,6 +29,7 @@ def assert_conforms(
     one that the spec refuses. probe: the message that is let land at last. Raises TraceError for steps that are no
     behaviour of the model any more.
     """
+    __tracebackhide__ = True  # pytest shows the call, not what is below
     bound = load(model, constants)
     telling = Telling(bound, load_system(implementation), implementation)
     telling.begin(initial)
@@ -101,16 +102,16 @@ def to_test(trace: Trace) -> str:
     }
     steps: list[Value] = [[step.action, step.parameters] for step in trace.steps[1:]]
     probe = next((n.removeprefix(PROBED) for n in trace.steps[-1].notes if n.startswith(PROBED)), "")
-    arguments: list[str] = [json.dumps(trace.model), json.dumps(violation.property), _literal(constants, 4), "STEPS"]
+    arguments: list[str] = [json.dumps(trace.model), json.dumps(violation.property), _literal(constants, 8), "STEPS"]
     initial = _initial(model, trace)
     arguments += [f"initial={initial}"] * bool(initial) + [f"probe={json.dumps(probe)}"] * bool(probe)
-    words = re.findall(r"[a-z0-9]+", f"{violation.property} {trace.model}".lower())
+    words = re.findall(r"[a-z0-9]+", f"{violation.property} conforms to {trace.model}".lower())
     return TEMPLATE.format(
         head=f"{violation.property} diverged from {trace.model} at step {len(trace.steps)}.",
         statement=violation.statement,
         steps=_steps(steps[:-1] if probe else steps),
-        name="_".join(["conforms", *words]),
-        arguments=", ".join(arguments),
+        name="_".join(words),
+        arguments=_together(arguments),
     )
 
 
@@ -144,6 +145,12 @@ def _steps(steps: list[Value]) -> str:
         action, parameters = (_literal(part, 8) for part in step)
         lines.append(f"    ({action}, {parameters}),")
     return "\n".join(["[", *lines, "]"]) if lines else "[]"
+
+
+def _together(arguments: list[str]) -> str:
+    """The arguments of a call, on one line where they fit."""
+    text = ", ".join(arguments)
+    return text if len(text) < WIDTH - 24 else "\n        " + ",\n        ".join(arguments) + ",\n    "
 
 
 def _literal(value: Value, indent: int) -> str:

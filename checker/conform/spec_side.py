@@ -20,8 +20,10 @@ from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind, Member
 from checker.lang.loader import BoundModel
 from checker.lang.types import MapType, RecordType, Type, UnionType
+from checker.lang.values import Map
 
-REMEMBERED = 1 << 16  # states whose looks are kept
+REMEMBERED = 1 << 14  # states of which is known what they look like, do and refuse
+PARTS = 1 << 17  # parts of states that are kept decoded
 REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is told
 _TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
 
@@ -33,10 +35,18 @@ def kernel_of(model: BoundModel) -> Kernel:
     return found or compile_kernel(compile_model(model), key, record_outcomes=True)
 
 
+class Call(NamedTuple):
+    """An instance of an action, and the action's name and parameters as an adapter is told of them."""
+
+    instance: int
+    action: str
+    arguments: Mapping[str, Any]
+
+
 class Move(NamedTuple):
     """A step of the spec. outside: the state it leads to breaks the state constraint."""
 
-    instance: int
+    call: Call
     target: Packed
     outside: bool
 
@@ -47,7 +57,7 @@ class Moves:
 
     state: Any
     steps: tuple[Move, ...]
-    refused: tuple[int, ...]
+    refused: tuple[Call, ...]
     cut: int
 
 
@@ -57,7 +67,6 @@ class SpecSide:
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], canonical: Canonical) -> None:
         self.reference = Reference(model)
         self.classes = MappingProxyType(classes_of(model.state_type))
-        self._names = [action.name for action in self.reference.actions]
         self._fixed = [self._without_members(i) for i in range(len(self.reference.instances))]
         self._type, self._layout = model.state_type, kernel.layout
         self._walker = Walker(kernel)
@@ -67,28 +76,27 @@ class SpecSide:
         self._expect, self._canonical = system.expect, canonical
         self._states: dict[Packed, Any] = {}
         self._looks: dict[Packed, Structure] = {}
-        self._fields: dict[tuple[str, tuple[int, ...]], Any] = {}
+        self._moves: dict[Packed, Moves] = {}
+        self._values: dict[tuple[Type, tuple[int, ...]], Any] = {}
 
-    def _without_members(self, instance: int) -> Mapping[str, Any] | None:
+    def _without_members(self, instance: int) -> Call | None:
         action, binding = self.reference.instances[instance]
         if any(isinstance(candidate, Member) for candidate in binding):
             return None
         names = (parameter.name for parameter in self.reference.parameters[action])
-        return MappingProxyType(dict(zip(names, binding, strict=True)))
+        arguments = MappingProxyType(dict(zip(names, binding, strict=True)))
+        return Call(instance, self.reference.actions[action].name, arguments)
 
-    def action(self, instance: int) -> str:
-        """The name of an instance's action."""
-        return self._names[self.reference.instances[instance][0]]
-
-    def arguments(self, instance: int, state: Any) -> Mapping[str, Any]:
-        """What its parameters stand for in `state`, where all members are there."""
+    def _call(self, instance: int, state: Any) -> Call:
+        """An instance whose members are all there in `state`."""
         fixed = self._fixed[instance]
         if fixed is not None:
             return fixed
         values = self.reference.arguments(state, instance)
         assert values is not None, "the kernel took a member that is not there"
-        parameters = self.reference.parameters[self.reference.instances[instance][0]]
-        return dict(zip((p.name for p in parameters), values, strict=True))
+        action = self.reference.instances[instance][0]
+        names = (parameter.name for parameter in self.reference.parameters[action])
+        return Call(instance, self.reference.actions[action].name, dict(zip(names, values, strict=True)))
 
     def state(self, words: Packed) -> Any:
         """The state with these words. Values are shared among states: they are to be read only."""
@@ -99,16 +107,27 @@ class SpecSide:
         return found
 
     def _decoded(self, words: Packed) -> Any:
-        codes, values = self._layout.unpack(words), {}
-        _shrink(self._fields)
-        for name, type_ in self._type.fields.items():
-            start = self._type.offsets[name]
-            own = tuple(codes[start : start + type_.width])
-            value = self._fields.get((name, own), self)  # None is a value
-            if value is self:
-                value = self._fields[name, own] = type_.decode(own)
-            values[name] = value
-        return self._type.cls(**values)
+        _shrink(self._values, PARTS)
+        return self._value(self._type, tuple(self._layout.unpack(words)))
+
+    def _value(self, type_: Type, codes: tuple[int, ...]) -> Any:
+        """The value with these codes; that of a part of it is made once."""
+        found = self._values.get((type_, codes), self)  # None is a value
+        if found is not self:
+            return found
+        if isinstance(type_, RecordType) and not type_.frozen:
+            value = type_.make({
+                name: self._value(part, codes[type_.offsets[name] : type_.offsets[name] + part.width])
+                for name, part in type_.fields.items()
+            })
+        elif isinstance(type_, MapType):
+            part, width = type_.value_type, type_.value_type.width
+            items = {key: self._value(part, codes[i * width : (i + 1) * width]) for i, key in enumerate(type_.keys)}
+            value = Map(items, part.store)
+        else:
+            value = type_.decode(codes)
+        self._values[type_, codes] = value
+        return value
 
     def looks(self, words: Packed) -> Structure:
         """What the SUT should show in this state, by rank."""
@@ -119,16 +138,24 @@ class SpecSide:
         return found
 
     def moves(self, words: Packed) -> Moves:
-        """What the spec does and refuses in a state. Raises ValueError for a kernel without outcomes."""
+        """What the spec does and refuses in a state."""
+        found = self._moves.get(words)
+        if found is None:
+            _shrink(self._moves)
+            found = self._moves[words] = self._expanded(words)
+        return found
+
+    def _expanded(self, words: Packed) -> Moves:
+        state = self.state(words)
         expansion, ends = self._walker.expand_whole(words)
-        steps = tuple(Move(step.instance, step.words, step.outside) for step in expansion.steps)
+        steps = tuple(Move(self._call(one.instance, state), one.words, one.outside) for one in expansion.steps)
         kinds = self._kinds[ends]
-        refused, cut = np.flatnonzero(kinds == REFUSED), int(np.count_nonzero(kinds == CUT))
-        return Moves(self.state(words), steps, tuple(refused.tolist()), cut)
+        refused = tuple(self._call(instance, state) for instance in np.flatnonzero(kinds == REFUSED).tolist())
+        return Moves(state, steps, refused, int(np.count_nonzero(kinds == CUT)))
 
 
-def _shrink(memory: dict[Any, Any]) -> None:
-    if len(memory) > REMEMBERED:
+def _shrink(memory: dict[Any, Any], most: int = REMEMBERED) -> None:
+    if len(memory) > most:
         memory.clear()
 
 

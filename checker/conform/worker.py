@@ -164,13 +164,12 @@ class Worker:
         )
 
     def _steps(self, number: int, moves: Moves, system: Any) -> Place | None:
-        spec, state, step = self._spec, moves.state, self._driver.step
+        state, step, looks = moves.state, self._driver.step, self._spec.looks
         counts = self._portion.counts
-        for instance, target, outside in moves.steps:
-            arguments = spec.arguments(instance, state)
+        for (instance, action, arguments), target, outside in moves.steps:
             counts.driven[self._actions[instance]] += 1
             try:
-                after, key = step(system, spec.action(instance), arguments, state, spec.looks(target))
+                after, key = step(system, action, arguments, state, looks(target))
             except Diverges:
                 return Place(number, STEP, instance)
             if outside:
@@ -185,10 +184,10 @@ class Worker:
         self._found.append((candidate.words, system))
 
     def _attempts(self, number: int, moves: Moves, system: Any) -> Place | None:
-        spec, state, attempt, counts = self._spec, moves.state, self._driver.attempt, self._portion.counts
-        for instance in moves.refused:
+        state, attempt, counts = moves.state, self._driver.attempt, self._portion.counts
+        for instance, action, arguments in moves.refused:
             try:
-                tried = attempt(system, spec.action(instance), spec.arguments(instance, state), state)
+                tried = attempt(system, action, arguments, state)
             except Diverges:
                 return Place(number, ATTEMPT, instance)
             (counts.tried if tried else counts.nothing)[self._actions[instance]] += 1

@@ -28,6 +28,8 @@ from checker.lang import (
     state,
 )
 
+SOURCE = "after Gray and Cheriton 1989, Leases"
+
 
 @constants
 class Design:
@@ -92,7 +94,7 @@ def start() -> System:
     )  # fmt: skip
 
 
-@action(who="client {client}", source="none")
+@action(who="client {client}", source=SOURCE)
 def acquire(s: System, client: Client) -> None:
     """Asks for the lease."""
     require(not s.asked[client])
@@ -100,7 +102,7 @@ def acquire(s: System, client: Client) -> None:
     s.network = s.network.add(Acquire(client=client))
 
 
-@action(who="client {client}", source="none")
+@action(who="client {client}", source=SOURCE)
 def release(s: System, client: Client) -> None:
     """Gives its lease back."""
     require(not s.asked[client])
@@ -110,7 +112,7 @@ def release(s: System, client: Client) -> None:
     s.network = s.network.add(Release(client=client, term=term))
 
 
-@action(who="server", source="none")
+@action(who="server", source=SOURCE)
 def handle_acquire(s: System, request: Annotated[Acquire, MemberOf("network")]) -> None:
     """Leases to whoever comes first; the same client gets the same lease again while it has it."""
     s.network = s.network.remove(request)
@@ -124,7 +126,7 @@ def handle_acquire(s: System, request: Annotated[Acquire, MemberOf("network")]) 
         s.replies[request.client] = Reply(error=Error.NONE, term=s.term)
 
 
-@action(who="server", source="none")
+@action(who="server", source=SOURCE)
 def handle_release(s: System, request: Annotated[Release, MemberOf("network")]) -> None:
     """Takes the lease back from its holder, if it is still the same lease."""
     s.network = s.network.remove(request)
@@ -136,7 +138,7 @@ def handle_release(s: System, request: Annotated[Release, MemberOf("network")]) 
         s.replies[request.client] = Reply(error=Error.STALE_TERM, term=None)
 
 
-@action(who="client {client}", source="none")
+@action(who="client {client}", source=SOURCE)
 def receive(s: System, client: Client) -> None:
     """Takes note of the reply."""
     reply = require_some(s.replies[client])
@@ -145,7 +147,7 @@ def receive(s: System, client: Client) -> None:
     s.leases[client] = reply.term
 
 
-@action(who="server", source="none")
+@action(who="server", source=SOURCE)
 def lapse(s: System) -> None:
     """The lease has lasted long enough."""
     require(s.holder is not None)
@@ -153,7 +155,7 @@ def lapse(s: System) -> None:
     s.lapsed = True
 
 
-@action(who="network", source="none")
+@action(who="network", source=SOURCE)
 def lose(s: System, request: Annotated[Acquire | Release, MemberOf("network")]) -> None:
     """A request gets lost, and its client gives it up."""
     require(Design.losses)

@@ -131,7 +131,7 @@ class Fault:
     differs: tuple[str, ...] = ()
 
 
-OTHERWISE, CHANGED, HIDDEN = "do not look the same", "the implementation does something", "it does not show"
+OTHERWISE, CHANGED, HIDDEN = "is elsewhere after it", "the implementation does something", "remembers something of it"
 FAULTS = {
     "grants a lease twice": Fault(
         LeaseSystem(GrantsTwice), 5, "handle_acquire", OTHERWISE,
@@ -163,3 +163,7 @@ FAULTS = {
     "does not do it": Fault(ForgetfulSystem(), 4, "lapse", "the implementation does not: nobody listens"),
 }
 BLIND = BlindSystem(Sulks)
+GRANTS_TWICE = FAULTS["grants a lease twice"].system
+SOMEBODY_ELSES = FAULTS["takes back a lease of somebody else"].system
+CHANGES = FAULTS["changes when nothing happens"].system
+STARTS_LEASED = FAULTS["starts otherwise"].system
