@@ -112,15 +112,20 @@ def check_step(before: Image, after: Image) -> None:
             assert registration.broker_epoch == before.offset + 1
     for key, partition in after.partitions.items():
         if key in before.partitions:
-            check_change(before.partitions[key], partition)
+            check_change(before.partitions[key], partition, min_isr_of(before, key))
 
 
-def check_change(old: Partition, new: Partition) -> None:
+def min_isr_of(image: Image, key: PartitionKey) -> int:
+    return int(image.configs.get((2, image.topics[key[0]]), {}).get("min.insync.replicas", "1"))
+
+
+def check_change(old: Partition, new: Partition, min_isr: int) -> None:
     if new == old:
         return
+    goes = not set(old.replicas) <= set(new.replicas)
+    assert not goes or not len(new.isr) < min_isr <= len(old.isr), "a reassignment leaves the ISR its minimum"
     assert new.partition_epoch == old.partition_epoch + 1, "one record of a partition in a batch"
-    renewed = new.leader != old.leader or not set(old.replicas) <= set(new.replicas)
-    assert new.leader_epoch == old.leader_epoch + renewed
+    assert new.leader_epoch == old.leader_epoch + (goes or new.leader != old.leader)
     if old.is_reassigning and not new.is_reassigning and set(old.adding_replicas) <= set(new.replicas):
         assert set(new.replicas) - set(old.replicas) == set(), "what completes adds nothing"
         assert set(old.adding_replicas) - set(old.removing_replicas) <= set(new.isr)
