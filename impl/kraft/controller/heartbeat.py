@@ -61,13 +61,12 @@ def rule(
 ) -> Ruling:
     """What becomes of the broker.
 
-    One that asks to shut down waits for the other brokers whatever state it is in: that it leads nothing here does
-    not mean that their images say so. One that is in controlled shutdown is unfenced no more until it registers anew.
+    One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
+    until their images say so, too. One in controlled shutdown is unfenced no more until it registers anew.
     """
     if shutdown_offset is not None:
         others = (broker_id for broker_id, other in image.registrations.items() if other.is_active)
-        may_go = not image.leads(request.broker_id) and sessions.all_reach(shutdown_offset, others)
-        return Ruling.SHUT_DOWN_NOW if may_go else Ruling.CONTROLLED_SHUTDOWN
+        return Ruling.SHUT_DOWN_NOW if sessions.all_reach(shutdown_offset, others) else Ruling.CONTROLLED_SHUTDOWN
     if request.want_shut_down:
         return Ruling.CONTROLLED_SHUTDOWN
     may_serve = not registration.in_controlled_shutdown and is_caught_up(registration, request)
