@@ -243,7 +243,9 @@ def test_a_copy_goes_its_own_way() -> None:
     assert call in office.replies
 
 
-def test_the_copy_of_a_standby_has_one_image() -> None:
-    copy = Controller(ControllerSettings(CLUSTER)).copy()
-    copy.replay(Batch(0, 1, (NoOpRecord(),)))
-    assert copy.speculative.offset == 0
+def test_a_standby_has_one_image_and_so_has_its_copy() -> None:
+    standby = Controller(ControllerSettings(CLUSTER))
+    for controller in (standby, standby.copy(), Controller.load(standby.settings, standby.snapshot())):
+        controller.replay(Batch(0, 1, (NoOpRecord(),)))
+        assert controller.speculative.offset == controller.committed.offset == 0
+        assert not controller.has_valid_session(0, 0)

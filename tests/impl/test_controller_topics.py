@@ -203,7 +203,7 @@ def test_configs_are_set_and_deleted() -> None:
     assert office.image.configs == {}
     assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE and not office.records()
     assert alter(office, 4, "0", "a", "1") is ErrorCode.NONE
-    assert alter(office, 4, "", "a", "1") is ErrorCode.NONE
+    assert alter(office, 4, "", "min.insync.replicas", "1") is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
