@@ -233,9 +233,11 @@ def test_a_copy_goes_its_own_way() -> None:
     call = office.call(BrokerRegistrationRequest(7, CLUSTER, incarnation(7, 1)))
     copy = office.controller.copy()
     committed, speculative = contents(office.controller.committed), contents(office.image)
+    assert (contents(copy.committed), contents(copy.speculative)) == (committed, speculative)
     replies = copy.on_commit(office.log.end_offset, office.now_ms)
     assert [reply.call for reply in replies if isinstance(reply, Reply)] == [call]
     copy.handle(1, DeleteTopicRequest(name="orders"), office.now_ms)
+    assert "orders" in copy.committed.topic_ids
     copy.handle(2, BrokerRegistrationRequest(3, CLUSTER, incarnation(3, 2)), office.now_ms)
     assert (contents(office.controller.committed), contents(office.image)) == (committed, speculative)
     assert call not in office.replies
