@@ -1,8 +1,8 @@
 """The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
 
 Values in it are immutable, so that a copy is as cheap as its dictionaries, and an old image never changes.
-Indexes spare a scan of all partitions: of which ones a broker is in the ISR, how many it leads, which ones have no
-leader, which ones are being reassigned.
+Indexes spare a scan of all partitions: of which ones a broker is in the ISR, which ones have no leader, which ones are
+being reassigned.
 """
 
 from __future__ import annotations
@@ -109,7 +109,6 @@ class Image:
         self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, tuple[int, int]] = {}
         self.in_isr: dict[int, set[PartitionKey]] = {}
-        self.leaderships: dict[int, int] = {}
         self.leaderless: set[PartitionKey] = set()
         self.reassigning: set[PartitionKey] = set()
 
@@ -123,7 +122,6 @@ class Image:
         other.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
         other.features = dict(self.features)
         other.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
-        other.leaderships = dict(self.leaderships)
         other.leaderless, other.reassigning = set(self.leaderless), set(self.reassigning)
         return other
 
@@ -131,10 +129,6 @@ class Image:
         """The broker is registered, unfenced and not shutting down."""
         registration = self.registrations.get(broker_id)
         return registration is not None and registration.is_active
-
-    def leads(self, broker_id: int) -> bool:
-        """The broker leads any partition."""
-        return self.leaderships.get(broker_id, 0) > 0
 
     def of_topic(self, topic_id: UUID) -> Iterator[tuple[PartitionKey, Partition]]:
         """The partitions of a topic, by partition id."""
@@ -244,16 +238,12 @@ class Image:
             self.in_isr.setdefault(broker_id, set()).add(key)
         if partition.leader == NO_LEADER:
             self.leaderless.add(key)
-        else:
-            self.leaderships[partition.leader] = self.leaderships.get(partition.leader, 0) + 1
         if partition.is_reassigning:
             self.reassigning.add(key)
 
     def drop_from_indexes(self, key: PartitionKey, partition: Partition) -> None:
         for broker_id in partition.isr:
             self.in_isr[broker_id].discard(key)
-        if partition.leader != NO_LEADER:
-            self.leaderships[partition.leader] -= 1
         self.leaderless.discard(key)
         self.reassigning.discard(key)
 

@@ -2,7 +2,7 @@
 
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation corpus
-       spark spark_memory spark_workers
+       spark spark_memory spark_workers impl_controller
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from tests.benchmarks import spark
 from tests.benchmarks.conformance import conformance
 from tests.benchmarks.diff import diff
+from tests.benchmarks.impl_controller import impl_controller
 from tests.benchmarks.liveness import liveness
 from tests.benchmarks.printing import line
 from tests.benchmarks.validation import corpus, validation
@@ -213,6 +214,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "mutation": mutation,
     "conformance": conformance,
     "list": list_,
+    "impl_controller": impl_controller,
     **spark.BENCHMARKS,
 }
 

@@ -156,7 +156,7 @@ def test_a_shutdown_begins_by_moving_leaderships_away() -> None:
     office = begun(0, 1)
     assert kinds(office) == [PartitionChangeRecord, BrokerRegistrationChangeRecord]
     assert barrier(office) == office.image.offset
-    assert not office.image.leads(0)
+    assert [(p.isr, p.leader) for p in office.image.partitions.values()] == [((1,), 1)]
 
 
 def test_it_ends_once_every_active_broker_has_seen_that() -> None:

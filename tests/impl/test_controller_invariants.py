@@ -18,6 +18,7 @@ from impl.kraft.messages import (
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     CreateTopicRequest,
     DeleteTopicRequest,
@@ -41,6 +42,7 @@ class WatchedOffice(Office):
     """Looks at each batch as it is appended, and at each reply as it leaves."""
 
     def __init__(self) -> None:
+        self.requests: dict[int, Request] = {}
         self.ends: dict[int, int] = {}
         super().__init__(commits=False)
         self.replayed = Image()
@@ -49,6 +51,7 @@ class WatchedOffice(Office):
 
     def call(self, request: Request) -> int:
         before = self.log.end_offset
+        self.requests[self.calls + 1] = request
         call = super().call(request)
         assert len(self.appended) <= 1, "a decision is one batch"
         self.ends[call] = self.log.end_offset
@@ -58,12 +61,20 @@ class WatchedOffice(Office):
     def perform(self, effects: Effects) -> None:
         for effect in effects:
             if isinstance(effect, Reply) and effect.response.error is not ErrorCode.NOT_CONTROLLER:
-                assert self.ends.get(effect.call, self.log.end_offset) <= self.log.high_watermark, "replied too early"
+                self.check_reply(effect)
         end = self.log.end_offset
         super().perform(effects)
         for batch in self.log.batches:
             if hasattr(self, "replayed") and batch.base_offset >= end:
                 self.look_at(batch)
+
+    def check_reply(self, reply: Reply) -> None:
+        assert self.ends.get(reply.call, self.log.end_offset) <= self.log.high_watermark, "replied too early"
+        request, response = self.requests[reply.call], reply.response
+        if isinstance(request, BrokerHeartbeatRequest) and isinstance(response, BrokerHeartbeatResponse):
+            committed = self.controller.committed
+            if response.should_shut_down:
+                assert all(partition.leader != request.broker_id for partition in committed.partitions.values())
 
     def look_at(self, batch: Batch) -> None:
         before = self.replayed.copy()
@@ -96,7 +107,7 @@ def check_image(image: Image) -> None:
     fresh = Image()
     for key, partition in image.partitions.items():
         fresh.put_partition(key, partition)
-    for index in ("in_isr", "leaderships", "leaderless", "reassigning"):
+    for index in ("in_isr", "leaderless", "reassigning"):
         assert contents(fresh)[index] == contents(image)[index], index
 
 
@@ -112,15 +123,20 @@ def check_step(before: Image, after: Image) -> None:
             assert registration.broker_epoch == before.offset + 1
     for key, partition in after.partitions.items():
         if key in before.partitions:
-            check_change(before.partitions[key], partition)
+            check_change(before.partitions[key], partition, min_isr_of(before, key))
 
 
-def check_change(old: Partition, new: Partition) -> None:
+def min_isr_of(image: Image, key: PartitionKey) -> int:
+    return int(image.configs.get((2, image.topics[key[0]]), {}).get("min.insync.replicas", "1"))
+
+
+def check_change(old: Partition, new: Partition, min_isr: int) -> None:
     if new == old:
         return
+    goes = not set(old.replicas) <= set(new.replicas)
+    assert not goes or not len(new.isr) < min_isr <= len(old.isr), "a reassignment leaves the ISR its minimum"
     assert new.partition_epoch == old.partition_epoch + 1, "one record of a partition in a batch"
-    renewed = new.leader != old.leader or not set(old.replicas) <= set(new.replicas)
-    assert new.leader_epoch == old.leader_epoch + renewed
+    assert new.leader_epoch == old.leader_epoch + (goes or new.leader != old.leader)
     if old.is_reassigning and not new.is_reassigning and set(old.adding_replicas) <= set(new.replicas):
         assert set(new.replicas) - set(old.replicas) == set(), "what completes adds nothing"
         assert set(old.adding_replicas) - set(old.removing_replicas) <= set(new.isr)

@@ -233,9 +233,11 @@ def test_a_copy_goes_its_own_way() -> None:
     call = office.call(BrokerRegistrationRequest(7, CLUSTER, incarnation(7, 1)))
     copy = office.controller.copy()
     committed, speculative = contents(office.controller.committed), contents(office.image)
+    assert (contents(copy.committed), contents(copy.speculative)) == (committed, speculative)
     replies = copy.on_commit(office.log.end_offset, office.now_ms)
     assert [reply.call for reply in replies if isinstance(reply, Reply)] == [call]
     copy.handle(1, DeleteTopicRequest(name="orders"), office.now_ms)
+    assert "orders" in copy.committed.topic_ids
     copy.handle(2, BrokerRegistrationRequest(3, CLUSTER, incarnation(3, 2)), office.now_ms)
     assert (contents(office.controller.committed), contents(office.image)) == (committed, speculative)
     assert call not in office.replies
@@ -243,7 +245,9 @@ def test_a_copy_goes_its_own_way() -> None:
     assert call in office.replies
 
 
-def test_the_copy_of_a_standby_has_one_image() -> None:
-    copy = Controller(ControllerSettings(CLUSTER)).copy()
-    copy.replay(Batch(0, 1, (NoOpRecord(),)))
-    assert copy.speculative.offset == 0
+def test_a_standby_has_one_image_and_so_has_its_copy() -> None:
+    standby = Controller(ControllerSettings(CLUSTER))
+    for controller in (standby, standby.copy(), Controller.load(standby.settings, standby.snapshot())):
+        controller.replay(Batch(0, 1, (NoOpRecord(),)))
+        assert controller.speculative.offset == controller.committed.offset == 0
+        assert not controller.has_valid_session(0, 0)

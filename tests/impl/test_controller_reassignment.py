@@ -92,6 +92,17 @@ def test_as_many_replicas_do_not_wait_for_one_that_stays_and_is_dead(office: Off
     assert (partition.replicas, partition.isr) == ((2, 3, 4), (2, 4))
 
 
+def test_it_does_not_end_where_the_isr_would_fall_below_its_minimum(office: Office, key: PartitionKey) -> None:
+    office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    reassign(office, 2, 4)
+    office.alter_isr(key, 1, 4)
+    reassign(office, 2, 3, 4)
+    partition = office.partition(key)
+    assert partition.is_reassigning and partition.isr == (1, 4), "2 and 3 are dead, and 4 alone is too few"
+    office.alter_isr(key, 1, 4, 3)
+    assert (office.partition(key).replicas, office.partition(key).isr) == ((2, 3, 4), (4, 3))
+
+
 def test_another_order_is_a_change_of_replicas_alone(office: Office, key: PartitionKey) -> None:
     reassign(office, 3, 2, 1)
     partition = office.partition(key)

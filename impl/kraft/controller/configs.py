@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import AlterConfigRequest, AlterConfigResponse
@@ -32,12 +33,12 @@ def invalid(name: str, value: str | None) -> str:
     return ""
 
 
-def min_insync_replicas(image: Image, topic_id: UUID, default: int) -> int:
-    """min.insync.replicas of a topic: its own, else that of all brokers, else the default."""
+def min_insync_replicas(image: Image, settings: ControllerSettings, topic_id: UUID) -> int:
+    """min.insync.replicas of a topic: its own, else that of all brokers, else the controller's."""
     for resource in ((TOPIC_RESOURCE, image.topics[topic_id]), (BROKER_RESOURCE, ALL_BROKERS)):
         if (value := image.configs.get(resource, {}).get(MIN_INSYNC_REPLICAS)) is not None:
             return int(value)
-    return default
+    return settings.min_insync_replicas
 
 
 def alter_config(image: Image, request: AlterConfigRequest) -> Decision:

@@ -148,19 +148,19 @@ class Controller:
         image, settings = self.speculative, self.settings
         match request:
             case BrokerHeartbeatRequest():
-                return heartbeat(image, self.sessions, request, now_ms)
+                return heartbeat(image, settings, self.sessions, request, now_ms)
             case AlterPartitionRequest():
-                return alter_partition(image, request)
+                return alter_partition(image, settings, request)
             case BrokerRegistrationRequest():
-                return register(image, self.sessions, settings.cluster_id, request, now_ms)
+                return register(image, settings, self.sessions, request, now_ms)
             case UnregisterBrokerRequest():
-                return unregister(image, self.sessions, request)
+                return unregister(image, settings, self.sessions, request)
             case AlterPartitionReassignmentRequest():
                 return alter_reassignment(image, settings, request)
             case ListPartitionReassignmentsRequest():
                 return Decision(list_reassignments(image, request))
             case ElectPreferredLeaderRequest():
-                return elect_preferred(image, request)
+                return elect_preferred(image, settings, request)
             case CreateTopicRequest():
                 return create_topic(image, request)
             case DeleteTopicRequest():
@@ -192,7 +192,7 @@ class Controller:
         if self.sessions.is_valid(broker_id, now_ms):
             return [SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id))]
         self.sessions.forget(broker_id)
-        return self._append(fenced(self.speculative, broker_id))
+        return self._append(fenced(self.speculative, self.settings, broker_id))
 
     def _append(self, records: tuple[Record, ...]) -> Effects:
         """Write one batch, if there is anything to write, and replay it. Whom it unfences has a lease from now on."""

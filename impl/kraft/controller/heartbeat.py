@@ -8,6 +8,7 @@ from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.partitions import led_anew, taken_out
 from impl.kraft.controller.registration import fenced
 from impl.kraft.controller.sessions import Session, Sessions
+from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Registration
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -23,7 +24,9 @@ class Ruling(Enum):
     SHUT_DOWN_NOW = auto()
 
 
-def heartbeat(image: Image, sessions: Sessions, request: BrokerHeartbeatRequest, now_ms: int) -> Decision:
+def heartbeat(
+    image: Image, settings: ControllerSettings, sessions: Sessions, request: BrokerHeartbeatRequest, now_ms: int
+) -> Decision:
     """Renews the lease of a broker, and fences it, unfences it or lets it shut down as it wishes and may.
 
     Looks at no partition unless the broker changes its state.
@@ -34,7 +37,7 @@ def heartbeat(image: Image, sessions: Sessions, request: BrokerHeartbeatRequest,
     shutdown_offset = sessions.shutdown_offset(request.broker_id)
     ruling = rule(image, sessions, registration, shutdown_offset, request)
     begins_shutdown = ruling is Ruling.CONTROLLED_SHUTDOWN and shutdown_offset is None
-    records = records_of(image, registration, ruling, begins_shutdown)
+    records = records_of(image, settings, registration, ruling, begins_shutdown)
     if begins_shutdown:
         shutdown_offset = image.offset + len(records)
     elif ruling is not Ruling.CONTROLLED_SHUTDOWN:
@@ -58,13 +61,12 @@ def rule(
 ) -> Ruling:
     """What becomes of the broker.
 
-    One that asks to shut down waits for the other brokers whatever state it is in: that it leads nothing here does
-    not mean that their images say so. One that is in controlled shutdown is unfenced no more until it registers anew.
+    One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
+    until their images say so, too. One in controlled shutdown is unfenced no more until it registers anew.
     """
     if shutdown_offset is not None:
         others = (broker_id for broker_id, other in image.registrations.items() if other.is_active)
-        may_go = not image.leads(request.broker_id) and sessions.all_reach(shutdown_offset, others)
-        return Ruling.SHUT_DOWN_NOW if may_go else Ruling.CONTROLLED_SHUTDOWN
+        return Ruling.SHUT_DOWN_NOW if sessions.all_reach(shutdown_offset, others) else Ruling.CONTROLLED_SHUTDOWN
     if request.want_shut_down:
         return Ruling.CONTROLLED_SHUTDOWN
     may_serve = not registration.in_controlled_shutdown and is_caught_up(registration, request)
@@ -84,14 +86,16 @@ def is_fenced_by(ruling: Ruling, registration: Registration) -> bool:
     return ruling is not Ruling.UNFENCED
 
 
-def records_of(image: Image, registration: Registration, ruling: Ruling, begins_shutdown: bool) -> tuple[Record, ...]:
+def records_of(
+    image: Image, settings: ControllerSettings, registration: Registration, ruling: Ruling, begins_shutdown: bool
+) -> tuple[Record, ...]:
     """The records by which a ruling comes to be."""
     broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
     if begins_shutdown:
-        moved = () if registration.fenced else taken_out(image, broker_id)
+        moved = () if registration.fenced else taken_out(image, settings, broker_id)
         return (*moved, BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True))
     if registration.fenced and ruling is Ruling.UNFENCED:
-        return (UnfenceBrokerRecord(broker_id, broker_epoch), *led_anew(image, broker_id))
+        return (UnfenceBrokerRecord(broker_id, broker_epoch), *led_anew(image, settings, broker_id))
     if not registration.fenced and is_fenced_by(ruling, registration):
-        return fenced(image, broker_id)
+        return fenced(image, settings, broker_id)
     return ()

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.partitions import change, raised_epoch
+from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, AlterPartitionResponse, IsrMember
 
 
-def alter_partition(image: Image, request: AlterPartitionRequest) -> Decision:
+def alter_partition(image: Image, settings: ControllerSettings, request: AlterPartitionRequest) -> Decision:
     """Makes the change of the ISR, or refuses it.
 
     A change that is refused for a member raises the partition epoch, so that no other copy of the request can be
@@ -24,16 +25,16 @@ def alter_partition(image: Image, request: AlterPartitionRequest) -> Decision:
         return Decision(AlterPartitionResponse(error), (raised_epoch(key),))
     if error is not ErrorCode.NONE:
         return Decision(AlterPartitionResponse(error))
-    return altered(image, key, tuple(member.broker_id for member in request.new_isr))
+    return altered(image, settings, key, tuple(member.broker_id for member in request.new_isr))
 
 
-def altered(image: Image, key: PartitionKey, isr: tuple[int, ...]) -> Decision:
+def altered(image: Image, settings: ControllerSettings, key: PartitionKey, isr: tuple[int, ...]) -> Decision:
     """Also an ISR that is there already raises the partition epoch."""
     partition = image.partitions[key]
     if set(isr) == set(partition.isr):
         record = raised_epoch(key)
     else:
-        (record,) = change(key, partition, replace(partition, isr=isr), image.is_active)
+        (record,) = change(image, settings, key, replace(partition, isr=isr), image.is_active)
     after = partition.changed(record)
     if after.leader != partition.leader:
         return Decision(AlterPartitionResponse(ErrorCode.NEW_LEADER_ELECTED), (record,))

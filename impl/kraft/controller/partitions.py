@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from impl.kraft.controller.configs import min_insync_replicas
+from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.records import LEADER_UNCHANGED, NO_LEADER, PartitionChangeRecord, Record
 
@@ -25,13 +27,14 @@ def elect(partition: Partition, may_lead: MayLead) -> int:
 
 
 def change(
-    key: PartitionKey, before: Partition, wanted: Partition, may_lead: MayLead
+    image: Image, settings: ControllerSettings, key: PartitionKey, wanted: Partition, may_lead: MayLead
 ) -> tuple[PartitionChangeRecord, ...]:
-    """The record by which the partition becomes as it is wanted, completed where it can be, with a leader.
+    """The record by which a partition becomes as it is wanted, completed where it can be, with a leader.
 
     Empty where that changes nothing. Of `wanted`, the epochs do not count.
     """
-    after = completed(wanted)
+    before = image.partitions[key]
+    after = completed(wanted, least_isr(image, settings, key)) if wanted.is_reassigning else wanted
     leader = elect(after, may_lead)
     record = PartitionChangeRecord(
         partition_id=key[1],
@@ -53,7 +56,7 @@ def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
 # Brokers that come and go.
 
 
-def taken_out(image: Image, broker_id: int) -> tuple[Record, ...]:
+def taken_out(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
     """A broker serves no more: it leaves every ISR unless it is the last member, and leads nothing."""
 
     def may_lead(candidate: int) -> bool:
@@ -63,11 +66,11 @@ def taken_out(image: Image, broker_id: int) -> tuple[Record, ...]:
     for key in in_order(image.in_isr.get(broker_id, set())):
         partition = image.partitions[key]
         rest = tuple(member for member in partition.isr if member != broker_id)
-        records += change(key, partition, replace(partition, isr=rest or partition.isr), may_lead)
+        records += change(image, settings, key, replace(partition, isr=rest or partition.isr), may_lead)
     return tuple(records)
 
 
-def led_anew(image: Image, broker_id: int) -> tuple[Record, ...]:
+def led_anew(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
     """A broker serves again: it joins no ISR, but partitions without a leader may get one."""
 
     def may_lead(candidate: int) -> bool:
@@ -75,8 +78,7 @@ def led_anew(image: Image, broker_id: int) -> tuple[Record, ...]:
 
     records: list[Record] = []
     for key in in_order(image.in_isr.get(broker_id, set()) & image.leaderless):
-        partition = image.partitions[key]
-        records += change(key, partition, partition, may_lead)
+        records += change(image, settings, key, image.partitions[key], may_lead)
     return tuple(records)
 
 
@@ -93,20 +95,25 @@ def original_replicas(partition: Partition) -> tuple[int, ...]:
     return tuple(replica for replica in partition.replicas if replica not in partition.adding_replicas)
 
 
-def completed(partition: Partition) -> Partition:
+def least_isr(image: Image, settings: ControllerSettings, key: PartitionKey) -> int:
+    """How many members a reassignment must leave in the ISR: no fewer than min.insync.replicas if it has them now."""
+    min_isr = min_insync_replicas(image, settings, key[0])
+    return min_isr if len(image.partitions[key].isr) >= min_isr else 1
+
+
+def completed(partition: Partition, least: int) -> Partition:
     """The partition without what its reassignment removes, if the ISR allows it to end.
 
     Every replica that it adds must be in the ISR. Where it leaves fewer replicas than there were, every target
     must; else one that it keeps may be out of it, and may be dead for good (KAFKA-15665, KAFKA-19975).
+    least: how many members the ISR must keep.
     """
-    if not partition.is_reassigning:
-        return partition
     original = original_replicas(partition)
     target = tuple(replica for replica in partition.replicas if replica not in partition.removing_replicas)
     isr = tuple(member for member in partition.isr if member in target)
     shrinks = len(target) < len(original)
     awaited = set(target) if shrinks else set(target) - set(original)
-    if not isr or not awaited <= set(isr):
+    if len(isr) < least or not awaited <= set(isr):
         return partition
     return replace(partition, replicas=target, isr=isr, removing_replicas=(), adding_replicas=())
 

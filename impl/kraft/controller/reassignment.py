@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from impl.kraft.controller.configs import min_insync_replicas
 from impl.kraft.controller.decision import Decision
-from impl.kraft.controller.partitions import cancelled, change, in_order, original_replicas, reassigned
+from impl.kraft.controller.partitions import cancelled, change, in_order, least_isr, original_replicas, reassigned
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey
@@ -37,17 +37,17 @@ def alter_reassignment(
     if key is None:
         return refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {request.topic}-{request.partition_id}")
     partition = image.partitions[key]
-    min_isr = min_insync_replicas(image, key[0], settings.min_insync_replicas)
     if request.replicas is None:
         if not partition.is_reassigning:
             return refused(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "there is nothing to cancel")
-        wanted, problem = cancelled(partition), cancel_problem(partition, min_isr)
+        wanted, problem = cancelled(partition), cancel_problem(partition, least_isr(image, settings, key))
     else:
         wanted = reassigned(partition, request.replicas)
+        min_isr = min_insync_replicas(image, settings, key[0])
         problem = target_problem(image, partition, request.replicas, min_isr)
     if problem:
         return refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
-    records = change(key, partition, wanted, image.is_active)
+    records = change(image, settings, key, wanted, image.is_active)
     return Decision(AlterPartitionReassignmentResponse(ErrorCode.NONE), records)
 
 
@@ -55,14 +55,10 @@ def refused(error: ErrorCode, message: str) -> Decision:
     return Decision(AlterPartitionReassignmentResponse(error, message))
 
 
-def cancel_problem(partition: Partition, min_isr: int) -> str:
+def cancel_problem(partition: Partition, least: int) -> str:
     """Why a reassignment cannot be cancelled; empty where it can."""
     rest = cancelled(partition).isr
-    if not rest:
-        return "no replica that would stay is in the ISR: the lead would pass to one that may lack records"
-    if len(rest) < min_isr <= len(partition.isr):
-        return f"the ISR would fall below min.insync.replicas, {min_isr}"
-    return ""
+    return f"the ISR would be left with {rest}, and needs {least} members" if len(rest) < least else ""
 
 
 def target_problem(image: Image, partition: Partition, target: tuple[int, ...], min_isr: int) -> str:
@@ -107,7 +103,7 @@ def ongoing(image: Image, key: PartitionKey) -> OngoingReassignment:
     )
 
 
-def elect_preferred(image: Image, request: ElectPreferredLeaderRequest) -> Decision:
+def elect_preferred(image: Image, settings: ControllerSettings, request: ElectPreferredLeaderRequest) -> Decision:
     """Gives the lead to the first replica (KIP-183)."""
     key = find(image, request.topic, request.partition_id)
     if key is None:
@@ -118,5 +114,5 @@ def elect_preferred(image: Image, request: ElectPreferredLeaderRequest) -> Decis
         return Decision(ElectPreferredLeaderResponse(ErrorCode.ELECTION_NOT_NEEDED))
     if preferred not in partition.isr or not image.is_active(preferred):
         return Decision(ElectPreferredLeaderResponse(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE))
-    records = change(key, partition, replace(partition, leader=preferred), image.is_active)
+    records = change(image, settings, key, replace(partition, leader=preferred), image.is_active)
     return Decision(ElectPreferredLeaderResponse(ErrorCode.NONE), records)

@@ -6,6 +6,7 @@ from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.features import supports_all
 from impl.kraft.controller.partitions import taken_out
 from impl.kraft.controller.sessions import Sessions
+from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import (
@@ -18,14 +19,14 @@ from impl.kraft.records import FenceBrokerRecord, Record, RegisterBrokerRecord, 
 
 
 def register(
-    image: Image, sessions: Sessions, cluster_id: str, request: BrokerRegistrationRequest, now_ms: int
+    image: Image, settings: ControllerSettings, sessions: Sessions, request: BrokerRegistrationRequest, now_ms: int
 ) -> Decision:
     """An incarnation gets the id, fenced and at a new broker epoch, which is the offset of its registration record.
 
     The incarnation that holds the id gets the same answer again, and has its lease renewed. Another one is refused
     while the holder is unfenced and its lease runs; once that has run out, it takes the holder's place in one batch.
     """
-    if request.cluster_id != cluster_id:
+    if request.cluster_id != settings.cluster_id:
         return refused(ErrorCode.INCONSISTENT_CLUSTER_ID)
     holder = image.registrations.get(request.broker_id)
     if holder is not None and holder.incarnation_id == request.incarnation_id:
@@ -46,7 +47,7 @@ def register(
         features=request.features,
         rack=request.rack,
     )
-    records: tuple[Record, ...] = (record, *taken_out(image, request.broker_id)) if serves else (record,)
+    records: tuple[Record, ...] = (record, *taken_out(image, settings, request.broker_id)) if serves else (record,)
     return Decision(BrokerRegistrationResponse(ErrorCode.NONE, broker_epoch), records)
 
 
@@ -54,17 +55,19 @@ def refused(error: ErrorCode) -> Decision:
     return Decision(BrokerRegistrationResponse(error))
 
 
-def unregister(image: Image, sessions: Sessions, request: UnregisterBrokerRequest) -> Decision:
+def unregister(
+    image: Image, settings: ControllerSettings, sessions: Sessions, request: UnregisterBrokerRequest
+) -> Decision:
     """An operator takes an id out of the cluster, whether its broker is alive or not."""
     registration = image.registrations.get(request.broker_id)
     if registration is None:
         return Decision(UnregisterBrokerResponse(ErrorCode.BROKER_ID_NOT_REGISTERED))
     sessions.forget(request.broker_id)
     record = UnregisterBrokerRecord(broker_id=request.broker_id, broker_epoch=registration.broker_epoch)
-    return Decision(UnregisterBrokerResponse(ErrorCode.NONE), (*taken_out(image, request.broker_id), record))
+    return Decision(UnregisterBrokerResponse(ErrorCode.NONE), (*taken_out(image, settings, request.broker_id), record))
 
 
-def fenced(image: Image, broker_id: int) -> tuple[Record, ...]:
+def fenced(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
     """The records that fence a broker."""
     broker_epoch = image.registrations[broker_id].broker_epoch
-    return (*taken_out(image, broker_id), FenceBrokerRecord(broker_id=broker_id, broker_epoch=broker_epoch))
+    return (*taken_out(image, settings, broker_id), FenceBrokerRecord(broker_id=broker_id, broker_epoch=broker_epoch))
