@@ -4,8 +4,8 @@ Each decision is a function of the speculative image (and, where brokers' leases
 state in `sessions`) that returns records and a response; `controller` alone appends, replays, commits and replies.
 """
 
-from impl.kraft.controller.controller import NO_OP_TIMER, Controller, lease_timer
+from impl.kraft.controller.controller import NO_OP_TIMER, Controller, Timer, lease_timer
 from impl.kraft.controller.sessions import Session
 from impl.kraft.controller.settings import ControllerSettings
 
-__all__ = ["NO_OP_TIMER", "Controller", "ControllerSettings", "Session", "lease_timer"]
+__all__ = ["NO_OP_TIMER", "Controller", "ControllerSettings", "Session", "Timer", "lease_timer"]
