@@ -27,7 +27,7 @@ FOLLOWER = PartitionFollower(leader=2, leader_epoch=5)
 
 def leader_of(log: InMemoryReplicaLog) -> PartitionLeader:
     partition = Partition((2, 1), (2,), (), (), leader=2, leader_epoch=5, partition_epoch=0)
-    return PartitionLeader(KEY, partition, 0, log, 0)
+    return PartitionLeader.of(KEY, partition, 0, log, 0)
 
 
 def fetch(follower_log: InMemoryReplicaLog, leader: PartitionLeader, max_bytes: int = 1 << 20) -> None:

@@ -375,6 +375,8 @@ def test_a_copy_lives_its_own_life():
     copy = world.broker.copy()
     copy.append(KEY, b"y")
     copy.leaders[KEY].ask_to_add(2)
+    copy.on_fetch(FetchRequest(3, 2, TOPIC, 0, 0, 0, -1), 0)
     assert copy.leaders[KEY].log is copy.logs[KEY]
     assert world.broker.logs[KEY].end_offset == 1 and world.broker.logs[KEY].high_watermark == 0
     assert world.broker.leaders[KEY].maximal_isr == {1}
+    assert world.broker.leaders[KEY].followers == {}

@@ -54,7 +54,7 @@ def test_from_start_to_end():
     states.append(broker.state)
     assert world.communicate().request == BrokerHeartbeatRequest(1, 0, 0, want_fence=True, want_shut_down=False)
     broker.on_response(broker.lifecycle.in_flight, BrokerHeartbeatResponse(ErrorCode.NONE, True, True), 0)
-    broker.recovered(0)
+    assert delay_ms(broker.recovered(0), Due.COMMUNICATION, 0) == 0
     assert world.communicate().request == BrokerHeartbeatRequest(1, 0, 0, want_fence=False, want_shut_down=False)
     broker.on_response(broker.lifecycle.in_flight, BrokerHeartbeatResponse(ErrorCode.NONE, True, False), 0)
     states.append(broker.state)
@@ -209,6 +209,13 @@ def test_only_a_broker_that_asked_to_shut_down_is_released():
     world = World().running()
     world.heartbeat(should_shut_down=True)
     assert world.broker.state == BrokerState.RUNNING
+
+
+def test_a_broker_that_is_not_released_waits():
+    world = World().running()
+    world.broker.shut_down(0)
+    world.heartbeat(should_shut_down=False)
+    assert world.broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
 
 
 def test_a_second_sigterm_changes_nothing():
