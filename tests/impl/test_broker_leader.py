@@ -252,6 +252,26 @@ def test_a_member_that_always_reaches_the_last_end_of_the_log_does_not_lag():
     assert world.broker.leaders[KEY].out_of_sync(world.now_ms + LAG_MS // 2, LAG_MS) == frozenset()
 
 
+def test_a_member_lags_from_when_it_was_last_caught_up():
+    world = leading(isr=(1, 2), records=1)
+    leader = world.broker.leaders[KEY]
+    world.now_ms = 10
+    world.fetch(2, 1)
+    leader.append([b"x"], 1)
+    world.now_ms = 20
+    world.fetch(2, 0)
+    assert leader.out_of_sync(10 + LAG_MS, LAG_MS) == frozenset()
+    assert leader.out_of_sync(11 + LAG_MS, LAG_MS) == {2}
+
+
+def test_a_member_that_fetches_but_gets_no_further_lags():
+    world = leading(isr=(1, 2), records=1)
+    for _ in range(4):
+        world.now_ms += LAG_MS // 3
+        world.fetch(2, 0)
+    assert world.broker.leaders[KEY].out_of_sync(world.now_ms, LAG_MS) == {2}
+
+
 def test_no_member_is_removed_while_another_change_is_asked_for():
     world = leading(isr=(1, 2), records=1)
     world.fetch(3, 1)
@@ -314,6 +334,7 @@ def test_a_record_is_acknowledged_once_it_is_committed_by_enough_replicas():
     assert world.broker.acknowledgement(KEY, end_offset) is None
     world.fetch(2, 2)
     assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NONE
+    assert leader.acknowledgement(end_offset, 2) == ErrorCode.NONE
     assert leader.acknowledgement(end_offset, 3) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 

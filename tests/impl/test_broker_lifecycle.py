@@ -178,6 +178,8 @@ def test_logs_are_not_recovered_before_recovery_or_registration():
     world.replay()
     with pytest.raises(BrokerStateError, match="it is RECOVERY, without a broker epoch"):
         world.broker.recovered(0)
+    with pytest.raises(BrokerStateError, match="it is STARTING, at broker epoch 0"):
+        World().registered().broker.recovered(0)
     assert world.broker.lifecycle.wants_fence
 
 

@@ -322,7 +322,7 @@ class Broker:
         leader = self.leaders.get(key)
         if leader is None or leader.in_flight != request:
             return []
-        leader.answered(request, response)
+        leader.answered(response)
         effects = self._high_watermark_due(leader, now_ms)
         if leader.asked is not None:
             delay_ms = self.settings.alter_partition_retry_ms if leader.asked == request else 0

@@ -224,15 +224,13 @@ class PartitionLeader:
         self.in_flight = self.asked
         return self.asked
 
-    def answered(self, request: AlterPartitionRequest, response: AlterPartitionResponse | None) -> None:
-        """Take over what the controller says of a request, or that the request was given up.
+    def answered(self, response: AlterPartitionResponse | None) -> None:
+        """Take over what the controller says of the request in flight, or that it was given up.
 
-        Where the change that was asked for is settled already, the response is nothing to the leader. A success at a
+        Where the change that it asks for is settled already, the response is nothing to the leader. A success at a
         newer leader epoch completed a reassignment: the leader waits for the metadata.
         """
-        if self.in_flight != request:
-            return
-        self.in_flight = None
+        request, self.in_flight = self.in_flight, None
         if response is None or self.asked != request:
             return
         if response.error == ErrorCode.NONE and response.leader_epoch == self.leader_epoch:
