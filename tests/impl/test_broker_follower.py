@@ -111,6 +111,12 @@ def test_a_longer_log_of_the_same_epoch_is_as_far_as_the_leader():
     assert epochs(own) == [1]
 
 
+def test_who_has_to_truncate_gets_no_entries():
+    request = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1, 1))
+    response = leader_of(log_of(1, 2, 2)).read(request, 1 << 20)
+    assert response == FetchResponse(ErrorCode.NONE, 0, EpochEnd(1, 1), ())
+
+
 def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole():
     own, leader = log_of(3), leader_of(log_of())
     fetch(own, leader)

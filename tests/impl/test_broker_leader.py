@@ -15,6 +15,7 @@ from impl.kraft.records import (
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
+    UnregisterBrokerRecord,
 )
 from tests.impl.broker_parts import KEY, SETTINGS, TOPIC, World, delay_ms
 
@@ -68,9 +69,15 @@ def test_a_follower_that_is_not_active_in_the_image_may_not_join(record: FenceBr
     assert world.fetch(2, 0) == []
 
 
-def test_a_follower_that_the_image_does_not_have_may_not_join():
+def test_a_follower_that_is_not_registered_in_the_image_may_not_join():
     world = leading()
-    assert world.fetch(4, 0, broker_epoch=9) == []
+    world.replay(UnregisterBrokerRecord(2, 1))
+    assert world.fetch(2, 0) == []
+
+
+def test_a_follower_that_has_not_fetched_may_not_join():
+    world = leading()
+    assert not world.broker.leaders[KEY].may_join(2, world.broker.image)
 
 
 def test_a_follower_that_is_no_replica_may_not_join():
@@ -284,7 +291,7 @@ def test_no_member_is_removed_while_another_change_is_asked_for():
 
 def test_the_high_watermark_waits_for_the_whole_maximal_isr():
     world = leading(records=3)
-    world.broker.advance_high_watermark(KEY)
+    assert world.broker.advance_high_watermark(KEY)
     world.fetch(2, 3)
     world.broker.leaders[KEY].append([b"x"], 1)
     assert not world.broker.advance_high_watermark(KEY)

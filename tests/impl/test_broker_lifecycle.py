@@ -146,6 +146,14 @@ def test_a_wish_that_came_up_while_a_heartbeat_was_under_way_is_told_at_once():
     assert delay_ms(effects, Due.COMMUNICATION, 0) == 0
 
 
+def test_a_sigterm_that_came_while_a_heartbeat_was_under_way_is_told_at_once():
+    world = World().running()
+    request = world.communicate().request
+    world.broker.shut_down(0)
+    effects = world.broker.on_response(request, BrokerHeartbeatResponse(ErrorCode.NONE, True, False), 0)
+    assert delay_ms(effects, Due.COMMUNICATION, 0) == 0
+
+
 def test_starting_ends_once_the_image_reaches_the_high_watermark():
     world = World().registered()
     batches = [world.batch(RegisterBrokerRecord(id_, incarnation(id_), id_ - 1)) for id_ in (1, 2)]
