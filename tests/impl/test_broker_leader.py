@@ -109,6 +109,11 @@ def test_one_change_is_asked_for_at_a_time():
         world.broker.leaders[KEY].ask_to_add(3)
 
 
+def test_a_leader_stays_in_the_isr():
+    with pytest.raises(AssertionError):
+        leading().broker.leaders[KEY].ask_to_remove([1])
+
+
 def test_one_request_is_in_flight():
     world = leading()
     world.fetch(2, 0)

@@ -219,7 +219,7 @@ class PartitionLeader:
 
     def next_request(self) -> AlterPartitionRequest | None:
         """The request to send now, if there is one: it is in flight from now on, and one is at a time."""
-        if self.asked is None or self.in_flight is not None:
+        if self.in_flight is not None:
             return None
         self.in_flight = self.asked
         return self.asked
