@@ -27,7 +27,7 @@ FOLLOWER = PartitionFollower(leader=2, leader_epoch=5)
 
 def leader_of(log: InMemoryReplicaLog) -> PartitionLeader:
     partition = Partition((2, 1), (2,), (), (), leader=2, leader_epoch=5, partition_epoch=0)
-    return PartitionLeader(KEY, partition, 0, log, 0)
+    return PartitionLeader.of(KEY, partition, 0, log, 0)
 
 
 def fetch(follower_log: InMemoryReplicaLog, leader: PartitionLeader, max_bytes: int = 1 << 20) -> None:
@@ -109,6 +109,12 @@ def test_a_longer_log_of_the_same_epoch_is_as_far_as_the_leader():
     fetch(own, leader)
     assert leader.followers[1].log_end_offset == 1
     assert epochs(own) == [1]
+
+
+def test_who_has_to_truncate_gets_no_entries():
+    request = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1, 1))
+    response = leader_of(log_of(1, 2, 2)).read(request, 1 << 20)
+    assert response == FetchResponse(ErrorCode.NONE, 0, EpochEnd(1, 1), ())
 
 
 def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole():

@@ -15,6 +15,7 @@ from impl.kraft.records import (
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
+    UnregisterBrokerRecord,
 )
 from tests.impl.broker_parts import KEY, SETTINGS, TOPIC, World, delay_ms
 
@@ -68,9 +69,15 @@ def test_a_follower_that_is_not_active_in_the_image_may_not_join(record: FenceBr
     assert world.fetch(2, 0) == []
 
 
-def test_a_follower_that_the_image_does_not_have_may_not_join():
+def test_a_follower_that_is_not_registered_in_the_image_may_not_join():
     world = leading()
-    assert world.fetch(4, 0, broker_epoch=9) == []
+    world.replay(UnregisterBrokerRecord(2, 1))
+    assert world.fetch(2, 0) == []
+
+
+def test_a_follower_that_has_not_fetched_may_not_join():
+    world = leading()
+    assert not world.broker.leaders[KEY].may_join(2, world.broker.image)
 
 
 def test_a_follower_that_is_no_replica_may_not_join():
@@ -100,6 +107,11 @@ def test_one_change_is_asked_for_at_a_time():
     assert world.fetch(3, 0) == []
     with pytest.raises(AssertionError):
         world.broker.leaders[KEY].ask_to_add(3)
+
+
+def test_a_leader_stays_in_the_isr():
+    with pytest.raises(AssertionError):
+        leading().broker.leaders[KEY].ask_to_remove([1])
 
 
 def test_one_request_is_in_flight():
@@ -252,6 +264,26 @@ def test_a_member_that_always_reaches_the_last_end_of_the_log_does_not_lag():
     assert world.broker.leaders[KEY].out_of_sync(world.now_ms + LAG_MS // 2, LAG_MS) == frozenset()
 
 
+def test_a_member_lags_from_when_it_was_last_caught_up():
+    world = leading(isr=(1, 2), records=1)
+    leader = world.broker.leaders[KEY]
+    world.now_ms = 10
+    world.fetch(2, 1)
+    leader.append([b"x"], 1)
+    world.now_ms = 20
+    world.fetch(2, 0)
+    assert leader.out_of_sync(10 + LAG_MS, LAG_MS) == frozenset()
+    assert leader.out_of_sync(11 + LAG_MS, LAG_MS) == {2}
+
+
+def test_a_member_that_fetches_but_gets_no_further_lags():
+    world = leading(isr=(1, 2), records=1)
+    for _ in range(4):
+        world.now_ms += LAG_MS // 3
+        world.fetch(2, 0)
+    assert world.broker.leaders[KEY].out_of_sync(world.now_ms, LAG_MS) == {2}
+
+
 def test_no_member_is_removed_while_another_change_is_asked_for():
     world = leading(isr=(1, 2), records=1)
     world.fetch(3, 1)
@@ -264,7 +296,7 @@ def test_no_member_is_removed_while_another_change_is_asked_for():
 
 def test_the_high_watermark_waits_for_the_whole_maximal_isr():
     world = leading(records=3)
-    world.broker.advance_high_watermark(KEY)
+    assert world.broker.advance_high_watermark(KEY)
     world.fetch(2, 3)
     world.broker.leaders[KEY].append([b"x"], 1)
     assert not world.broker.advance_high_watermark(KEY)
@@ -314,6 +346,7 @@ def test_a_record_is_acknowledged_once_it_is_committed_by_enough_replicas():
     assert world.broker.acknowledgement(KEY, end_offset) is None
     world.fetch(2, 2)
     assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NONE
+    assert leader.acknowledgement(end_offset, 2) == ErrorCode.NONE
     assert leader.acknowledgement(end_offset, 3) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
@@ -375,6 +408,8 @@ def test_a_copy_lives_its_own_life():
     copy = world.broker.copy()
     copy.append(KEY, b"y")
     copy.leaders[KEY].ask_to_add(2)
+    copy.on_fetch(FetchRequest(3, 2, TOPIC, 0, 0, 0, -1), 0)
     assert copy.leaders[KEY].log is copy.logs[KEY]
     assert world.broker.logs[KEY].end_offset == 1 and world.broker.logs[KEY].high_watermark == 0
     assert world.broker.leaders[KEY].maximal_isr == {1}
+    assert world.broker.leaders[KEY].followers == {}

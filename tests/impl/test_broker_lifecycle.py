@@ -54,7 +54,7 @@ def test_from_start_to_end():
     states.append(broker.state)
     assert world.communicate().request == BrokerHeartbeatRequest(1, 0, 0, want_fence=True, want_shut_down=False)
     broker.on_response(broker.lifecycle.in_flight, BrokerHeartbeatResponse(ErrorCode.NONE, True, True), 0)
-    broker.recovered(0)
+    assert delay_ms(broker.recovered(0), Due.COMMUNICATION, 0) == 0
     assert world.communicate().request == BrokerHeartbeatRequest(1, 0, 0, want_fence=False, want_shut_down=False)
     broker.on_response(broker.lifecycle.in_flight, BrokerHeartbeatResponse(ErrorCode.NONE, True, False), 0)
     states.append(broker.state)
@@ -146,6 +146,14 @@ def test_a_wish_that_came_up_while_a_heartbeat_was_under_way_is_told_at_once():
     assert delay_ms(effects, Due.COMMUNICATION, 0) == 0
 
 
+def test_a_sigterm_that_came_while_a_heartbeat_was_under_way_is_told_at_once():
+    world = World().running()
+    request = world.communicate().request
+    world.broker.shut_down(0)
+    effects = world.broker.on_response(request, BrokerHeartbeatResponse(ErrorCode.NONE, True, False), 0)
+    assert delay_ms(effects, Due.COMMUNICATION, 0) == 0
+
+
 def test_starting_ends_once_the_image_reaches_the_high_watermark():
     world = World().registered()
     batches = [world.batch(RegisterBrokerRecord(id_, incarnation(id_), id_ - 1)) for id_ in (1, 2)]
@@ -178,6 +186,8 @@ def test_logs_are_not_recovered_before_recovery_or_registration():
     world.replay()
     with pytest.raises(BrokerStateError, match="it is RECOVERY, without a broker epoch"):
         world.broker.recovered(0)
+    with pytest.raises(BrokerStateError, match="it is STARTING, at broker epoch 0"):
+        World().registered().broker.recovered(0)
     assert world.broker.lifecycle.wants_fence
 
 
@@ -209,6 +219,13 @@ def test_only_a_broker_that_asked_to_shut_down_is_released():
     world = World().running()
     world.heartbeat(should_shut_down=True)
     assert world.broker.state == BrokerState.RUNNING
+
+
+def test_a_broker_that_is_not_released_waits():
+    world = World().running()
+    world.broker.shut_down(0)
+    world.heartbeat(should_shut_down=False)
+    assert world.broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
 
 
 def test_a_second_sigterm_changes_nothing():

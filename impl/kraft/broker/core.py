@@ -1,7 +1,7 @@
 """A broker: it follows the metadata log, and its replicas do what the log says.
 
-A runtime feeds it with responses, committed batches, fetches and timers, and carries out the effects. What can be done
-only after something else is due by a timer at once, so that each step is one call.
+A runtime feeds it with responses, committed batches, fetches and timers, and carries out the effects. Each step is one
+call: what is to follow from it is a timer that is due (see `timers`).
 Leaves out, for now: produce and fetch requests of clients (but for what a leader decides of them), log directories,
 transactions, groups.
 """
@@ -222,7 +222,7 @@ class Broker:
         leader = self.leaders.get(key)
         if leader is None or leader.leader_epoch != partition.leader_epoch:
             assert self.broker_epoch is not None
-            leader = PartitionLeader(key, partition, self.broker_epoch, self.logs[key], now_ms)
+            leader = PartitionLeader.of(key, partition, self.broker_epoch, self.logs[key], now_ms)
             self.leaders[key] = leader
         else:
             leader.update(partition)
@@ -322,7 +322,7 @@ class Broker:
         leader = self.leaders.get(key)
         if leader is None or leader.in_flight != request:
             return []
-        leader.answered(request, response)
+        leader.answered(response)
         effects = self._high_watermark_due(leader, now_ms)
         if leader.asked is not None:
             delay_ms = self.settings.alter_partition_retry_ms if leader.asked == request else 0

@@ -10,7 +10,7 @@ asks again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse
 from impl.kraft.broker.replica_log import EpochEnd, LogEntry, ReplicaLog
@@ -35,6 +35,7 @@ class FollowerState:
     leader_end_offset: int
 
 
+@dataclass(slots=True, eq=False)
 class PartitionLeader:
     """A replica that leads, for as long as its leader epoch lasts.
 
@@ -42,52 +43,41 @@ class PartitionLeader:
     whose response it awaits, which may be about a change that is settled by now. since_ms: when it became the leader.
     """
 
-    __slots__ = (
-        "asked",
-        "broker_epoch",
-        "broker_id",
-        "epoch_start_offset",
-        "followers",
-        "in_flight",
-        "isr",
-        "key",
-        "leader_epoch",
-        "log",
-        "partition_epoch",
-        "replicas",
-        "since_ms",
-    )
+    key: PartitionKey
+    broker_id: int
+    broker_epoch: int
+    log: ReplicaLog
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: frozenset[int]
+    epoch_start_offset: int
+    since_ms: int
+    followers: dict[int, FollowerState] = field(default_factory=dict)
+    asked: AlterPartitionRequest | None = None
+    in_flight: AlterPartitionRequest | None = None
 
-    def __init__(
-        self,
-        key: PartitionKey,
-        partition: Partition,
-        broker_epoch: int,
-        log: ReplicaLog,
-        now_ms: int,
-    ) -> None:
-        self.key = key
-        self.broker_id = partition.leader
-        self.broker_epoch = broker_epoch
-        self.log = log
-        self.leader_epoch = partition.leader_epoch
-        self.partition_epoch = partition.partition_epoch
-        self.replicas = partition.replicas
-        self.isr = frozenset(partition.isr)
-        self.epoch_start_offset = log.end_offset
-        self.since_ms = now_ms
-        self.followers: dict[int, FollowerState] = {}
-        self.asked: AlterPartitionRequest | None = None
-        self.in_flight: AlterPartitionRequest | None = None
+    @classmethod
+    def of(
+        cls, key: PartitionKey, partition: Partition, broker_epoch: int, log: ReplicaLog, now_ms: int
+    ) -> PartitionLeader:
+        """The leader that the metadata names. broker_epoch: at which it is registered."""
+        return cls(
+            key=key,
+            broker_id=partition.leader,
+            broker_epoch=broker_epoch,
+            log=log,
+            leader_epoch=partition.leader_epoch,
+            partition_epoch=partition.partition_epoch,
+            replicas=partition.replicas,
+            isr=frozenset(partition.isr),
+            epoch_start_offset=log.end_offset,
+            since_ms=now_ms,
+        )
 
     def copy(self, log: ReplicaLog) -> PartitionLeader:
         """A leader that changes on its own. log: a copy of its log."""
-        other = PartitionLeader.__new__(PartitionLeader)
-        for name in PartitionLeader.__slots__:
-            setattr(other, name, getattr(self, name))
-        other.log = log
-        other.followers = dict(self.followers)
-        return other
+        return replace(self, log=log, followers=dict(self.followers))
 
     @property
     def maximal_isr(self) -> frozenset[int]:
@@ -229,20 +219,18 @@ class PartitionLeader:
 
     def next_request(self) -> AlterPartitionRequest | None:
         """The request to send now, if there is one: it is in flight from now on, and one is at a time."""
-        if self.asked is None or self.in_flight is not None:
+        if self.in_flight is not None:
             return None
         self.in_flight = self.asked
         return self.asked
 
-    def answered(self, request: AlterPartitionRequest, response: AlterPartitionResponse | None) -> None:
-        """Take over what the controller says of a request, or that the request was given up.
+    def answered(self, response: AlterPartitionResponse | None) -> None:
+        """Take over what the controller says of the request in flight, or that it was given up.
 
-        Where the change that was asked for is settled already, the response is nothing to the leader. A success at a
+        Where the change that it asks for is settled already, the response is nothing to the leader. A success at a
         newer leader epoch completed a reassignment: the leader waits for the metadata.
         """
-        if self.in_flight != request:
-            return
-        self.in_flight = None
+        request, self.in_flight = self.in_flight, None
         if response is None or self.asked != request:
             return
         if response.error == ErrorCode.NONE and response.leader_epoch == self.leader_epoch:

@@ -116,9 +116,11 @@ class Lifecycle:
             self.failures += 1
             return [due(Due.COMMUNICATION, now_ms + self._backoff_ms())]
         self.failures = 0
-        if isinstance(response, BrokerRegistrationResponse):
+        if isinstance(request, BrokerRegistrationRequest):
+            assert isinstance(response, BrokerRegistrationResponse)
             self.broker_epoch = response.broker_epoch
             return [due(Due.COMMUNICATION, now_ms)]
+        assert isinstance(response, BrokerHeartbeatResponse)
         if not response.is_fenced:
             self._happened(Event.UNFENCED)
         if response.should_shut_down:
@@ -165,8 +167,6 @@ class Lifecycle:
     def _wants_shut_down(self) -> bool:
         return self.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
 
-    def _has_news_since(self, request: LifecycleRequest) -> bool:
+    def _has_news_since(self, request: BrokerHeartbeatRequest) -> bool:
         """The broker wants something by now that the heartbeat did not say."""
-        return isinstance(request, BrokerHeartbeatRequest) and (
-            request.want_fence != self.wants_fence or request.want_shut_down != self._wants_shut_down
-        )
+        return request.want_fence != self.wants_fence or request.want_shut_down != self._wants_shut_down

@@ -1,6 +1,6 @@
 """What a broker has itself reminded of, at once or later.
 
-What follows from a step is due at once: so that each step is one call, and ends before the next one begins.
+A timer that is due at once is how one step leads to another without being part of it.
 """
 
 from __future__ import annotations
