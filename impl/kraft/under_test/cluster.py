@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
-from impl.kraft.broker import Broker, BrokerSettings
+from impl.kraft.broker import Broker, BrokerSettings, BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.effects import Append, Effects, Reply, Send, SetTimer
+from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import (
     AlterPartitionRequest,
-    AlterPartitionResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -27,6 +27,7 @@ from impl.kraft.messages import (
     Response,
 )
 from impl.kraft.records import Batch
+from impl.kraft.under_test.views import ProcessView
 
 CLUSTER_ID = "cluster under test"
 TOPIC = "topic"
@@ -116,7 +117,8 @@ class ControllerHost:
 class ProcessHost:
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
-    isr_answers: of each partition, the answer to its leader.
+    isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
+    that only waits for one.
     """
 
     core: Broker | None = None
@@ -126,6 +128,7 @@ class ProcessHost:
     isr_answers: tuple[Answer | None, ...] = ()
     timers: Timers = field(default_factory=dict)
     now_ms: int = 0
+    stand_in: ProcessView | None = None
     memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -269,13 +272,18 @@ def deliver(host: ProcessHost, request: Request, response: Response | None) -> P
 
 def asks_still(host: ProcessHost, answer: Answer) -> bool:
     """The process is moved by this answer, so that it matters when it comes."""
-    broker, request, response = host.broker, answer.request, answer.response
+    request, response = answer.request, answer.response
     if isinstance(request, AlterPartitionRequest):
-        leader = broker.leaders.get((request.topic_id, request.partition_id))
+        leader = host.broker.leaders.get((request.topic_id, request.partition_id))
         return leader is not None and leader.asked == request
-    if isinstance(response, BrokerHeartbeatResponse) and response.error == 0:
-        return response.should_shut_down or (broker.state.name == "RECOVERY" and not response.is_fenced)
-    return True
+    return moves(response, is_recovering=host.broker.state == BrokerState.RECOVERY)
+
+
+def moves(response: Response | None, *, is_recovering: bool) -> bool:
+    """A response to a registration or heartbeat is more than that the lease was renewed."""
+    if not isinstance(response, BrokerHeartbeatResponse) or response.error != ErrorCode.NONE:
+        return True
+    return response.should_shut_down or (is_recovering and not response.is_fenced)
 
 
 def settled(host: ProcessHost) -> ProcessHost:
@@ -295,5 +303,3 @@ def left_on_disk(host: ProcessHost) -> Disk:
     logs = host.disk if host.core is None else host.broker.logs
     return {key: InMemoryReplicaLog(log.entries) for key, log in logs.items() if isinstance(log, InMemoryReplicaLog)}
 
-
-AnyResponse = AlterPartitionResponse | LifecycleResponse

@@ -29,6 +29,7 @@ from impl.kraft.under_test.cluster import (
     Envelope,
     ProcessHost,
     Shape,
+    put,
     topic_number,
 )
 from impl.kraft.under_test.views import (
@@ -168,11 +169,25 @@ def is_superseded(committed: Image, broker_id: int, epoch: int | None) -> bool:
 
 def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     host = cluster.processes[place]
+    if host.stand_in is not None:
+        return with_replies(host.stand_in, host)
     superseded = host.core is not None and is_superseded(
         committed, cluster.shape.node_ids[place], host.core.broker_epoch
     )
     key = ("view", cluster.marks, superseded)
     return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
+
+
+def with_replies(view: ProcessView, host: ProcessHost) -> ProcessView:
+    """What a stand-in shows."""
+    if host.answer is not None:
+        return view._replace(reply=reply(host.answer))
+    for p, answer in enumerate(host.isr_answers):
+        if answer is not None:
+            assert isinstance(answer.request, AlterPartitionRequest)
+            told = alter_isr_reply(answer, topic_number(answer.request.topic_id), p)
+            return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
+    return view
 
 
 def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) -> ProcessView:

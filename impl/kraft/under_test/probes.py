@@ -6,24 +6,23 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
-from impl.kraft.image import Image
+from impl.kraft.image import Image, Partition
 from impl.kraft.messages import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     IsrMember,
 )
-from impl.kraft.under_test import expected, hidden, observed
+from impl.kraft.under_test import hidden, observed
 from impl.kraft.under_test.cluster import (
     CLUSTER_ID,
     Cluster,
     Envelope,
-    LifecycleRequest,
     ProcessHost,
     incarnation_id,
     topic_id,
@@ -61,7 +60,19 @@ class Pair(NamedTuple):
     own: int
 
 
-def receivers(cluster: Cluster, before: Any, classes: Mapping[str, type], actions: frozenset[str]) -> Iterator[Receiver]:
+class Asked(NamedTuple):
+    """What an AlterPartition request says."""
+
+    p: Any
+    leader_epoch: Pair
+    partition_epoch: Pair
+    isr: tuple[int, ...]
+    sender: int = 0
+    epoch: Pair = Pair(None, 0)
+    added_epoch: Pair = Pair(None, 0)
+
+
+def receivers(cluster: Cluster, before: Any, classes: Mapping[str, type], actions: Collection[str]) -> Iterator[Receiver]:
     """The controller, where a request of each kind that the model knows can land."""
     host = cluster.controllers[0]
     shown = observed.controller(cluster, host), hidden.controller(cluster, host), cluster.records
@@ -84,7 +95,7 @@ class Probing:
     def spec_image(self) -> Any:
         return next(iter(self.before.controllers.values())).image
 
-    def probes(self, actions: frozenset[str]) -> Iterator[Probe]:
+    def probes(self, actions: Collection[str]) -> Iterator[Probe]:
         if "handle_registration" in actions:
             yield from self.registrations()
         if "handle_heartbeat" in actions:
@@ -130,60 +141,40 @@ class Probing:
 
     def stand_in(self, number: int, view: ProcessView, **fields: Any) -> tuple[Any, ProcessHost]:
         """A sender that waits, in the spec and here."""
-        one = self.before.processes[self.place(number)]
-        states = self.classes["BrokerState"]
-        made = type(one)(**{
-            "state": states["RECOVERY"],
-            "incarnation": None,
-            "broker_epoch": None,
-            "controller": self.voter(),
-            "reply": None,
-            "deferral": self.at_once(one),
-            "wants_fence": True,
-            "caught_up": False,
-            "applied": None,
-            "listing": (),
-            "replicas": type(one.replicas)({p: self.unassigned(held) for p, held in one.replicas.items()}),
-            **fields,
-        })  # fmt: skip
+        made = changed(self.stopped(number), state=self.classes["BrokerState"]["RECOVERY"], wants_fence=True, **fields)
+        view = view if view.replicas else view._replace(replicas=(NO_REPLICA,) * self.cluster.shape.partitions)
         return made, ProcessHost(stand_in=view, isr_answers=(None,) * self.cluster.shape.partitions)
 
-    def at_once(self, one: Any) -> Any:
-        return type(one.deferral)({voter: 0 for voter in one.deferral})
-
-    def unassigned(self, held: Any, **fields: Any) -> Any:
-        return type(held)(**{
-            "topic": held.topic,
-            "leader_epoch": None,
-            "leadership": None,
-            "deferral": self.at_once(held),
-            "image_leader": None,
-            "high_watermark": False,
-            "has_record": False,
-            **fields,
-        })  # fmt: skip
-
     def stopped(self, number: int) -> Any:
+        """A process of the spec that does not run, and has nothing on its disk."""
         one = self.before.processes[self.place(number)]
-        made, _ = self.stand_in(number, shown())
-        changes = {"state": self.classes["BrokerState"]["NOT_RUNNING"], "wants_fence": False}
-        return type(one)(**{name: changes.get(name, getattr(made, name)) for name in one.__dataclass_fields__})
+        return changed(
+            one,
+            state=self.classes["BrokerState"]["NOT_RUNNING"],
+            incarnation=None,
+            broker_epoch=None,
+            controller=self.voter(),
+            reply=None,
+            deferral=at_once(one.deferral),
+            wants_fence=False,
+            caught_up=False,
+            applied=None,
+            listing=(),
+            replicas=type(one.replicas)({p: unassigned(held) for p, held in one.replicas.items()}),
+        )
 
     def probe(self, name: str, action: str, number: int, message: Any, request: Any, sender: Any, host: Any) -> Probe:
         """The message under way, and nobody there but its sender."""
-        before = self.before
-        stopped = {place: self.stopped(place.index) for place in before.processes}
-        alters = isinstance(request, AlterPartitionRequest)
+        before, alters = self.before, isinstance(request, AlterPartitionRequest)
         nothing = type(before.lifecycle)()
         under_way = nothing.add(message)
-        changes = {
-            "processes": type(before.processes)({**stopped, self.place(number): sender}),
-            "lifecycle": nothing if alters else under_way,
-            "alterations": under_way if alters else nothing,
-        }
-        state = type(before)(**{
-            field: changes.get(field, getattr(before, field)) for field in before.__dataclass_fields__
-        })  # fmt: skip
+        stopped = {place: self.stopped(place.index) for place in before.processes}
+        state = changed(
+            before,
+            processes=type(before.processes)({**stopped, self.place(number): sender}),
+            lifecycle=nothing if alters else under_way,
+            alterations=under_way if alters else nothing,
+        )
         envelope = Envelope(number, incarnation_id(0), 0, request)
         nobody = [ProcessHost() for _ in self.cluster.processes]
         nobody[number] = host
@@ -208,10 +199,14 @@ class Probing:
             yield self.probe(name, "handle_registration", number, message, request, sender, host)
 
     def heartbeats(self) -> Iterator[Probe]:
+        """At the right broker epoch all that can be said; at any other one, nothing helps."""
         wishes = (False, False), (True, False), (False, True), (True, True)
-        for broker, epoch, (fence, stop) in product(self.brokers(), self.broker_epochs(), wishes):
-            for reached in self.reaches(epoch):
-                yield self.heartbeat(broker.index, epoch, fence, stop, reached)
+        for broker, epoch in product(self.brokers(), self.broker_epochs()):
+            if epoch == self.own_epoch(broker.index):
+                for (fence, stop), reached in product(wishes, self.reaches(epoch)):
+                    yield self.heartbeat(broker.index, epoch, fence, stop, reached)
+            else:
+                yield self.heartbeat(broker.index, epoch, False, False, self.image.offset)
 
     def reaches(self, epoch: Pair) -> list[int]:
         """Offsets to report: the last one that is too low for what somebody waits for, the first that is not."""
@@ -238,35 +233,43 @@ class Probing:
     # AlterPartition.
 
     def alterations(self) -> Iterator[Probe]:
-        """One or two fields of a request that is right are changed."""
+        """Requests of each broker for each ISR, and of those that the leader could send, each field gone wrong."""
         for p, partition in self.spec_image.partitions.items():
             if partition is None:
                 continue
             own = self.image.partitions[topic_id(self.spec_image.topic.value), p.index]
-            spec_epochs = self.around(partition.leader_epoch), self.around(partition.partition_epoch)
-            leader_epochs = [Pair(spec, own.leader_epoch + by) for by, spec in spec_epochs[0]]
-            partition_epochs = [Pair(spec, own.partition_epoch + by) for by, spec in spec_epochs[1]]
-            right = leader_epochs[0], partition_epochs[0]
-            epochs = [right, *((one, right[1]) for one in leader_epochs[1:]), *((right[0], one) for one in partition_epochs[1:])]
-            epochs.append((leader_epochs[1], partition_epochs[2]))
+            asked = Asked(p, self.pairs(partition.leader_epoch, own.leader_epoch)[0],
+                          self.pairs(partition.partition_epoch, own.partition_epoch)[0], own.isr)  # fmt: skip
             for broker, isr in product(self.brokers(), self.isrs(own.isr)):
-                chosen = epochs if isr == self.isrs(own.isr)[0] else epochs[:1]
-                for epoch, added_epoch in product(self.broker_epochs(), self.broker_epochs()):
-                    if epoch != self.own_epoch(broker.index) and added_epoch != self.broker_epochs()[0]:
-                        continue
-                    for at_leader_epoch, at_partition_epoch in chosen:
-                        yield self.alteration(
-                            broker.index, epoch, p, at_leader_epoch, at_partition_epoch, isr, own.isr, added_epoch
-                        )
+                right = self.own_epoch(broker.index)
+                added = next((self.own_epoch(member) for member in isr if member not in own.isr), right)
+                one = asked._replace(sender=broker.index, epoch=right or self.broker_epochs()[-1], isr=isr,
+                                     added_epoch=added or self.broker_epochs()[-1])  # fmt: skip
+                yield self.alteration(one)
+                if broker.index == own.leader:
+                    yield from (self.alteration(wrong) for wrong in self.gone_wrong(one, partition, own))
+
+    def gone_wrong(self, one: Asked, partition: Any, own: Partition) -> Iterator[Asked]:
+        """The request with one field that is stale or ahead, and with two that are."""
+        leader_epochs = self.pairs(partition.leader_epoch, own.leader_epoch)
+        partition_epochs = self.pairs(partition.partition_epoch, own.partition_epoch)
+        for leader, change in product(leader_epochs, partition_epochs):
+            if (leader, change) != (one.leader_epoch, one.partition_epoch):
+                yield one._replace(leader_epoch=leader, partition_epoch=change)
+        for epoch in self.broker_epochs():
+            if epoch != one.epoch:
+                yield one._replace(epoch=epoch)
+            if epoch != one.added_epoch and set(one.isr) - set(own.isr):
+                yield one._replace(added_epoch=epoch)
 
     def own_epoch(self, number: int) -> Pair | None:
         registration = self.image.registrations.get(number)
         return next((p for p in self.broker_epochs() if registration and p.own == registration.broker_epoch), None)
 
     @staticmethod
-    def around(value: Any) -> list[tuple[int, Any]]:
-        """The value, one that is behind it, and one that is ahead."""
-        return [(by, type(value)(value.value + by)) for by in (0, -1, 1)]
+    def pairs(spec: Any, own: int) -> list[Pair]:
+        """The epoch as it is, one that is behind it, and one that is ahead."""
+        return [Pair(type(spec)(spec.value + by), own + by) for by in (0, -1, 1)]
 
     def isrs(self, isr: tuple[int, ...]) -> list[tuple[int, ...]]:
         """ISRs to ask for: of those with at most one more member than there are, and nobody."""
@@ -274,40 +277,31 @@ class Probing:
         every = [chosen for size in range(1, len(numbers) + 1) for chosen in combinations(numbers, size)]
         return [chosen for chosen in every if len(set(chosen) - set(isr)) <= 1]
 
-    def alteration(
-        self,
-        number: int,
-        epoch: Pair,
-        p: Any,
-        at_leader_epoch: Pair,
-        at_partition_epoch: Pair,
-        isr: tuple[int, ...],
-        before: tuple[int, ...],
-        added_epoch: Pair,
-    ) -> Probe:
+    def alteration(self, asked: Asked) -> Probe:
         brokers = {broker.index: broker for broker in self.brokers()}
-        added = next((member for member in isr if member not in before), None)
-        topic = self.spec_image.topic
+        before = self.image.partitions[topic_id(self.spec_image.topic.value), asked.p.index].isr
+        added = next((member for member in asked.isr if member not in before), None)
+        topic, number = self.spec_image.topic, asked.sender
         message = self.classes["AlterIsr"](
             sender=self.place(number),
-            broker_epoch=epoch.spec,
+            broker_epoch=asked.epoch.spec,
             topic=topic,
-            partition=p,
-            leader_epoch=at_leader_epoch.spec,
-            partition_epoch=at_partition_epoch.spec,
-            isr=frozenset(brokers[member] for member in isr),
-            added_epoch=None if added is None else added_epoch.spec,
+            partition=asked.p,
+            leader_epoch=asked.leader_epoch.spec,
+            partition_epoch=asked.partition_epoch.spec,
+            isr=frozenset(brokers[member] for member in asked.isr),
+            added_epoch=None if added is None else asked.added_epoch.spec,
             late=False,
             to=self.voter(),
         )
         request = AlterPartitionRequest(
             broker_id=number,
-            broker_epoch=epoch.own,
+            broker_epoch=asked.epoch.own,
             topic_id=topic_id(topic.value),
-            partition_id=p.index,
-            leader_epoch=at_leader_epoch.own,
-            partition_epoch=at_partition_epoch.own,
-            new_isr=tuple(IsrMember(member, added_epoch.own if member == added else -1) for member in isr),
+            partition_id=asked.p.index,
+            leader_epoch=asked.leader_epoch.own,
+            partition_epoch=asked.partition_epoch.own,
+            new_isr=tuple(IsrMember(member, asked.added_epoch.own if member == added else -1) for member in asked.isr),
         )
         sender, host = self.asking(number, message, request)
         return self.probe(f"{request}", "handle_alter_isr", number, message, request, sender, host)
@@ -326,9 +320,9 @@ class Probing:
             candidates=frozenset(),
         )
         held = {
-            p: self.unassigned(replica, topic=message.topic, leader_epoch=message.leader_epoch, leadership=leads)
+            p: unassigned(replica, topic=message.topic, leader_epoch=message.leader_epoch, leadership=leads)
             if p == message.partition
-            else self.unassigned(replica)
+            else unassigned(replica)
             for p, replica in one.replicas.items()
         }
         view = shown(
@@ -340,6 +334,24 @@ class Probing:
         return self.stand_in(
             number, view, broker_epoch=message.broker_epoch, replicas=type(one.replicas)(held)
         )
+
+
+def changed(one: Any, **fields: Any) -> Any:
+    """A record of the spec with other values in some fields. They are not looked at again: they are of their types."""
+    made = object.__new__(type(one))
+    made.__dict__.update(one.__dict__)
+    made.__dict__.update(fields)
+    return made
+
+
+def at_once(deferral: Any) -> Any:
+    return type(deferral)(dict.fromkeys(deferral, 0))
+
+
+def unassigned(held: Any, **fields: Any) -> Any:
+    """A replica of the spec that neither leads nor follows, unless `fields` say so, and has nothing on disk."""
+    nothing = {"leader_epoch": None, "leadership": None, "deferral": at_once(held.deferral), "image_leader": None}
+    return changed(held, **{**nothing, "high_watermark": False, "has_record": False, **fields})
 
 
 NO_REPLICA = ReplicaView(None, None, None, None, False, False)
@@ -371,10 +383,7 @@ def shown(**fields: Any) -> ProcessView:
         wants_fence=True,
         caught_up=False,
         applied=None,
-        replicas=(NO_REPLICA,),
+        replicas=(),
     )
     return view._replace(**fields)
 
-
-LIFECYCLE = LifecycleRequest
-EXPECTED = expected

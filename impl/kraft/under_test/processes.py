@@ -19,6 +19,7 @@ from impl.kraft.under_test.cluster import (
     fire_at,
     incarnation_id,
     left_on_disk,
+    moves,
     put,
     run,
     settled,
@@ -287,7 +288,10 @@ def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cl
 
 def waits(cluster: Cluster, envelope: Envelope) -> bool:
     """The sender of a request still waits for its reply."""
-    core = cluster.processes[envelope.sender].core
+    host = cluster.processes[envelope.sender]
+    core = host.core
+    if host.stand_in is not None:
+        return True
     return core is not None and core.lifecycle.incarnation_id == envelope.incarnation and not envelope.late
 
 
@@ -296,6 +300,8 @@ def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:
     if not waits(cluster, envelope):
         return cluster
     host = cluster.processes[envelope.sender]
+    if host.stand_in is not None and not moves(answer.response, is_recovering=True):
+        return cluster
     if isinstance(envelope.request, AlterPartitionRequest):
         host = replace(host, isr_answers=put(host.isr_answers, envelope.request.partition_id, answer))
     else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 from impl.kraft.under_test import beginning, controllers, expected, hidden, network, observed, processes
 from impl.kraft.under_test.attempts import ATTEMPTS
 from impl.kraft.under_test.cluster import Cluster
+from impl.kraft.under_test.probes import Receiver, receivers
 from impl.kraft.under_test.views import ClusterView, Ordinal, Refusal
 
 Arguments = Mapping[str, Any]
@@ -80,8 +81,10 @@ class KraftUnderTest:
         attempt = ATTEMPTS.get(action)
         return None if attempt is None else attempt(system, arguments, before)
 
-    def receivers(self, system: Cluster, before: Any, classes: Mapping[str, type]) -> Iterable[Any]:
-        return ()
+    def receivers(
+        self, system: Cluster, before: Any, classes: Mapping[str, type], actions: Collection[str]
+    ) -> Iterable[Receiver]:
+        return receivers(system, before, classes, actions)
 
     def observe(self, system: Cluster) -> ClusterView:
         return observed.observe(system)
