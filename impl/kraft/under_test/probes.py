@@ -233,7 +233,7 @@ class Probing:
     # AlterPartition.
 
     def alterations(self) -> Iterator[Probe]:
-        """Requests of each broker for each ISR, and of those that the leader could send, each field gone wrong."""
+        """Requests of each broker for each ISR, and the leader's for everybody, with each field gone wrong."""
         for p, partition in self.spec_image.partitions.items():
             if partition is None:
                 continue
@@ -246,7 +246,7 @@ class Probing:
                 one = asked._replace(sender=broker.index, epoch=right or self.broker_epochs()[-1], isr=isr,
                                      added_epoch=added or self.broker_epochs()[-1])  # fmt: skip
                 yield self.alteration(one)
-                if broker.index == own.leader:
+                if broker.index == own.leader and len(isr) == len(self.brokers()):
                     yield from (self.alteration(wrong) for wrong in self.gone_wrong(one, partition, own))
 
     def gone_wrong(self, one: Asked, partition: Any, own: Partition) -> Iterator[Asked]:
@@ -272,10 +272,10 @@ class Probing:
         return [Pair(type(spec)(spec.value + by), own + by) for by in (0, -1, 1)]
 
     def isrs(self, isr: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """ISRs to ask for: of those with at most one more member than there are, and nobody."""
+        """ISRs to ask for: those with at most one more member than there are, and everybody."""
         numbers = [broker.index for broker in self.brokers()]
         every = [chosen for size in range(1, len(numbers) + 1) for chosen in combinations(numbers, size)]
-        return [chosen for chosen in every if len(set(chosen) - set(isr)) <= 1]
+        return [chosen for chosen in every if len(set(chosen) - set(isr)) <= 1 or len(chosen) == len(numbers)]
 
     def alteration(self, asked: Asked) -> Probe:
         brokers = {broker.index: broker for broker in self.brokers()}
@@ -301,7 +301,7 @@ class Probing:
             partition_id=asked.p.index,
             leader_epoch=asked.leader_epoch.own,
             partition_epoch=asked.partition_epoch.own,
-            new_isr=tuple(IsrMember(member, asked.added_epoch.own if member == added else -1) for member in asked.isr),
+            new_isr=tuple(IsrMember(member, asked.added_epoch.own if member not in before else -1) for member in asked.isr),
         )
         sender, host = self.asking(number, message, request)
         return self.probe(f"{request}", "handle_alter_isr", number, message, request, sender, host)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from impl.kraft.broker import Broker, BrokerState, Due
+from impl.kraft.broker.timers import due_for
 from impl.kraft.effects import Effects
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest
@@ -225,7 +226,7 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
         if late == {member}:
             return core.expire_isr(now_ms)
         core.leaders[key].ask_to_remove([member])
-        return []
+        return [due_for(Due.ALTER_PARTITION, key, now_ms)]
 
     return cluster.with_process(place, run(host, remove, by_ms=late_ms)[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
-from impl.kraft.under_test import beginning, controllers, expected, hidden, network, observed, processes
+from impl.kraft.under_test import beginning, controllers, expected, hidden, lives, network, observed, processes
 from impl.kraft.under_test.attempts import ATTEMPTS
 from impl.kraft.under_test.cluster import Cluster
 from impl.kraft.under_test.probes import Receiver, receivers
@@ -47,6 +47,11 @@ STEPS: dict[str, Action] = {
     "create_topic": controllers.create_topic,
     "delete_topic": controllers.delete_topic,
     "unregister": controllers.unregister,
+    # Several steps in one. Of `come_back` there is none: no broker runs that has no metadata.
+    "fence_alive": lives.fence_alive,
+    "unfence_alive": lives.unfence_alive,
+    "go_down": lives.go_down,
+    "alter_isr_at_once": lives.alter_isr_at_once,
     # Time, the network, and what goes wrong.
     "expire_lease": controllers.expire_lease,
     "expire_lease_early": controllers.expire_lease,
