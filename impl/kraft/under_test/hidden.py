@@ -64,11 +64,17 @@ def hidden_of_process(shape: Shape, host: ProcessHost) -> Hashable:
     return (
         in_flight,
         not in_flight and (Due.COMMUNICATION,) in host.timers,
-        core.applied_offset < 0 and (Due.PUBLICATION,) in host.timers,
+        waits_to_act(core) and (Due.PUBLICATION,) in host.timers,
         tuple(leader(core, host.timers, one) for _, one in sorted(core.leaders.items())),
         tuple((topic_number(topic), p, one.leader) for (topic, p), one in sorted(core.followers.items())),
         tuple((topic_number(topic), p, *log(core, (topic, p))) for topic, p in sorted(core.logs)),
     )
+
+
+def waits_to_act(core: Broker) -> bool:
+    """The image has the process at its broker epoch, and nothing was made of it yet."""
+    registration = core.image.registrations.get(core.broker_id)
+    return core.applied_offset < 0 and registration is not None and registration.broker_epoch == core.broker_epoch
 
 
 def leader(core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
