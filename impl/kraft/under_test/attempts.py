@@ -26,7 +26,7 @@ def lifecycle_exchanges(cluster: Cluster) -> int:
 
 def alter_exchanges(cluster: Cluster) -> int:
     requests = sum(not envelope.late for envelope in cluster.alterations)
-    return requests + sum(answer is not None for host in cluster.processes for answer in host.isr_answers)
+    return requests + sum(len(host.isr_answers) for host in cluster.processes)
 
 
 def is_left(cluster: Cluster, before: Any, spent: str, limit: str) -> bool:
@@ -73,7 +73,7 @@ def sigterm(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal
 
 def write(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
     host, p = cluster.processes[arguments["leader"].index], arguments["p"].index
-    key = None if host.core is None else led(host, p)
+    key = led(host, arguments)
     if host.core is None or cluster.records[p] != UNWRITTEN or (key is not None and key[0] != cluster.topic):
         return None
     return processes.write(cluster, arguments, before)
@@ -84,15 +84,15 @@ def fetch(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refu
     ids, hosts = cluster.shape.node_ids, cluster.processes
     if ids[follower] == ids[leader] or hosts[follower].core is None or hosts[leader].core is None:
         return None
-    if followed(hosts[follower], arguments["p"].index) is None:
+    if followed(hosts[follower], arguments) is None:
         return None
     return processes.fetch(cluster, arguments, before)
 
 
 def shrink_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
     """A leader that has nothing is not in the spec found to be waited for in vain, whatever time passes."""
-    host, p = cluster.processes[arguments["leader"].index], arguments["p"].index
-    key = None if host.core is None else led(host, p)
+    host = cluster.processes[arguments["leader"].index]
+    key = led(host, arguments)
     if key is None or host.broker.logs[key].end_offset == 0:
         return None
     return processes.shrink_isr(cluster, arguments, before)

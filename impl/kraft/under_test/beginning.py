@@ -110,9 +110,7 @@ def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
     """The cluster once the process at this place runs, which is registered and unfenced already."""
     incarnation = next(one.incarnation.value for b, one in registrations.items() if b.index == place)
     core = Broker(cluster.shape.broker_settings(place), incarnation_id(incarnation))
-    host, _ = run(
-        ProcessHost(core, isr_answers=(None,) * cluster.shape.partitions), lambda core, now_ms: core.start(now_ms)
-    )
+    host, _ = run(ProcessHost(core), lambda core, now_ms: core.start(now_ms))
     cluster = cluster.with_process(place, host)
     who = {"process": SimpleNamespace(index=place)}
     cluster = exchanged(cluster, processes.send_registration(cluster, who, None))

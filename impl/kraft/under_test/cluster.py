@@ -125,7 +125,7 @@ class ProcessHost:
     disk: Disk = field(default_factory=dict)
     controller: int = 0
     answer: Answer | None = None
-    isr_answers: tuple[Answer | None, ...] = ()
+    isr_answers: Mapping[PartitionKey, Answer] = field(default_factory=dict)
     timers: Timers = field(default_factory=dict)
     now_ms: int = 0
     stand_in: ProcessView | None = None
@@ -286,13 +286,18 @@ def moves(response: Response | None, *, is_recovering: bool) -> bool:
     return response.should_shut_down or (is_recovering and not response.is_fenced)
 
 
+def without_answer(host: ProcessHost, key: PartitionKey) -> ProcessHost:
+    """The process once the answer about a partition is no longer under way to it."""
+    return replace(host, isr_answers={other: one for other, one in host.isr_answers.items() if other != key})
+
+
 def settled(host: ProcessHost) -> ProcessHost:
     """The process once it has heard what moves it in nothing: it is told at once, and must do nothing of it."""
     if host.core is None:
         return host
-    for p, answer in enumerate(host.isr_answers):
-        if answer is not None and not asks_still(host, answer):
-            host = deliver(replace(host, isr_answers=put(host.isr_answers, p, None)), answer.request, answer.response)
+    for key, answer in host.isr_answers.items():
+        if not asks_still(host, answer):
+            host = deliver(without_answer(host, key), answer.request, answer.response)
     if host.answer is not None and not asks_still(host, host.answer):
         host = deliver(replace(host, answer=None), host.answer.request, host.answer.response)
     return host
@@ -302,4 +307,3 @@ def left_on_disk(host: ProcessHost) -> Disk:
     """What a process leaves on its disk: its logs, but not how far they are committed."""
     logs = host.disk if host.core is None else host.broker.logs
     return {key: InMemoryReplicaLog(log.entries) for key, log in logs.items() if isinstance(log, InMemoryReplicaLog)}
-

@@ -202,9 +202,7 @@ def create_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     """All registered brokers become replicas, in the order that is asked for."""
     registered = cluster.controllers[arguments["voter"].index].image.registrations
     order = tuple(broker.index for broker in arguments["order"] if broker.index in registered)
-    request = CreateTopicRequest(
-        TOPIC, topic_id(cluster.topics), assignments=(order,) * cluster.shape.partitions
-    )
+    request = CreateTopicRequest(TOPIC, topic_id(cluster.topics), assignments=(order,) * cluster.shape.partitions)
     after = ask(cluster, arguments, request)
     return after if isinstance(after, Refusal) else replace(after, topics=cluster.topics + 1)
 

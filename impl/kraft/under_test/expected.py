@@ -101,9 +101,7 @@ def metadata(image: Any) -> MetadataView:
 def registration(one: Any) -> RegistrationView | None:
     if one is None:
         return None
-    return RegistrationView(
-        ordinal(one.incarnation), ordinal(one.broker_epoch), one.fenced, one.in_controlled_shutdown
-    )
+    return RegistrationView(ordinal(one.incarnation), ordinal(one.broker_epoch), one.fenced, one.in_controlled_shutdown)
 
 
 def partition(p: Any, one: Any, topic: Any) -> PartitionView | None:
@@ -185,7 +183,9 @@ def reply(one: Any) -> RegisterReplyView | HeartbeatReplyView | WaitingView | No
 def replica(p: Any, held: Any) -> ReplicaView:
     topic, epoch = held.topic.value, held.leader_epoch
     led = held.leadership
-    answer = None if led is None or led.reply is None else waiting(held.deferral) or alter_isr_reply(p, topic, led.reply)
+    answer: AlterIsrReplyView | WaitingView | None = None
+    if led is not None and led.reply is not None:
+        answer = waiting(held.deferral) or alter_isr_reply(p, topic, led.reply)
     return ReplicaView(
         topic=ordinal(held.topic) if epoch is not None or held.has_record else None,
         leader_epoch=None if epoch is None else leader_epoch(topic, p.index, epoch.value),

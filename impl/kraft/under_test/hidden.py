@@ -39,7 +39,8 @@ def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
         (id_, reached(marks, session.metadata_offset)) for id_, session in sorted(core.sessions.of_broker.items())
     )
     looks_after = tuple(id_ for id_ in sorted(unfenced) if ("lease", id_) in host.timers)
-    return (sessions, looks_after, strays(shape, core.speculative, host.image), strays(shape, core.committed, host.image))
+    own = (strays(shape, image, host.image) for image in (core.speculative, core.committed))
+    return (sessions, looks_after, *own)
 
 
 def strays(shape: Shape, image: Image, shown: Image) -> Hashable:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from impl.kraft.under_test import controllers, expected, observed
-from impl.kraft.under_test.cluster import Cluster, Envelope, deliver, put, settled
+from impl.kraft.under_test.cluster import Cluster, Envelope, deliver, settled, without_answer
 from impl.kraft.under_test.controllers import without
-from impl.kraft.under_test.processes import given_up
+from impl.kraft.under_test.processes import given_up, led
 from impl.kraft.under_test.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
 
 Arguments = Mapping[str, Any]
@@ -52,11 +52,7 @@ def meant(
     view = wanted(message)
     kind = (type(view), view.sender, view.late, view.to)
     alike = [one for one in map(wanted, messages) if (type(one), one.sender, one.late, one.to) == kind]
-    found = [
-        envelope
-        for envelope in envelopes
-        if (type(one := shown(envelope)), one.sender, one.late, one.to) == kind
-    ]
+    found = [envelope for envelope in envelopes if (type(one := shown(envelope)), one.sender, one.late, one.to) == kind]
     if len(found) > 1:
         found.sort(key=lambda envelope: place_of(shown(envelope)))
         alike.sort(key=place_of)
@@ -101,13 +97,13 @@ def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
 
 
 def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    place, p = arguments["leader"].index, arguments["p"].index
+    place = arguments["leader"].index
     host = cluster.processes[place]
-    answer = host.isr_answers[p] if host.isr_answers else None
-    if answer is None:
+    key = led(host, arguments)
+    if key is None or key not in host.isr_answers:
         return Refusal("no reply is under way to it")
-    host = replace(host, isr_answers=put(host.isr_answers, p, None))
-    return cluster.with_process(place, settled(deliver(host, answer.request, None)))
+    host = deliver(without_answer(host, key), host.isr_answers[key].request, None)
+    return cluster.with_process(place, settled(host))
 
 
 def copy_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:

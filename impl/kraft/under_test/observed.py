@@ -182,11 +182,9 @@ def with_replies(view: ProcessView, host: ProcessHost) -> ProcessView:
     """What a stand-in shows."""
     if host.answer is not None:
         return view._replace(reply=reply(host.answer))
-    for p, answer in enumerate(host.isr_answers):
-        if answer is not None:
-            assert isinstance(answer.request, AlterPartitionRequest)
-            told = alter_isr_reply(answer, topic_number(answer.request.topic_id), p)
-            return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
+    for (topic, p), answer in host.isr_answers.items():
+        told = alter_isr_reply(answer, topic_number(topic), p)
+        return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
     return view
 
 
@@ -254,7 +252,7 @@ def replica(host: ProcessHost, core: Broker, p: int) -> ReplicaView:
     topic, log = topic_number(key[0]), logs[key]
     leader = core.leaders[key] if leads is not None else None
     epoch = leader.leader_epoch if leader is not None else core.followers[key].leader_epoch if follows else None
-    answer = host.isr_answers[p] if host.isr_answers else None
+    answer = host.isr_answers.get(key)
     return ReplicaView(
         topic=Ordinal("TopicId", topic),
         leader_epoch=None if epoch is None else leader_epoch(topic, p, epoch),

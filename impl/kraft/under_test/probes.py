@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from impl.kraft.image import Image, Partition
 from impl.kraft.messages import (
@@ -25,7 +26,6 @@ from impl.kraft.under_test.cluster import (
     Envelope,
     ProcessHost,
     incarnation_id,
-    topic_id,
     topic_number,
 )
 from impl.kraft.under_test.views import (
@@ -72,7 +72,9 @@ class Asked(NamedTuple):
     added_epoch: Pair = Pair(None, 0)
 
 
-def receivers(cluster: Cluster, before: Any, classes: Mapping[str, type], actions: Collection[str]) -> Iterator[Receiver]:
+def receivers(
+    cluster: Cluster, before: Any, classes: Mapping[str, Any], actions: Collection[str]
+) -> Iterator[Receiver]:
     """The controller, where a request of each kind that the model knows can land."""
     host = cluster.controllers[0]
     shown = observed.controller(cluster, host), hidden.controller(cluster, host), cluster.records
@@ -85,7 +87,7 @@ class Probing:
 
     cluster: Cluster
     before: Any
-    classes: Mapping[str, type]
+    classes: Mapping[str, Any]
 
     @property
     def image(self) -> Image:
@@ -102,6 +104,11 @@ class Probing:
             yield from self.heartbeats()
         if "handle_alter_isr" in actions:
             yield from self.alterations()
+
+    @property
+    def topic(self) -> UUID:
+        """The one topic, which there is."""
+        return next(iter(self.image.topics))
 
     # Pairs of values.
 
@@ -143,7 +150,7 @@ class Probing:
         """A sender that waits, in the spec and here."""
         made = changed(self.stopped(number), state=self.classes["BrokerState"]["RECOVERY"], wants_fence=True, **fields)
         view = view if view.replicas else view._replace(replicas=(NO_REPLICA,) * self.cluster.shape.partitions)
-        return made, ProcessHost(stand_in=view, isr_answers=(None,) * self.cluster.shape.partitions)
+        return made, ProcessHost(stand_in=view)
 
     def stopped(self, number: int) -> Any:
         """A process of the spec that does not run, and has nothing on its disk."""
@@ -237,7 +244,7 @@ class Probing:
         for p, partition in self.spec_image.partitions.items():
             if partition is None:
                 continue
-            own = self.image.partitions[topic_id(self.spec_image.topic.value), p.index]
+            own = self.image.partitions[self.topic, p.index]
             asked = Asked(p, self.pairs(partition.leader_epoch, own.leader_epoch)[0],
                           self.pairs(partition.partition_epoch, own.partition_epoch)[0], own.isr)  # fmt: skip
             for broker, isr in product(self.brokers(), self.isrs(own.isr)):
@@ -279,7 +286,7 @@ class Probing:
 
     def alteration(self, asked: Asked) -> Probe:
         brokers = {broker.index: broker for broker in self.brokers()}
-        before = self.image.partitions[topic_id(self.spec_image.topic.value), asked.p.index].isr
+        before = self.image.partitions[self.topic, asked.p.index].isr
         added = next((member for member in asked.isr if member not in before), None)
         topic, number = self.spec_image.topic, asked.sender
         message = self.classes["AlterIsr"](
@@ -297,11 +304,11 @@ class Probing:
         request = AlterPartitionRequest(
             broker_id=number,
             broker_epoch=asked.epoch.own,
-            topic_id=topic_id(topic.value),
+            topic_id=self.topic,
             partition_id=asked.p.index,
             leader_epoch=asked.leader_epoch.own,
             partition_epoch=asked.partition_epoch.own,
-            new_isr=tuple(IsrMember(member, asked.added_epoch.own if member not in before else -1) for member in asked.isr),
+            new_isr=tuple(IsrMember(member, -1 if member in before else asked.added_epoch.own) for member in asked.isr),
         )
         sender, host = self.asking(number, message, request)
         return self.probe(f"{request}", "handle_alter_isr", number, message, request, sender, host)
@@ -331,9 +338,7 @@ class Probing:
                 replica_that_asks(request) if p.index == request.partition_id else NO_REPLICA for p in one.replicas
             ),
         )
-        return self.stand_in(
-            number, view, broker_epoch=message.broker_epoch, replicas=type(one.replicas)(held)
-        )
+        return self.stand_in(number, view, broker_epoch=message.broker_epoch, replicas=type(one.replicas)(held))
 
 
 def changed(one: Any, **fields: Any) -> Any:
@@ -386,4 +391,3 @@ def shown(**fields: Any) -> ProcessView:
         replicas=(),
     )
     return view._replace(**fields)
-

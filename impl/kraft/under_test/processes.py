@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,17 +24,12 @@ from impl.kraft.under_test.cluster import (
     put,
     run,
     settled,
+    without_answer,
 )
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]
 UNWRITTEN, WRITTEN, ACKNOWLEDGED = "UNWRITTEN", "WRITTEN", "ACKNOWLEDGED"
-
-
-def alive(cluster: Cluster, place: int) -> ProcessHost | None:
-    """The process that runs there."""
-    host = cluster.processes[place]
-    return None if host.core is None else host
 
 
 # Its life.
@@ -44,9 +39,7 @@ def start(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
     host = cluster.processes[place]
     core = Broker(cluster.shape.broker_settings(place), incarnation_id(cluster.incarnations), left_on_disk(host))
-    answers = (None,) * cluster.shape.partitions
-    started = ProcessHost(core, controller=host.controller, isr_answers=answers)
-    started, _ = run(started, lambda core, now_ms: core.start(now_ms))
+    started, _ = run(ProcessHost(core, controller=host.controller), lambda core, now_ms: core.start(now_ms))
     return replace(cluster.with_process(place, started), incarnations=cluster.incarnations + 1)
 
 
@@ -82,8 +75,8 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
     """What the process sends next about itself, which must be a `kind`."""
-    host = alive(cluster, place)
-    fired = None if host is None else fire_at(host, (Due.COMMUNICATION,))
+    host = cluster.processes[place]
+    fired = None if host.core is None else fire_at(host, (Due.COMMUNICATION,))
     if fired is None:
         return Refusal("it is not about to send anything")
     host, sent = fired
@@ -147,20 +140,25 @@ def answer_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 # Leaders and followers.
 
 
-def led(host: ProcessHost | None, p: int) -> PartitionKey | None:
-    """The partition `p`, if the process leads it."""
-    return None if host is None else next((key for key in host.broker.leaders if key[1] == p), None)
+def led(host: ProcessHost, arguments: Arguments) -> PartitionKey | None:
+    """The partition `p` (of the topic with the id `topic`, if that is said), if the process leads it."""
+    return None if host.core is None else meant(host.core.leaders, arguments)
 
 
-def followed(host: ProcessHost | None, p: int) -> PartitionKey | None:
-    return None if host is None else next((key for key in host.broker.followers if key[1] == p), None)
+def followed(host: ProcessHost, arguments: Arguments) -> PartitionKey | None:
+    return None if host.core is None else meant(host.core.followers, arguments)
+
+
+def meant(keys: Iterable[PartitionKey], arguments: Arguments) -> PartitionKey | None:
+    p, topic = arguments["p"].index, arguments.get("topic")
+    return next((key for key in keys if key[1] == p and topic in (None, key[0])), None)
 
 
 def write(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place, p = arguments["leader"].index, arguments["p"].index
-    host = alive(cluster, place)
-    key = led(host, p)
-    if host is None or key is None:
+    host = cluster.processes[place]
+    key = led(host, arguments)
+    if key is None:
         return Refusal("NOT_LEADER_OR_FOLLOWER")
     errors = []
 
@@ -171,15 +169,16 @@ def write(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     host, _ = run(host, append)
     if errors[0] != 0:
         return Refusal(errors[0].name)
-    return replace(cluster.with_process(place, host), records=put(cluster.records, p, WRITTEN))
+    written = cluster.with_process(place, host)
+    return replace(written, records=put(written.records, p, WRITTEN)) if key[0] == cluster.topic else written
 
 
 def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """A follower's request, the leader's bookkeeping, and the response, unless it is lost."""
-    follower, leader, p = arguments["follower"].index, arguments["leader"].index, arguments["p"].index
-    fetching, serving = alive(cluster, follower), alive(cluster, leader)
-    key = followed(fetching, p)
-    if fetching is None or serving is None or key is None:
+    follower, leader = arguments["follower"].index, arguments["leader"].index
+    fetching, serving = cluster.processes[follower], cluster.processes[leader]
+    key = followed(fetching, arguments)
+    if serving.core is None or key is None:
         return Refusal("it does not follow, or nobody is there to answer")
     request = fetching.broker.fetch_request(key)
     if request is None:
@@ -208,10 +207,10 @@ def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
 
 def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """Time passes until a member lags for too long. One member is removed at a time, as the spec has it."""
-    place, p, member = arguments["leader"].index, arguments["p"].index, arguments["member"].index
-    host = alive(cluster, place)
-    key = led(host, p)
-    if host is None or key is None:
+    place, member = arguments["leader"].index, arguments["member"].index
+    host = cluster.processes[place]
+    key = led(host, arguments)
+    if key is None:
         return Refusal("it does not lead")
     max_lag_ms = host.broker.settings.replica_lag_time_max_ms
     late_ms = host.now_ms + max_lag_ms + 1
@@ -233,9 +232,9 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
 
 def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place, p = arguments["leader"].index, arguments["p"].index
-    host = alive(cluster, place)
-    key = led(host, p)
-    if host is None or key is None:
+    host = cluster.processes[place]
+    key = led(host, arguments)
+    if key is None:
         return Refusal("it does not lead")
     isr = host.broker.leaders[key].isr
     fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, p))
@@ -253,20 +252,21 @@ def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
 
 
 def receive_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    place, p = arguments["leader"].index, arguments["p"].index
+    place = arguments["leader"].index
     host = cluster.processes[place]
-    answer = host.isr_answers[p] if host.isr_answers else None
-    if answer is None or answer.response is None:
+    key = led(host, arguments)
+    answer = None if key is None else host.isr_answers.get(key)
+    if key is None or answer is None:
         return Refusal("no reply is under way to it")
-    host = replace(host, isr_answers=put(host.isr_answers, p, None))
-    return cluster.with_process(place, settled(deliver(host, answer.request, answer.response)))
+    host = deliver(without_answer(host, key), answer.request, answer.response)
+    return cluster.with_process(place, settled(host))
 
 
 def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place, p = arguments["leader"].index, arguments["p"].index
-    host = alive(cluster, place)
-    key = led(host, p)
-    if host is None or key is None:
+    host = cluster.processes[place]
+    key = led(host, arguments)
+    if key is None:
         return Refusal("it does not lead")
     moved = []
 
@@ -279,7 +279,7 @@ def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cl
         return Refusal("it has not moved")
     acknowledged = host.broker.acknowledgement(key, 1) == 0
     cluster = cluster.with_process(place, host)
-    if acknowledged and cluster.records[p] == WRITTEN and key[0] == cluster.topic:
+    if acknowledged and key[0] == cluster.topic and cluster.records[p] == WRITTEN:
         cluster = replace(cluster, records=put(cluster.records, p, ACKNOWLEDGED))
     return cluster
 
@@ -304,7 +304,8 @@ def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:
     if host.stand_in is not None and not moves(answer.response, is_recovering=True):
         return cluster
     if isinstance(envelope.request, AlterPartitionRequest):
-        host = replace(host, isr_answers=put(host.isr_answers, envelope.request.partition_id, answer))
+        key = envelope.request.topic_id, envelope.request.partition_id
+        host = replace(host, isr_answers={**host.isr_answers, key: answer})
     else:
         host = replace(host, answer=answer)
     return cluster.with_process(envelope.sender, settled(host))

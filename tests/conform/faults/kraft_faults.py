@@ -15,6 +15,7 @@ MODELS: dict[str, tuple[str, dict[str, object]]] = {
     "shutdown": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0, "max_failovers": 0}),
     "failover": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0}),
     "reassignment": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}),
+    "shrunk": ("reassignment", {"max_reassignments": 1, "spare_brokers": 0}),
     "reassigned twice": ("reassignment", {"max_early_expiries": 0}),
     "topics": ("topics", {"max_topics": 1, "max_reassignments": 0, "partitions": 1}),
     "unregistered": ("unregistered", {"max_crashes": 0}),
