@@ -23,6 +23,7 @@ from impl.kraft.messages import (
 )
 from impl.kraft.records import NO_LEADER
 from impl.kraft.under_test.cluster import (
+    TOPIC,
     Answer,
     Cluster,
     ControllerHost,
@@ -122,7 +123,7 @@ def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
 
 
 def metadata(shape: Shape, image: Image, marks: Marks) -> MetadataView:
-    topic = next(iter(image.topics), None)
+    topic = image.topic_ids.get(TOPIC)
     keys = [(topic, p) for p in range(shape.partitions)] if topic is not None else []
     return MetadataView(
         registrations=tuple(registration(image.registrations.get(id_)) for id_ in range(shape.brokers)),
