@@ -180,8 +180,11 @@ class Moves:
         known = sorted(image.registrations)
         for (topic, p), partition in sorted(image.partitions.items()):
             name = image.topics[topic]
-            rotated = tuple(known[(known.index(partition.replicas[0]) + i) % len(known)] for i in range(3)) \
-                if partition.replicas[0] in known and len(known) >= 3 else ()
+            rotated = (
+                tuple(known[(known.index(partition.replicas[0]) + i) % len(known)] for i in range(3))
+                if partition.replicas[0] in known and len(known) >= 3
+                else ()
+            )
             for target in (rotated, rotated[:2], None):
                 yield partial(ask, cluster, AlterPartitionReassignmentRequest(name, p, target))
             yield partial(ask, cluster, ElectPreferredLeaderRequest(name, p))

@@ -6,15 +6,17 @@ Times count only as far as they have passed; back-offs and how often something w
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import itemgetter
 
-from impl.kraft.broker import Broker, Due, PartitionLeader
-from impl.kraft.image import Image
+from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
+from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest
 from impl.kraft.under_test.cluster import Cluster, ControllerHost, ProcessHost, Shape, Timers, topic_number
 from impl.kraft.under_test.observed import broker_epoch, metadata, reached, remembered
 from impl.kraft.under_test.views import Ordinal, leader_epoch, partition_epoch
 
 Marks = tuple[int, ...]
+WHOLE_BYTES = 1 << 30  # more than any log here has
 
 
 def key(cluster: Cluster) -> Hashable:
@@ -53,11 +55,14 @@ def strays(shape: Shape, image: Image, shown: Image) -> Hashable:
 
 
 def process(cluster: Cluster, host: ProcessHost) -> Hashable:
-    return remembered(host.memory, "hidden", lambda: hidden_of_process(cluster.shape, host))
+    return remembered(host.memory, "hidden", lambda: hidden_of_process(host))
 
 
-def hidden_of_process(shape: Shape, host: ProcessHost) -> Hashable:
-    """An image counts as far as a leader looks at it: the next replay makes every image the newest."""
+def hidden_of_process(host: ProcessHost) -> Hashable:
+    """An image counts as far as a leader looks at it: the next replay makes every image the newest.
+
+    A log that is empty is as good as none.
+    """
     core = host.core
     if core is None:
         return ()
@@ -68,7 +73,7 @@ def hidden_of_process(shape: Shape, host: ProcessHost) -> Hashable:
         waits_to_act(core) and (Due.PUBLICATION,) in host.timers,
         tuple(leader(core, host.timers, one) for _, one in sorted(core.leaders.items())),
         tuple((topic_number(topic), p, one.leader) for (topic, p), one in sorted(core.followers.items())),
-        tuple((topic_number(topic), p, *log(core, (topic, p))) for topic, p in sorted(core.logs)),
+        tuple(log(key, one) for key, one in sorted(core.logs.items(), key=itemgetter(0)) if one.end_offset > 0),
     )
 
 
@@ -111,8 +116,7 @@ def seen(epoch: int) -> Ordinal | None:
     return None if epoch < 0 else broker_epoch(epoch)
 
 
-def log(core: Broker, key: tuple[object, int]) -> tuple[Hashable, ...]:
-    one = core.logs[key]  # type: ignore[index]
-    topic = topic_number(key[0])  # type: ignore[arg-type]
-    epochs = tuple(leader_epoch(topic, key[1], entry.leader_epoch) for entry in one.read(0, 1 << 20))
-    return (one.high_watermark, epochs)
+def log(key: PartitionKey, one: ReplicaLog) -> Hashable:
+    topic, p = topic_number(key[0]), key[1]
+    entries = tuple(leader_epoch(topic, p, entry.leader_epoch) for entry in one.read(0, WHOLE_BYTES))
+    return (topic, p, one.high_watermark, entries)
