@@ -222,12 +222,6 @@ FAULTS = [
     Fault("the second reassignment forgets what the first was adding", C + "partitions.py",
           "adding = tuple(replica for replica in replicas if replica not in original)",
           "adding = tuple(replica for replica in replicas if replica not in partition.replicas)", "two reassignments"),
-    Fault("a cancel leaves what was added in the ISR", C + "partitions.py",
-          "    isr = tuple(member for member in partition.isr if member in original)\n    return",
-          "    isr = partition.isr\n    return", "two reassignments"),
-    # What operators ask.
-    Fault("a cancel may leave nobody", C + "reassignment.py",
-          "if len(rest) < least else \"\"", "if False else \"\"", "two reassignments"),
     Fault("the preferred leader need not be in the ISR", C + "reassignment.py",
           "if preferred not in partition.isr or not image.is_active(preferred):",
           "if not image.is_active(preferred):", "reassignment"),
