@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from checker.lang.loader import load
 from impl.kraft.broker import BrokerState
+from impl.kraft.controller import partitions
 from impl.kraft.messages import (
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
@@ -284,3 +285,17 @@ def test_what_the_spec_claims_holds(data: st.DataObject) -> None:
             after = done(move(), cluster)
             held(cluster, after)
             cluster = after
+
+
+def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that lets the first replica lead, whatever became of it."""
+    cluster = brought_up(empty())
+    cluster = brought_up(done(Moves(cluster).created(TOPIC), cluster))
+    leader = next(iter(cluster.committed.partitions.values())).leader
+    who = names(voter=0, broker=leader, process=leader)
+    crashed = done(processes.crash(cluster, who, None), cluster)
+    lapsed = done(controllers.expire_lease(crashed, who, None), crashed)
+    held(lapsed, done(controllers.fence_lapsed(lapsed, who, None), lapsed))
+    monkeypatch.setattr(partitions, "elect", lambda partition, may_lead: partition.replicas[0])
+    with pytest.raises(AssertionError, match="leader_may_lead"):
+        held(lapsed, done(controllers.fence_lapsed(lapsed, who, None), lapsed))
