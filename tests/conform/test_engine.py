@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from checker.conform.check import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS, Options, Report, conform
+from checker.conform.regression import to_test
 from checker.conform.worker import owner
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
@@ -15,7 +16,7 @@ from checker.explicit.replay import replay
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
-from tests.conform.lease_server import SYSTEM, LeaseSystem
+from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal
 
 LEASE = "tests/conform/lease.py/lease"
 
@@ -87,6 +88,59 @@ def test_what_never_happens_in_the_spec_is_vacuous() -> None:
     report = run(model="tests/conform/lease.py/sure")
     assert (report.verdict, report.exit_code) == (VACUOUS, 4)
     assert report.reason == "the spec never takes lose"
+
+
+class Lamp:
+    """An implementation of the lamps in tests/models/verdicts.py: on or off, and for some a count as well.
+
+    sticks_at: a count that it does not go on from.
+    """
+
+    ordinal, refusal = Ordinal, Refusal
+
+    def __init__(self, sticks_at: int | None = None) -> None:
+        self._sticks_at = sticks_at
+
+    def begin(self, constants: Any, state: Any) -> Any:
+        return state.on, getattr(state, "count", 0)
+
+    def step(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        on, count = system
+        if action == "count_on":
+            return Refusal("it sticks") if count == self._sticks_at else (on, count + 1)
+        return not on, count
+
+    def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        return None
+
+    def receivers(self, system: Any, before: Any, classes: Any) -> Any:
+        return ()
+
+    def observe(self, system: Any) -> Any:
+        return system
+
+    def expect(self, state: Any) -> Any:
+        return self.begin({}, state)
+
+    def key(self, system: Any) -> Any:
+        return ()
+
+
+def test_histories_that_a_view_hides_are_told_apart() -> None:
+    report = run(Lamp(), "tests/models/verdicts.py/forgotten")
+    assert report.verdict == CONFORMS and report.pairs == report.states == 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_it_begins_in_every_initial_state(jobs: int) -> None:
+    model = "tests/models/verdicts.py/many_starts"
+    assert run(Lamp(), model, jobs=jobs).pairs == 6
+    report = run(Lamp(sticks_at=1), model, jobs=jobs)
+    assert report.divergence is not None and report.depth == 1
+    first, last = report.divergence.trace.steps
+    assert first.state == {"on": False, "count": 1} and last.action == "count_on"
+    assert "initial=1" in to_test(report.divergence.trace)
+    assert sum(report.counts.nothing) == 0 and report.counts.driven == [0, 0]
 
 
 def test_a_depth_limit_leaves_it_incomplete() -> None:
