@@ -64,7 +64,7 @@ class Along:
     def probes(self) -> list[list[Probe]]:
         """Messages that could land here, by receiver."""
         classes = classes_of(self.model.state_type)
-        found = self._adapter.receivers(self.system, self.state, classes)
+        found = self._adapter.receivers(self.system, self.state, classes, self.driver.actions)
         return [[Probe(*probe) for probe in probes()] for _, probes in found]
 
     def probe(self, probe: Probe) -> None:

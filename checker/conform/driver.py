@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ class Driver:
         self._system, self._canonical = system, canonical
         self._actions = {action.name: action for action in reference.actions}
         self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
+
+    @property
+    def actions(self) -> Collection[str]:
+        """The actions of the model, by name."""
+        return self._actions.keys()
 
     def begin(self, constants: Mapping[str, Any], state: Any, looks: Structure) -> tuple[Any, Structure]:
         """(the SUT brought to an initial state, its key)."""

@@ -13,7 +13,7 @@ sort, so that the spec's ranks and the SUT's offsets are the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 S = TypeVar("S")
@@ -86,10 +86,12 @@ class System(Protocol[S]):
     ) -> S | RefusalShape | None:
         """Try an action that the spec does not allow here: refused, or nothing changes. None: nothing to be tried."""
 
-    def receivers(self, system: S, before: Any, classes: Mapping[str, type]) -> Iterable[Receiver]:
+    def receivers(
+        self, system: S, before: Any, classes: Mapping[str, type], actions: Collection[str]
+    ) -> Iterable[Receiver]:
         """Where messages can land that are not under way; any tuples of the shape of `Receiver`.
 
-        classes: those of the spec by name, which its states are made of.
+        classes: those of the spec by name, which its states are made of. actions: those of the model, by name.
         """
 
     def observe(self, system: S) -> Structure:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import pickle
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from checker.conform.canonical import Canonical
 from checker.conform.driver import Diverges, Driver
 from checker.conform.spec_side import Moves, SpecSide
-from checker.conform.system import Probe, Structure, System
+from checker.conform.system import Probe, Receiver, Structure, System
 from checker.explicit import abi
 from checker.explicit.findings import Findings
 from checker.explicit.kernel import Kernel
@@ -194,8 +195,11 @@ class Worker:
             (counts.tried if tried else counts.nothing)[self._actions[instance]] += 1
         return None
 
+    def _receiving(self, system: Any, state: Any) -> Iterable[Receiver]:
+        return self._system.receivers(system, state, self._spec.classes, self._driver.actions)
+
     def _probes(self, number: int, moves: Moves, system: Any) -> Place | None:
-        for at, (key, probes) in enumerate(self._system.receivers(system, moves.state, self._spec.classes)):
+        for at, (key, probes) in enumerate(self._receiving(system, moves.state)):
             known = self._canonical.of(key)
             if known in self._receivers:
                 continue

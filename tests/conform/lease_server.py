@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -146,7 +146,9 @@ class LeaseSystem:
             return None
         return self.step(system, action, arguments, before)
 
-    def receivers(self, system: Setup, before: Any, classes: Mapping[str, type]) -> Iterable[Any]:
+    def receivers(
+        self, system: Setup, before: Any, classes: Mapping[str, type], actions: Collection[str]
+    ) -> Iterable[Any]:
         """The server, and any request of any client with any term that is alive."""
         shown = self.observe(system)
         key = (shown[:3], tuple(client.lease for client in shown.clients), self.key(system))

@@ -113,7 +113,7 @@ class Lamp:
     def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
         return None
 
-    def receivers(self, system: Any, before: Any, classes: Any) -> Any:
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
         return ()
 
     def observe(self, system: Any) -> Any:
@@ -157,12 +157,12 @@ def test_no_time_at_all_leaves_it_incomplete() -> None:
 class Probing(LeaseSystem):
     """An adapter whose probes the spec cannot make sense of."""
 
-    def receivers(self, system: Any, before: Any, classes: Any) -> Any:
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
         yield (), lambda: [("nonsense", before, system, "handle_acquire", {"request": None})]
 
 
 class ProbingWhatIsNotThere(LeaseSystem):
-    def receivers(self, system: Any, before: Any, classes: Any) -> Any:
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
         yield (), lambda: [("nonsense", before, system, "handle", {})]
 
 
