@@ -16,7 +16,7 @@ from checker.explicit.replay import replay
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
-from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal
+from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal, Request, Response, Server
 
 LEASE = "tests/conform/lease.py/lease"
 
@@ -174,6 +174,56 @@ class ProbingWhatIsNotThere(LeaseSystem):
 def test_a_probe_that_makes_no_sense_is_an_error_of_the_adapter(system: Any, says: str, jobs: int) -> None:
     with pytest.raises(SpecError, match=says):
         run(system, jobs=jobs)
+
+
+class ProbingOutOfTime(LeaseSystem):
+    """Probes what the spec refuses, and what a bound cuts; tries nothing else that is refused."""
+
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
+        def probes() -> Any:
+            yield "early", before, dataclasses.replace(system, now_ms=-9), "lapse", {}
+            client = next(iter(before.asked))
+            message = classes["Acquire"](client=client)
+            full = dataclasses.replace(before, network=type(before.network)([message, message]))
+            yield "too much", full, system, "acquire", {"client": client}
+
+        if before.holder is None and len(before.network) == 0:
+            yield "idle", probes
+
+    def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        return super().attempt(system, action, arguments, before) if system.now_ms == -9 else None
+
+
+class Ticks(Server):
+    """Time does something to it."""
+
+    def tick(self, now_ms: int) -> None:
+        self.holder = self.holder or 1
+
+
+def test_a_probe_that_the_spec_refuses_must_change_nothing() -> None:
+    report = run(ProbingOutOfTime())
+    assert report.verdict == CONFORMS and (report.receivers, report.probes) == (1, 1)
+    assert sum(report.counts.tried) == 0
+    report = run(ProbingOutOfTime(Ticks))
+    assert report.divergence is not None and report.divergence.trace.violation is not None
+    assert report.divergence.trace.violation.conjunct == "require(s.holder is not None)"
+    assert report.divergence.trace.steps[-1].notes[0] == "not under way, and tried all the same: early"
+
+
+class Fickle(Server):
+    """Does not do the same every time."""
+
+    requests = 0
+
+    def acquire(self, request: Request, now_ms: int) -> Response:
+        Fickle.requests += 1
+        return Response("STALE_TERM") if Fickle.requests == 5 else super().acquire(request, now_ms)
+
+
+def test_what_does_not_diverge_again_is_said_to_be_unsteady() -> None:
+    report = run(LeaseSystem(Fickle))
+    assert report.verdict == DIVERGES and "it does not always do the same" in report.reason
 
 
 class Dying(LeaseSystem):
