@@ -20,7 +20,7 @@ Ranks = dict[Any, int]
 
 
 class Named(NamedTuple):
-    """A place in a structure where two differ: `brokers[0].epoch`, and what stands there in each."""
+    """A place in two structures, `brokers[0].epoch`, and what stands there in each."""
 
     path: str
     spec: Structure
@@ -60,10 +60,10 @@ class Canonical:
         """The ordinals in a structure."""
         if node.__class__ in PLAIN:
             return ()
+        if isinstance(node, self._ordinal):
+            return (node,)
         found = self._ordinals.get(node)
         if found is None:
-            if isinstance(node, self._ordinal):
-                return (node,)
             if not isinstance(node, PARTED):
                 return ()
             inside = {ordinal for part in node for ordinal in self._in(part)}

@@ -81,7 +81,8 @@ class Report:
             return self.divergence.reason
         if self.stopped is not None:
             return self.stopped
-        missed = (self.counts.states, self.counts.transitions) != (self.states, self.transitions)
+        covered = (self.counts.states, self.counts.transitions)
+        missed = self.states is not None and covered != (self.states, self.transitions)
         reasons = [f"the spec never takes {', '.join(self.never)}"] * bool(self.never)
         return "; ".join([*reasons, *["not all of the spec was covered"] * missed])
 
