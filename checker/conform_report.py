@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from checker.conform.divergence import Divergence
 
 
+HEADS = {False: ("spec", "implementation"), True: ("before", "after")}
+
+
 def conform_text(report: Report) -> str:
     """A finished exploration for people: actions, counts, and the verdict as the last line."""
     counts = report.counts
@@ -51,6 +54,13 @@ def _share(covered: int, total: int | None, what: str) -> str:
 
 
 def side_by_side(found: Divergence) -> str:
-    """The two states after the step that diverges, in full; what differs is marked."""
-    rows = [("≠" if row.differs else " ", row.path, row.spec, row.system) for row in found.rows]
-    return "\n".join(table([("", "", "spec", "implementation"), *rows], (False, False, False, False)))
+    """The two states after the step that diverges, in full; what differs is marked.
+
+    Below it, where the implementation remembers what it should not, all that does not show, before and after.
+    """
+    rows: list[tuple[str, ...]] = []
+    for hidden in (False, True):
+        here = [row for row in found.rows if row.hidden is hidden]
+        part = [("≠" if row.differs else " ", row.path, row.spec, row.system) for row in here]
+        rows += [("", "", *HEADS[hidden]), *part] if part else []
+    return "\n".join(table(rows, (False, False, False, False)))

@@ -20,7 +20,7 @@ Ranks = dict[Any, int]
 
 
 class Named(NamedTuple):
-    """A place in a structure where two differ: `brokers[0].epoch`, and what stands there in each."""
+    """A place in two structures, `brokers[0].epoch`, and what stands there in each."""
 
     path: str
     spec: Structure
@@ -60,10 +60,10 @@ class Canonical:
         """The ordinals in a structure."""
         if node.__class__ in PLAIN:
             return ()
+        if isinstance(node, self._ordinal):
+            return (node,)
         found = self._ordinals.get(node)
         if found is None:
-            if isinstance(node, self._ordinal):
-                return (node,)
             if not isinstance(node, PARTED):
                 return ()
             inside = {ordinal for part in node for ordinal in self._in(part)}
@@ -131,10 +131,7 @@ def _ordinals(node: Any, ordinal: type[Any]) -> set[Any]:
 
 
 def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:
-    """Two structures side by side, a line for each place in them that has no parts of its own.
-
-    Sets are one place, but for the members that both have. Where the two are built differently, they are one place.
-    """
+    """Two structures side by side: the places in them that are no tuples, or not the same kind of tuple in both."""
     alike = type(spec) is type(system) and not isinstance(spec, ordinal)
     if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)

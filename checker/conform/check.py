@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,7 +81,8 @@ class Report:
             return self.divergence.reason
         if self.stopped is not None:
             return self.stopped
-        missed = (self.counts.states, self.counts.transitions) != (self.states, self.transitions)
+        covered = (self.counts.states, self.counts.transitions)
+        missed = self.states is not None and covered != (self.states, self.transitions)
         reasons = [f"the spec never takes {', '.join(self.never)}"] * bool(self.never)
         return "; ".join([*reasons, *["not all of the spec was covered"] * missed])
 
@@ -137,7 +139,7 @@ def conform(
     down, WorkerError where a process of the exploration is gone.
     """
     started = time.monotonic()
-    model = model.with_properties([])  # what holds or breaks is of no matter here
+    model = _bare(model)
     kernel = kernel_of(model)
     alone = _alone(model, kernel, options, searching)
     searched = time.monotonic()
@@ -160,6 +162,12 @@ def conform(
         product.stopped, divergence,
         {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
     )  # fmt: skip
+
+
+def _bare(model: BoundModel) -> BoundModel:
+    """The model without properties, of which none is of matter here, and without a view: whole states are compared."""
+    bare = dataclasses.replace(model.model, properties=[], hide=[])
+    return dataclasses.replace(model, model=bare)
 
 
 def _alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
@@ -77,6 +78,7 @@ def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Conn
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     for other in inherited:
         other.close()
+    gc.disable()  # the process ends with its work
     worker = make()
     while True:
         try:
@@ -91,10 +93,26 @@ def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Conn
 
 
 @contextmanager
+def without_collection() -> Iterator[None]:
+    """No search for garbage in cycles: it would look at every state that is kept, again and again.
+
+    Workers search what is new once, between levels.
+    """
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+@contextmanager
 def crew(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
     """`jobs` workers, made by their number; their processes are gone when this is left, however it is left."""
     if jobs == 1:
-        yield [Local(make(0))]
+        with without_collection():
+            yield [Local(make(0))]
         return
     members: list[Remote] = []
     try:

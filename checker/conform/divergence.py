@@ -30,15 +30,22 @@ UNSTEADY = "Driven along the same way again, the implementation did not diverge:
 
 @dataclass(frozen=True)
 class Row:
-    """A place in what is observed, and what stands there, in words."""
+    """A place in what is observed, and what stands there, in words.
+
+    hidden: in what does not show; `spec` is what stood there before then, and should still stand there.
+    """
 
     path: str
     spec: str
     system: str
+    hidden: bool = False
 
     @property
     def differs(self) -> bool:
         return self.spec != self.system
+
+    def told(self) -> str:
+        return f"{self.system}, {'before' if self.hidden else 'in the spec'} {self.spec}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ class Telling:
         rows = tuple(self._rows(self.found))
         refusal = self._refusal
         guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
-        values = tuple((row.path, f"{row.system}, in the spec {row.spec}") for row in rows if row.differs)
+        values = tuple((row.path, row.told()) for row in rows if row.differs)
         violation = Violation(self._name, KIND, _sentence(str(self.found)), "", *guard, values)
         trace = Trace(
             model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,
@@ -143,14 +150,14 @@ class Telling:
         if found.system is None or found.spec is None:
             return
         spec, system = self._system.expect(found.spec), self._system.observe(found.system)
-        yield from self._beside("", spec, system)
-        if found.before is not None:  # what it remembered before stands for what the spec wants of it
-            yield from self._beside("hidden", *map(self._system.key, (found.before, found.system)))
+        yield from self._beside(spec, system)
+        if found.before is not None:
+            yield from self._beside(*map(self._system.key, (found.before, found.system)), hidden=True)
 
-    def _beside(self, path: str, spec: Structure, system: Structure) -> Iterator[Row]:
+    def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
         ordinal = self._system.ordinal
-        for below, one, other in places(spec, renumbered(system, spec, ordinal), ordinal, path):
-            yield Row(below, show(value_of(one)), show(value_of(other)))
+        for path, one, other in places(spec, renumbered(system, spec, ordinal), ordinal, "hidden" * hidden):
+            yield Row(path, show(value_of(one)), show(value_of(other)), hidden)
 
 
 def _sentence(text: str) -> str:

@@ -108,18 +108,22 @@ class SpecSide:
 
     def _decoded(self, words: Packed) -> Any:
         _shrink(self._values, PARTS)
-        return self._value(self._type, tuple(self._layout.unpack(words)))
+        return self._record(self._type, tuple(self._layout.unpack(words)))
+
+    def _record(self, type_: RecordType, codes: tuple[int, ...]) -> Any:
+        offsets = type_.offsets
+        return type_.make({
+            name: self._value(part, codes[offsets[name] : offsets[name] + part.width])
+            for name, part in type_.fields.items()
+        })
 
     def _value(self, type_: Type, codes: tuple[int, ...]) -> Any:
-        """The value with these codes; that of a part of it is made once."""
+        """The value with these codes, made once."""
         found = self._values.get((type_, codes), self)  # None is a value
         if found is not self:
             return found
         if isinstance(type_, RecordType) and not type_.frozen:
-            value = type_.make({
-                name: self._value(part, codes[type_.offsets[name] : type_.offsets[name] + part.width])
-                for name, part in type_.fields.items()
-            })
+            value = self._record(type_, codes)
         elif isinstance(type_, MapType):
             part, width = type_.value_type, type_.value_type.width
             items = {key: self._value(part, codes[i * width : (i + 1) * width]) for i, key in enumerate(type_.keys)}

@@ -21,7 +21,7 @@ Structure = Hashable
 
 
 class OrdinalShape(Protocol):
-    """An ordinal in a structure: a named tuple (sort, value)."""
+    """An ordinal in a structure: a named tuple (sort, value). No other tuple in a structure may equal one."""
 
     @property
     def sort(self) -> str: ...

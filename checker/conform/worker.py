@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import time
 from collections.abc import Iterable
@@ -227,6 +228,7 @@ class Worker:
 
     def receive(self, pickled: list[bytes]) -> int:
         """Begin a level, with what others released for it besides its own. How many pairs it has."""
+        gc.collect(0)
         for pairs in pickled:
             self._frontier += pickle.loads(pairs)
         self._frontier.sort(key=lambda pair: -pair[0])

@@ -1,8 +1,8 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation corpus
-       spark spark_memory spark_workers impl_controller
+names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation
+       corpus spark spark_memory spark_workers impl_controller
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from checker.conform.check import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS, Options, Report, conform
+from checker.conform.regression import to_test
 from checker.conform.worker import owner
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
@@ -15,7 +16,7 @@ from checker.explicit.replay import replay
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
-from tests.conform.lease_server import SYSTEM, LeaseSystem
+from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal, Request, Response, Server
 
 LEASE = "tests/conform/lease.py/lease"
 
@@ -89,6 +90,59 @@ def test_what_never_happens_in_the_spec_is_vacuous() -> None:
     assert report.reason == "the spec never takes lose"
 
 
+class Lamp:
+    """An implementation of the lamps in tests/models/verdicts.py: on or off, and for some a count as well.
+
+    sticks_at: a count that it does not go on from.
+    """
+
+    ordinal, refusal = Ordinal, Refusal
+
+    def __init__(self, sticks_at: int | None = None) -> None:
+        self._sticks_at = sticks_at
+
+    def begin(self, constants: Any, state: Any) -> Any:
+        return state.on, getattr(state, "count", 0)
+
+    def step(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        on, count = system
+        if action == "count_on":
+            return Refusal("it sticks") if count == self._sticks_at else (on, count + 1)
+        return not on, count
+
+    def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        return None
+
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
+        return ()
+
+    def observe(self, system: Any) -> Any:
+        return system
+
+    def expect(self, state: Any) -> Any:
+        return self.begin({}, state)
+
+    def key(self, system: Any) -> Any:
+        return ()
+
+
+def test_histories_that_a_view_hides_are_told_apart() -> None:
+    report = run(Lamp(), "tests/models/verdicts.py/forgotten")
+    assert report.verdict == CONFORMS and report.pairs == report.states == 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_it_begins_in_every_initial_state(jobs: int) -> None:
+    model = "tests/models/verdicts.py/many_starts"
+    assert run(Lamp(), model, jobs=jobs).pairs == 6
+    report = run(Lamp(sticks_at=1), model, jobs=jobs)
+    assert report.divergence is not None and report.depth == 1
+    first, last = report.divergence.trace.steps
+    assert first.state == {"on": False, "count": 1} and last.action == "count_on"
+    assert "initial=1" in to_test(report.divergence.trace)
+    assert sum(report.counts.nothing) == 0 and report.counts.driven == [0, 0]
+
+
 def test_a_depth_limit_leaves_it_incomplete() -> None:
     report = run(max_depth=3)
     assert (report.verdict, report.exit_code, report.stopped) == (INCOMPLETE, 3, "depth limit of 3")
@@ -120,6 +174,56 @@ class ProbingWhatIsNotThere(LeaseSystem):
 def test_a_probe_that_makes_no_sense_is_an_error_of_the_adapter(system: Any, says: str, jobs: int) -> None:
     with pytest.raises(SpecError, match=says):
         run(system, jobs=jobs)
+
+
+class ProbingOutOfTime(LeaseSystem):
+    """Probes what the spec refuses, and what a bound cuts; tries nothing else that is refused."""
+
+    def receivers(self, system: Any, before: Any, classes: Any, actions: Any) -> Any:
+        def probes() -> Any:
+            yield "early", before, dataclasses.replace(system, now_ms=-9), "lapse", {}
+            client = next(iter(before.asked))
+            message = classes["Acquire"](client=client)
+            full = dataclasses.replace(before, network=type(before.network)([message, message]))
+            yield "too much", full, system, "acquire", {"client": client}
+
+        if before.holder is None and len(before.network) == 0:
+            yield "idle", probes
+
+    def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
+        return super().attempt(system, action, arguments, before) if system.now_ms == -9 else None
+
+
+class Ticks(Server):
+    """Time does something to it."""
+
+    def tick(self, now_ms: int) -> None:
+        self.holder = self.holder or 1
+
+
+def test_a_probe_that_the_spec_refuses_must_change_nothing() -> None:
+    report = run(ProbingOutOfTime())
+    assert report.verdict == CONFORMS and (report.receivers, report.probes) == (1, 1)
+    assert sum(report.counts.tried) == 0
+    report = run(ProbingOutOfTime(Ticks))
+    assert report.divergence is not None and report.divergence.trace.violation is not None
+    assert report.divergence.trace.violation.conjunct == "require(s.holder is not None)"
+    assert report.divergence.trace.steps[-1].notes[0] == "not under way, and tried all the same: early"
+
+
+class Fickle(Server):
+    """Does not do the same every time."""
+
+    requests = 0
+
+    def acquire(self, request: Request, now_ms: int) -> Response:
+        Fickle.requests += 1
+        return Response("STALE_TERM") if Fickle.requests == 5 else super().acquire(request, now_ms)
+
+
+def test_what_does_not_diverge_again_is_said_to_be_unsteady() -> None:
+    report = run(LeaseSystem(Fickle))
+    assert report.verdict == DIVERGES and "it does not always do the same" in report.reason
 
 
 class Dying(LeaseSystem):
