@@ -168,7 +168,9 @@ def test_no_such_partition(office: Office) -> None:
 def test_a_target_below_min_insync_replicas_is_refused(office: Office) -> None:
     office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
     assert reassign(office, 3).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert reassign(office, 3, 2).error is ErrorCode.NONE
+    office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "3"))
+    assert reassign(office, 3, 2).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(office, 3, 2, 4).error is ErrorCode.NONE
 
 
 def test_a_partition_that_never_had_as_many_replicas_may_move(office: Office) -> None:
