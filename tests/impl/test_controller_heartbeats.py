@@ -222,6 +222,13 @@ def test_a_new_controller_sets_the_offset_anew() -> None:
     assert office.heartbeat(0, want_shut_down=True).should_shut_down
 
 
+def test_a_new_incarnation_is_in_no_shutdown() -> None:
+    office = begun(0, 1)
+    office.now_ms += TIMEOUT_MS
+    office.register(0, 2)
+    assert not office.heartbeat(0).is_fenced
+
+
 def test_a_broker_in_controlled_shutdown_is_fenced_when_it_falls_silent() -> None:
     office = begun(0, 1)
     office.pass_time(TIMEOUT_MS)

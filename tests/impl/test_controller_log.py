@@ -234,12 +234,15 @@ def test_a_copy_goes_its_own_way() -> None:
     copy = office.controller.copy()
     committed, speculative = contents(office.controller.committed), contents(office.image)
     assert (contents(copy.committed), contents(copy.speculative)) == (committed, speculative)
+    sessions = dict(office.controller.sessions.of_broker)
+    assert copy.sessions.of_broker == sessions
     replies = copy.on_commit(office.log.end_offset, office.now_ms)
     assert [reply.call for reply in replies if isinstance(reply, Reply)] == [call]
     copy.handle(1, DeleteTopicRequest(name="orders"), office.now_ms)
     assert "orders" in copy.committed.topic_ids
     copy.handle(2, BrokerRegistrationRequest(3, CLUSTER, incarnation(3, 2)), office.now_ms)
     assert (contents(office.controller.committed), contents(office.image)) == (committed, speculative)
+    assert office.controller.sessions.of_broker == sessions != copy.sessions.of_broker
     assert call not in office.replies
     office.commit()
     assert call in office.replies

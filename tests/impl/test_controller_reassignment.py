@@ -103,6 +103,14 @@ def test_it_does_not_end_where_the_isr_would_fall_below_its_minimum(office: Offi
     assert (office.partition(key).replicas, office.partition(key).isr) == ((2, 3, 4), (4, 3))
 
 
+def test_an_isr_below_its_minimum_does_not_hold_a_reassignment_up(office: Office, key: PartitionKey) -> None:
+    office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
+    office.alter_isr(key, 1)
+    reassign(office, 2, 3, 4)
+    office.alter_isr(key, 1, 4)
+    assert (office.partition(key).replicas, office.partition(key).isr) == ((2, 3, 4), (4,))
+
+
 def test_another_order_is_a_change_of_replicas_alone(office: Office, key: PartitionKey) -> None:
     reassign(office, 3, 2, 1)
     partition = office.partition(key)
@@ -160,7 +168,9 @@ def test_no_such_partition(office: Office) -> None:
 def test_a_target_below_min_insync_replicas_is_refused(office: Office) -> None:
     office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "2"))
     assert reassign(office, 3).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert reassign(office, 3, 2).error is ErrorCode.NONE
+    office.ask(AlterConfigRequest(2, "orders", "min.insync.replicas", "3"))
+    assert reassign(office, 3, 2).error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert reassign(office, 3, 2, 4).error is ErrorCode.NONE
 
 
 def test_a_partition_that_never_had_as_many_replicas_may_move(office: Office) -> None:

@@ -54,6 +54,14 @@ def test_a_repeated_registration_renews_the_lease_and_keeps_what_was_reported() 
     assert not office.controller.has_valid_session(0, office.now_ms + 1)
 
 
+def test_a_repeated_registration_at_a_new_controller_is_the_first_that_it_hears_of_the_broker() -> None:
+    office = Office()
+    epoch = office.register(0).broker_epoch
+    office.fail_over()
+    assert office.register(0).broker_epoch == epoch and not office.records()
+    assert not office.heartbeat(0).is_fenced
+
+
 def test_another_cluster_is_refused_before_all_else() -> None:
     office = Office()
     office.activate(0)
@@ -106,6 +114,7 @@ def test_unregistering_a_live_broker_takes_it_out_first() -> None:
     [change, last] = office.records()
     assert isinstance(change, PartitionChangeRecord) and isinstance(last, UnregisterBrokerRecord)
     assert 0 not in office.image.registrations and office.partition(key).isr == (1,)
+    assert 0 not in office.controller.sessions.of_broker
     assert office.heartbeat(0, epoch=1).error is ErrorCode.STALE_BROKER_EPOCH
     office.pass_time(2 * TIMEOUT_MS)
     assert not [r for r in office.records() if isinstance(r, FenceBrokerRecord) and r.broker_id == 0]

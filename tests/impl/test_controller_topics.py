@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from impl.kraft.controller import ControllerSettings
@@ -141,6 +141,7 @@ def test_what_cannot_be_deleted() -> None:
 # Placement.
 
 
+@settings(deadline=None)
 @given(
     racks=st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8),
     fenced=st.sets(st.integers(0, 7)),

@@ -92,8 +92,8 @@ def records_of(
     """The records by which a ruling comes to be."""
     broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
     if begins_shutdown:
-        moved = () if registration.fenced else taken_out(image, settings, broker_id)
-        return (*moved, BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True))
+        begins = BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True)
+        return (*taken_out(image, settings, broker_id), begins)
     if registration.fenced and ruling is Ruling.UNFENCED:
         return (UnfenceBrokerRecord(broker_id, broker_epoch), *led_anew(image, settings, broker_id))
     if not registration.fenced and is_fenced_by(ruling, registration):

@@ -57,7 +57,10 @@ def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
 
 
 def taken_out(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
-    """A broker serves no more: it leaves every ISR unless it is the last member, and leads nothing."""
+    """A broker serves no more: it leaves every ISR unless it is the last member, and leads nothing.
+
+    Nothing is left to do for one that is fenced.
+    """
 
     def may_lead(candidate: int) -> bool:
         return candidate != broker_id and image.is_active(candidate)

@@ -25,8 +25,9 @@ from impl.kraft.messages import (
 def find(image: Image, topic: str, partition_id: int) -> PartitionKey | None:
     """The key of a partition; None where there is no such partition."""
     topic_id = image.topic_ids.get(topic)
-    key = None if topic_id is None else (topic_id, partition_id)
-    return key if key in image.partitions else None
+    if topic_id is None or (topic_id, partition_id) not in image.partitions:
+        return None
+    return topic_id, partition_id
 
 
 def alter_reassignment(

@@ -32,8 +32,7 @@ def register(
     if holder is not None and holder.incarnation_id == request.incarnation_id:
         sessions.renew(request.broker_id, now_ms)
         return Decision(BrokerRegistrationResponse(ErrorCode.NONE, holder.broker_epoch))
-    serves = holder is not None and not holder.fenced
-    if serves and sessions.is_valid(request.broker_id, now_ms):
+    if holder is not None and not holder.fenced and sessions.is_valid(request.broker_id, now_ms):
         return refused(ErrorCode.DUPLICATE_BROKER_REGISTRATION)
     if not supports_all(request.features, image.features):
         return refused(ErrorCode.UNSUPPORTED_VERSION)
@@ -47,8 +46,8 @@ def register(
         features=request.features,
         rack=request.rack,
     )
-    records: tuple[Record, ...] = (record, *taken_out(image, settings, request.broker_id)) if serves else (record,)
-    return Decision(BrokerRegistrationResponse(ErrorCode.NONE, broker_epoch), records)
+    response = BrokerRegistrationResponse(ErrorCode.NONE, broker_epoch)
+    return Decision(response, (record, *taken_out(image, settings, request.broker_id)))
 
 
 def refused(error: ErrorCode) -> Decision:
