@@ -151,6 +151,18 @@ def test_a_response_that_comes_when_the_broker_no_longer_follows_changes_nothing
     assert world.broker.logs[KEY].end_offset == 0
 
 
+def test_a_broker_takes_over_what_it_has_fetched():
+    world = World().running().with_partition(isr=(2,), leader=2)
+    request = world.broker.fetch_request(KEY)
+    assert request is not None
+    copy = world.broker.copy()
+    world.broker.on_fetch_response(request, FetchResponse(ErrorCode.NONE, 1, None, (LogEntry(0, b"x"),)))
+    assert (world.broker.logs[KEY].end_offset, world.broker.logs[KEY].high_watermark) == (1, 1)
+    assert copy.logs[KEY].end_offset == 0
+    world.change(leader=-1)
+    assert world.broker.fetch_request(KEY) is None and copy.fetch_request(KEY) == request
+
+
 LOGS = st.lists(st.integers(0, 5), max_size=8).map(sorted)
 
 

@@ -228,6 +228,23 @@ def test_a_new_leader_epoch_begins_with_nothing_known_of_followers():
     assert leader.followers == {} and leader.asked is None and leader.in_flight is None
 
 
+def test_a_leader_that_is_elected_again_begins_a_new_epoch():
+    world = leading(isr=(1, 2), records=1)
+    world.fetch(3, 1)
+    world.change(leader=1)
+    leader = world.broker.leaders[KEY]
+    assert (leader.leader_epoch, leader.epoch_start_offset, leader.followers, leader.asked) == (1, 1, {}, None)
+
+
+def test_a_second_response_is_nothing():
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    world.answer(request, ErrorCode.NOT_CONTROLLER)
+    assert world.answer(request, ErrorCode.NONE, isr=(1, 2)) == []
+    assert world.broker.leaders[KEY].isr == {1}
+
+
 # Removal.
 
 
