@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import call
 from typing import Any
 
 import msgspec
@@ -254,10 +255,10 @@ class StateReader:
 
     def read(self, texts: tuple[msgspec.Raw, ...]) -> tuple[int, ...]:
         """The numbers of a state's fields in the tables. texts: of each field, b"" for none. Raises ReadingError."""
-        row = [look_up(bytes(text)) for look_up, text in zip(self._look_up, texts, strict=True)]
+        row = tuple(map(call, self._look_up, map(bytes, texts)))
         if None in row:
-            row = [self._number(i, bytes(text)) for i, text in enumerate(texts)]
-        return tuple(row)  # type: ignore[arg-type]
+            row = tuple(self._number(i, bytes(text)) for i, text in enumerate(texts))
+        return row  # type: ignore[return-value]  # None is gone
 
     def _number(self, at: int, text: bytes) -> int:
         numbers, (name, read) = self._numbers[at], self._fields[at]

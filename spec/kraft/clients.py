@@ -31,9 +31,13 @@ def listed(listing: Listing) -> Set[Broker]:
 
 @transition_invariant(source="KIP-631, The Three Cluster Membership States (S6)")
 def only_active_brokers_are_listed(before: Cluster, after: Cluster) -> bool:
-    """A metadata response lists the brokers that were registered and active at the offset its sender has applied."""
+    """A metadata response is of a broker that runs, and lists those that were registered and active at the offset that
+    it has applied.
+    """
     return before.answer == after.answer or all(
-        reply.brokers == listing.active for reply in after.answer for listing in after.processes[reply.answerer].listing
+        reply.brokers == listing.active and after.processes[reply.answerer].state == BrokerState.RUNNING
+        for reply in after.answer
+        for listing in after.processes[reply.answerer].listing
     )
 
 

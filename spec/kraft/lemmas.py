@@ -2,14 +2,15 @@
 
 They say how far a process, and what is under way from it, may be behind the controller, so that a proof starts from
 no state that is never reached. They are proved together with what they help to prove: the lemmas of service carry S1,
-those of registration `unfenced_broker_is_ready`, those of leadership the maximal ISR (S12).
+those of registration `unfenced_broker_is_ready` and the states of a process, those of leadership the maximal ISR
+(S12) and the replies to AlterIsr.
 """
 
 from __future__ import annotations
 
 from checker.lang import Option, invariant
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr, Heartbeat, RegisterReply
+from spec.kraft.messages import AlterIsr, Heartbeat, HeartbeatReply, RegisterReply
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -170,6 +171,21 @@ def is_to_its_incarnation(s: Cluster, process: Process) -> bool:
     )
 
 
+@invariant(source="KIP-631, Broker Registration")
+def reply_brings_an_unused_epoch(s: Cluster) -> bool:
+    """A reply that says that a process is registered has the epoch, and no heartbeat was sent at it yet."""
+    return all(brings_an_unused_epoch(s, process) for process in Process)
+
+
+def brings_an_unused_epoch(s: Cluster, process: Process) -> bool:
+    reply = s.processes[process].reply
+    if not isinstance(reply, RegisterReply) or reply.error != Error.NONE:
+        return True
+    return reply.broker_epoch is not None and not any(
+        isinstance(m, Heartbeat) and m.sender == process and m.broker_epoch == reply.broker_epoch for m in s.lifecycle
+    )
+
+
 @invariant(source="KIP-631, Broker Leases")
 def heartbeat_tells_what_is_so(s: Cluster) -> bool:
     """A heartbeat at the broker epoch in force is of the process that holds it, which is as far as it says."""
@@ -187,6 +203,19 @@ def tells_what_is_so(s: Cluster, process: Process, heartbeat: Heartbeat) -> bool
         and (heartbeat.want_fence or not holder.wants_fence)
         and (holder.caught_up or not heartbeat.caught_up)
     )
+
+
+@invariant(source="KIP-631, Broker Leases")
+def unfenced_reply_is_to_a_ready_process(s: Cluster) -> bool:
+    """A process that is about to hear that it is unfenced has recovered, and has applied its own registration."""
+    return all(is_ready_if_told(s.processes[process]) for process in Process)
+
+
+def is_ready_if_told(process: BrokerProcess) -> bool:
+    reply = process.reply
+    if not isinstance(reply, HeartbeatReply) or reply.is_fenced:
+        return True
+    return process.caught_up and not process.wants_fence
 
 
 # The partition, and what its leader knows of it.
@@ -222,6 +251,26 @@ def serves_until_deposed(s: Cluster, process: Process, p: TopicPartition) -> boo
     if leads_now(s, process, p):
         return is_leader
     return served is None or served.leader_epoch != partition.leader_epoch or not is_leader
+
+
+@invariant(source="Kafka, Partition.makeLeader; KIP-497")
+def leader_stays_in_its_isr(s: Cluster) -> bool:
+    """A leader is in the ISR that it knows, asks for others to join or leave, and hears of a success as news."""
+    return all(node_id(m.sender) in m.isr for m in s.alterations) and all(
+        stays_in_its_isr(node_id(process), s.processes[process].replicas[p].leadership)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def stays_in_its_isr(leader: Broker, leadership: Option[Leadership]) -> bool:
+    if leadership is None:
+        return True
+    reply = leadership.reply
+    is_news = reply is None or reply.error != Error.NONE or (
+        leader in reply.isr and leadership.partition_epoch < reply.partition_epoch
+    )
+    return leader in leadership.isr and leader in proposed_isr(leadership) and is_news
 
 
 @invariant(source="KIP-497")
@@ -273,6 +322,7 @@ def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool
     return not is_open or (
         leadership.asked is not None
         and leadership.partition_epoch == request.partition_epoch
+        and leadership.asked.epoch == request.added_epoch
         and proposed_isr(leadership) == request.isr
         and (leadership.reply is None or leadership.reply.error not in (Error.NONE, Error.INELIGIBLE_REPLICA))
     )
@@ -286,9 +336,12 @@ LEMMAS = (
     incarnations_differ,
     unheard_registration_is_unused,
     reply_is_to_its_incarnation,
+    reply_brings_an_unused_epoch,
     heartbeat_tells_what_is_so,
+    unfenced_reply_is_to_a_ready_process,
     every_broker_is_a_replica,
     leader_serves_until_deposed,
+    leader_stays_in_its_isr,
     leader_is_behind_by_what_it_asked,
     open_request_is_what_its_leader_asks,
 )

@@ -19,18 +19,16 @@ from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
 from spec.kraft.replica import answered
 from spec.kraft.state import (
-    BrokerProcess,
     Cluster,
-    Disk,
     Registration,
     active_brokers,
-    at_once,
     disk,
     is_alive,
     proposed_isr,
+    running,
     stopped,
 )
-from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Incarnation, Process, TopicPartition, Voter, node_id
+from spec.kraft.types import Broker, BrokerEpoch, Incarnation, Process, TopicPartition, Voter, node_id
 
 
 @action(who="process {process}", source="KIP-631, Broker Leases", deviates="crash and fencing in one step")
@@ -57,23 +55,6 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     image.partitions = partitions_with_unfenced(s, image, broker)
     image.registrations[broker] = Registration(fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False)
     s.processes[process] = running(epoch, disk(s.processes[process]))
-
-
-def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
-    """A process that runs, registered at `epoch`, and neither leads nor follows."""
-    return BrokerProcess(
-        state=BrokerState.RUNNING,
-        incarnation=None,
-        broker_epoch=epoch,
-        controller=Voter(0),
-        reply=None,
-        deferral=at_once(),
-        wants_fence=False,
-        caught_up=True,
-        applied=None,
-        listing=(),
-        replicas=disk,
-    )
 
 
 @action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="lease and fencing in one step")

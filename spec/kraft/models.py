@@ -88,12 +88,13 @@ CHANGES = (
     properties_leadership.leads_as_elected,
     properties_leadership.leader_keeps_its_word,
     properties_leadership.leader_epoch_rises_for_cause,
-    properties_leadership.record_is_owed_until_lost,
     properties_leadership.service_is_remembered,
 )
 RECORD = (
     properties.acknowledged_on_enough_disks,
+    properties.high_watermark_is_in_the_log,
     properties.acknowledged_record_survives,
+    properties_leadership.record_is_owed_until_lost,
     witnesses.record_acknowledged,
 )
 SEEN = (

@@ -11,6 +11,7 @@ from spec.kraft import (
     broker,
     clients,
     faults,
+    lemmas,
     lives,
     network,
     properties,
@@ -53,6 +54,16 @@ IN_ONE_STEP = (
 NOT_MODELLED = (
     "controller failover (what is decided is committed at once), controlled shutdown; unclean election, KIP-704, "
     "ELR (KIP-966), KIP-858, KIP-853"
+)
+COPIES = (
+    properties_leadership.record_comes_from_its_leader,
+    properties_leadership.holders_were_seen,
+    properties_leadership.high_watermark_spreads,
+    properties_leadership.follower_with_record_joins,
+    properties_leadership.follower_falls_behind,
+    properties_leadership.acknowledged_by_lone_successor,
+    properties_leadership.reply_of_registration_lost,
+    properties_leadership.reply_of_change_lost,
 )
 SMALL_TARGETS = "targets of fewer replicas than min.insync.replicas; "
 
@@ -107,14 +118,20 @@ STUCK_REASSIGNMENT = Model(
     properties=(
         properties_administration.reassignment_completes,
         properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.unfenced_broker_is_ready,
+        properties.fenced_broker_is_out_of_isr,
+        lemmas.nobody_shuts_down_unasked,
         properties.epochs_never_go_back,
         properties_administration.isr_is_within_replicas,
         properties_administration.leader_changes_for_cause,
         properties_administration.reassignment_ends_as_last_asked,
+        properties_administration.reassignment_completes_in_sync,
         properties_leadership.leads_as_elected,
         properties_leadership.leader_keeps_its_word,
         properties_leadership.leader_epoch_rises_for_cause,
         properties_administration.reassignment_completed,
+        properties_administration.reassigned_to_fewest,
     ),
     constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
     settings=SETTINGS,
@@ -209,6 +226,7 @@ UNREGISTERED = Model(
         properties_topics.unregistered_broker_returns,
         *REPLIES,
         *CHANGES,
+        *COPIES,
     ),
     constants={"max_unregistrations": 1, "max_crashes": 1},
     settings=SETTINGS,

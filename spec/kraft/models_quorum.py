@@ -15,6 +15,7 @@ from spec.kraft import (
     liveness,
     network,
     properties,
+    properties_log,
     properties_topics,
     quorum,
     quorum_properties,
@@ -164,7 +165,15 @@ ELECTION = Model(
     doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
     init=running_cluster,
     actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
-    properties=(*LOGS, *COMMITTED, quorum_witnesses.decision_survives_failover),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties_log.nothing_is_kept_of_a_log_with_a_gap,
+        properties_log.log_follows_its_leader,
+        properties_log.commit_is_of_who_has_the_batch,
+        properties_log.elected_by_one_that_lags,
+        quorum_witnesses.decision_survives_failover,
+    ),
     constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
@@ -188,6 +197,8 @@ SNAPSHOT = Model(
         quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         quorum_properties.snapshot_stands_for_log,
+        properties_log.nothing_is_kept_of_a_log_with_a_gap,
+        properties_log.log_follows_its_leader,
         quorum_properties.registration_is_never_truncated,
         *REPLIES,
     ),
@@ -275,17 +286,17 @@ CREATION = Model(
 
 ELECTIONS_END = Model(
     name="elections_end",
-    doc="Three controllers that nobody leads yet, and a topic to create; two elections: some controller is active.",
+    doc="Three controllers that nobody leads yet, and a topic to create; four elections: one is active, all follow.",
     init=no_leader,
     actions=(
         *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up)),
         topics.create_topic,
     ),
-    properties=(liveness.some_controller_is_active,),
-    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_topics": 2},
+    properties=(liveness.some_controller_is_active, properties_log.every_controller_follows),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 4, "max_topics": 2},
     settings=SETTINGS,
-    faults="two elections, the second perhaps while the first leader has yet to commit what it decided; after these, "
-    "no timeout runs out in the quorum",
+    faults="four elections, each perhaps while the leader before has yet to commit what it decided, as many as it "
+    "takes for both followers to have what their leader has not; after these, no timeout runs out in the quorum",
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 

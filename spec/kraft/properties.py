@@ -268,6 +268,16 @@ def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
     )
 
 
+@invariant(source="KIP-101 (S13)")
+def high_watermark_is_in_the_log(s: Cluster) -> bool:
+    """Who knows that the record is below the high watermark has the record."""
+    return all(
+        s.processes[process].replicas[p].has_record or not s.processes[process].replicas[p].high_watermark
+        for process in Process
+        for p in TopicPartition
+    )
+
+
 @invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
 def acknowledged_record_survives(s: Cluster) -> bool:
     """A record acknowledged by an ISR of at least min.insync.replicas is in the log of every later leader.

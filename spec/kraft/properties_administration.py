@@ -27,8 +27,10 @@ def reassignment_ends_as_last_asked(s: Cluster) -> bool:
 
 
 def ends_as_asked(partition: Option[Partition], target: Moving) -> bool:
-    if partition is None or len(target) == 0:
+    if partition is None:
         return True
+    if len(target) == 0:
+        return not is_reassigned(partition)
     return those_in(partition.replicas, target_replicas(partition)) == target
 
 
@@ -126,6 +128,18 @@ def reassignment_completed(s: Cluster) -> bool:
 
 def is_led_by_added(partition: Option[Partition]) -> bool:
     return partition is not None and not is_reassigned(partition) and partition.leader == Broker(2)
+
+
+@witness
+def reassigned_to_fewest(s: Cluster) -> bool:
+    """A reassignment has left as few replicas as min.insync.replicas."""
+    return any(has_fewest(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def has_fewest(partition: Option[Partition]) -> bool:
+    if partition is None or is_reassigned(partition):
+        return False
+    return len(partition.replicas) == Design.min_insync_replicas
 
 
 @witness

@@ -10,7 +10,6 @@ from checker.lang import Bag, Map, Option, Set, init, replace
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
-    BrokerProcess,
     Cluster,
     Controller,
     Faults,
@@ -25,13 +24,13 @@ from spec.kraft.state import (
     Stable,
     at_once,
     committed,
+    running,
     stopped,
     unassigned,
 )
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,
-    BrokerState,
     ControllerEpoch,
     Incarnation,
     LeaderEpoch,
@@ -135,19 +134,7 @@ def running_cluster() -> Cluster:
         leads = leadership if id_ == Broker(0) else None
         follows = LeaderEpoch(0) if id_ in everyone else None
         replica = Replica(TopicId(0), follows, leads, at_once(), seen, False, False)
-        processes[process] = BrokerProcess(
-            state=BrokerState.RUNNING,
-            incarnation=None,
-            broker_epoch=epoch,
-            controller=Voter(0),
-            reply=None,
-            deferral=at_once(),
-            wants_fence=False,
-            caught_up=True,
-            applied=None,
-            listing=(),
-            replicas=Map(dict.fromkeys(TopicPartition, replica)),
-        )
+        processes[process] = running(epoch, Map(dict.fromkeys(TopicPartition, replica)))
     image = Metadata(Map(registrations), TopicId(0), every(everyone, Broker(0)), None)
     return Cluster(
         controllers=all_have(image),

@@ -419,3 +419,20 @@ def stopped(disk: Disk) -> BrokerProcess:
         listing=(),
         replicas=disk,
     )
+
+
+def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
+    """A process that runs, registered at `epoch`, and neither leads nor follows."""
+    return BrokerProcess(
+        state=BrokerState.RUNNING,
+        incarnation=None,
+        broker_epoch=epoch,
+        controller=Voter(0),
+        reply=None,
+        deferral=at_once(),
+        wants_fence=False,
+        caught_up=True,
+        applied=None,
+        listing=(),
+        replicas=disk,
+    )
