@@ -63,4 +63,4 @@ def side_by_side(found: Divergence) -> str:
         here = [row for row in found.rows if row.hidden is hidden]
         part = [("≠" if row.differs else " ", row.path, row.spec, row.system) for row in here]
         rows += [("", "", *HEADS[hidden]), *part] if part else []
-    return "\n".join(table(rows, (False, False, False, False)))
+    return "\n".join(table(rows, (False, False, False, False))) if rows else ""
