@@ -79,7 +79,7 @@ def names(**indices: Any) -> dict[str, Any]:
 
 def empty() -> Cluster:
     """A controller, and nothing else."""
-    shape = Shape(1, BROKERS, PARTITIONS, tuple(range(BROKERS)), MIN_INSYNC, {})
+    shape = Shape(BROKERS, PARTITIONS, tuple(range(BROKERS)), MIN_INSYNC, {})
     host = beginning.standby(shape, ())
     nobody = (ProcessHost(),) * BROKERS
     cluster = Cluster(shape, (host,), nobody, records=("UNWRITTEN",) * PARTITIONS)

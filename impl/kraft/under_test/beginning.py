@@ -62,7 +62,6 @@ def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
 def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
     brokers = len(next(iter(state.controllers.values())).image.registrations)
     return Shape(
-        voters=len(state.controllers),
         brokers=brokers,
         partitions=len(state.produced),
         node_ids=tuple(place if place < brokers else 0 for place in range(len(state.processes))),

@@ -22,7 +22,6 @@ from impl.kraft.messages import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
     Request,
     Response,
 )
@@ -35,7 +34,6 @@ SESSION_TIMEOUT_MS = 9_000
 FOR_EVER_MS = 1 << 60  # time limits that nobody comes to
 
 LifecycleRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest
-LifecycleResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse
 Timer = tuple[str | int, ...]
 Timers = dict[Timer, int]
 Disk = dict[PartitionKey, InMemoryReplicaLog]
@@ -49,7 +47,6 @@ class Shape:
     node_ids: of each place for a process. limits: the constants of the model, by name.
     """
 
-    voters: int
     brokers: int
     partitions: int
     node_ids: tuple[int, ...]
@@ -90,12 +87,10 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply under way to a process, or, with no response yet, kept by the controller `voter` as call `call`."""
+    """A reply under way to a process, and what it answers."""
 
     request: LifecycleRequest | AlterPartitionRequest
-    response: Response | None
-    voter: int = 0
-    call: int = -1
+    response: Response
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -65,7 +65,7 @@ def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     offset = after.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
     if offset is not None and offset != was:
         after = replace(after, marks=(*after.marks, offset))
-    return answered(after, envelope, Answer(envelope.request, response, envelope.to))
+    return answered(after, envelope, Answer(envelope.request, response))
 
 
 def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def handle_alter_isr(cluster: Cluster, envelope: Envelope) -> Cluster:
     """An AlterPartition request lands."""
     cluster = replace(cluster, alterations=without(cluster.alterations, envelope))
     after, response = call(cluster, envelope.to, envelope.request)
-    return answered(after, envelope, Answer(envelope.request, response, envelope.to))
+    return answered(after, envelope, Answer(envelope.request, response))
 
 
 # Leases.

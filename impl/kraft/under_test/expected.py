@@ -11,7 +11,6 @@ from typing import Any
 from impl.kraft.under_test.views import (
     AlterIsrReplyView,
     AlterIsrView,
-    BatchView,
     ClusterView,
     ControllerView,
     HeartbeatReplyView,
@@ -26,7 +25,6 @@ from impl.kraft.under_test.views import (
     RegistrationView,
     ReplicaView,
     ShutdownView,
-    WaitingView,
     bag,
     leader_epoch,
     partition_epoch,
@@ -37,12 +35,9 @@ NONE = "NONE"
 
 def expect(state: Any) -> ClusterView:
     """What the implementation is to show where the spec is in this state."""
-    stable = state.stable[0] if state.stable else None
     current = current_epochs(state)
     return ClusterView(
         controllers=tuple(controller(one) for one in state.controllers.values()),
-        committed=None if stable is None else (metadata(stable.image), ordinal(stable.epoch)),
-        snapshot=snapshot(state.snapshots[0]) if state.snapshots else None,
         processes=tuple(process(one, epoch) for one, epoch in zip(state.processes.values(), current, strict=True)),
         lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
@@ -53,8 +48,8 @@ def expect(state: Any) -> ClusterView:
 
 def current_epochs(state: Any) -> list[Any]:
     """Of each place for a process, the broker epoch at which its id is registered."""
-    stable = state.stable[0] if state.stable else next(iter(state.controllers.values()))
-    holders = [None if one is None else one.broker_epoch for one in stable.image.registrations.values()]
+    registrations = next(iter(state.controllers.values())).image.registrations
+    holders = [None if one is None else one.broker_epoch for one in registrations.values()]
     return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
 
 
@@ -82,10 +77,9 @@ def controller(one: Any) -> ControllerView:
     return ControllerView(
         role=one.role.name,
         epoch=ordinal(one.epoch),
-        image=metadata(one.image) if one.behind is None else None,
+        image=metadata(one.image),
         lapsed=numbers(one.lapsed),
         shutdowns=tuple(shutdown(begun, one.image) for begun in one.shutdowns.values()),
-        log=tuple(batch(written, one.image.topic) for written in one.log),
     )
 
 
@@ -129,18 +123,6 @@ def is_active(one: Any) -> bool:
     return one is not None and not one.fenced and not one.in_controlled_shutdown
 
 
-def batch(written: Any, topic: Any) -> BatchView:
-    delta = written.delta
-    topic = delta.topic or topic
-    registrations = tuple(registration(one) for one in delta.registrations.values())
-    partitions = tuple(partition(p, one, topic) for p, one in delta.partitions.items())
-    return BatchView(ordinal(written.epoch), (registrations, optional(delta.topic), partitions))
-
-
-def snapshot(one: Any) -> MetadataView:
-    return metadata(one.image)
-
-
 # Processes.
 
 
@@ -160,21 +142,10 @@ def process(one: Any, current: Any) -> ProcessView:
     )
 
 
-def waiting(deferral: Any) -> WaitingView | None:
-    """Where a reply waits, if it does."""
-    for voter, batches in deferral.items():
-        if batches > 0:
-            return WaitingView(voter.index, batches)
-    return None
-
-
-def reply(one: Any) -> RegisterReplyView | HeartbeatReplyView | WaitingView | None:
+def reply(one: Any) -> RegisterReplyView | HeartbeatReplyView | None:
     answer = one.reply
     if answer is None:
         return None
-    waits = waiting(one.deferral)
-    if waits is not None:
-        return waits
     if hasattr(answer, "should_shut_down"):
         return HeartbeatReplyView(answer.error.name, answer.is_fenced, answer.should_shut_down)
     return RegisterReplyView(answer.error.name, optional(answer.broker_epoch))
@@ -183,9 +154,7 @@ def reply(one: Any) -> RegisterReplyView | HeartbeatReplyView | WaitingView | No
 def replica(p: Any, held: Any) -> ReplicaView:
     topic, epoch = held.topic.value, held.leader_epoch
     led = held.leadership
-    answer: AlterIsrReplyView | WaitingView | None = None
-    if led is not None and led.reply is not None:
-        answer = waiting(held.deferral) or alter_isr_reply(p, topic, led.reply)
+    answer = None if led is None or led.reply is None else alter_isr_reply(p, topic, led.reply)
     return ReplicaView(
         topic=ordinal(held.topic) if epoch is not None or held.has_record else None,
         leader_epoch=None if epoch is None else leader_epoch(topic, p.index, epoch.value),

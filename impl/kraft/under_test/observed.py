@@ -50,7 +50,6 @@ from impl.kraft.under_test.views import (
     RegistrationView,
     ReplicaView,
     ShutdownView,
-    WaitingView,
     bag,
     leader_epoch,
     partition_epoch,
@@ -65,8 +64,6 @@ def observe(cluster: Cluster) -> ClusterView:
     committed = cluster.committed
     return ClusterView(
         controllers=tuple(controller(cluster, host) for host in cluster.controllers),
-        committed=None,
-        snapshot=None,
         processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
         lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
         alterations=bag([alter_isr(envelope) for envelope in cluster.alterations]),
@@ -108,7 +105,6 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
         image=metadata(shape, host.image, cluster.marks),
         lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
-        log=(),
     )
 
 
@@ -218,13 +214,13 @@ def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) ->
     )
 
 
-def reply(answer: Answer) -> RegisterReplyView | HeartbeatReplyView | WaitingView:
+def reply(answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
     match answer.response:
         case BrokerRegistrationResponse(error, epoch):
             return RegisterReplyView(error.name, broker_epoch(epoch) if error == ErrorCode.NONE else None)
         case BrokerHeartbeatResponse(error, _, is_fenced, should_shut_down):
             return HeartbeatReplyView(error.name, is_fenced, should_shut_down)
-    return WaitingView(answer.voter, 0)
+    raise AssertionError("an AlterPartition response is kept with its partition")
 
 
 def has_record(log: ReplicaLog | None) -> bool:
@@ -281,10 +277,8 @@ def leadership(leader: PartitionLeader, topic: int, p: int) -> LeadershipView:
     )
 
 
-def alter_isr_reply(answer: Answer, topic: int, p: int) -> AlterIsrReplyView | WaitingView:
+def alter_isr_reply(answer: Answer, topic: int, p: int) -> AlterIsrReplyView:
     request, response = answer.request, answer.response
-    if response is None:
-        return WaitingView(answer.voter, 0)
     assert isinstance(request, AlterPartitionRequest) and isinstance(response, AlterPartitionResponse)
     if response.error != ErrorCode.NONE:
         return AlterIsrReplyView(response.error.name, False, None, ())

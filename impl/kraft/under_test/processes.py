@@ -101,7 +101,7 @@ def send_heartbeat(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
 def receive_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
     host = cluster.processes[place]
-    if host.answer is None or host.answer.response is None:
+    if host.answer is None:
         return Refusal("no reply is under way to it")
     host = deliver(replace(host, answer=None), host.answer.request, host.answer.response)
     return cluster.with_process(place, settled(host))

@@ -57,22 +57,14 @@ class ShutdownView(NamedTuple):
     behind: tuple[int, ...]
 
 
-class BatchView(NamedTuple):
-    """A batch of the metadata log. leaves: what its records leave of what they are about."""
-
-    epoch: Ordinal
-    leaves: tuple[object, ...]
-
-
 class ControllerView(NamedTuple):
-    """lapsed: unfenced brokers whose lease ran out. log: what it has beyond the high watermark."""
+    """lapsed: unfenced brokers whose lease ran out."""
 
     role: str
     epoch: Ordinal
-    image: MetadataView | None
+    image: MetadataView
     lapsed: tuple[int, ...]
     shutdowns: tuple[ShutdownView | None, ...]
-    log: tuple[BatchView, ...]
 
 
 class RegisterView(NamedTuple):
@@ -130,13 +122,6 @@ class AlterIsrReplyView(NamedTuple):
     isr: tuple[int, ...]
 
 
-class WaitingView(NamedTuple):
-    """A reply that a controller keeps until what it rests on is committed. batches: how many of its log have to be."""
-
-    voter: int
-    batches: int
-
-
 class LeadershipView(NamedTuple):
     """asked: the ISR that the leader has asked for. holders: followers that have the record, as far as it knows."""
 
@@ -154,7 +139,7 @@ class ReplicaView(NamedTuple):
     topic: Ordinal | None
     leader_epoch: Ordinal | None
     leadership: LeadershipView | None
-    reply: AlterIsrReplyView | WaitingView | None
+    reply: AlterIsrReplyView | None
     high_watermark: bool
     has_record: bool
 
@@ -166,7 +151,7 @@ class ProcessView(NamedTuple):
     incarnation: Ordinal | None
     broker_epoch: Ordinal | None
     controller: int
-    reply: RegisterReplyView | HeartbeatReplyView | WaitingView | None
+    reply: RegisterReplyView | HeartbeatReplyView | None
     wants_fence: bool
     caught_up: bool
     applied: Ordinal | None
@@ -174,15 +159,9 @@ class ProcessView(NamedTuple):
 
 
 class ClusterView(NamedTuple):
-    """records: per partition, what its one producer knows of its one record.
-
-    committed: what the quorum has decided for good, and the epoch of its last batch; None with one controller, whose
-    image it is.
-    """
+    """records: per partition, what its one producer knows of its one record. answer: to the last client that asked."""
 
     controllers: tuple[ControllerView, ...]
-    committed: tuple[MetadataView, Ordinal] | None
-    snapshot: MetadataView | None
     processes: tuple[ProcessView, ...]
     lifecycle: Bag
     alterations: Bag
