@@ -259,7 +259,7 @@ FAULTS = [
     Fault("followers of another incarnation are asked for", B + "leader.py",
           " or registration.broker_epoch != follower.broker_epoch:", ":", "late"),
     Fault("a follower keeps what its leader does not have", B + "fetch.py",
-          "            log.truncate(min(own.end_offset, response.diverging.end_offset))\n", "", "lossy"),
+          "            log.truncate(min(own.end_offset, response.diverging.end_offset))\n", "", "zombie"),
     Fault("records are taken with too few in sync", B + "leader.py",
           "        if len(self.isr) < min_insync_replicas:\n", "        if False:\n", "two in sync"),
     Fault("the log of a deleted topic stays", B + "core.py",
