@@ -24,6 +24,7 @@ COMMANDS = {
     "prove": "prove:prove",
     "diff": "compare:diff",
     "gallery": "gallery:gallery",
+    "conform": "conform:conform",
     "mutate": "mutate:mutate",
     "export": "graph:export",
     "trace": "trace:trace",

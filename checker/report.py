@@ -19,6 +19,7 @@ import click
 from traces.values import plural, show
 
 if TYPE_CHECKING:
+    from checker.conform.product import Progress as ProductProgress
     from checker.explicit.check import PropertyReport, Report
     from checker.explicit.diff import Compared, Difference
     from checker.explicit.export import Written
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     from checker.symbolic.induction import Progress as ProofProgress
     from checker.validate.corpus import Summary, Verdict
 
-COLORS = dict.fromkeys(("holds", "holds within bounds", "reached", "proved", "proved within bounds"), "green")
-COLORS["violated"] = "red"
+GOOD = ("holds", "holds within bounds", "reached", "proved", "proved within bounds", "conforms")
+COLORS = {**dict.fromkeys(GOOD, "green"), "violated": "red", "diverges": "red"}
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
 
 def known_error(error: Exception) -> bool:
     """Whether an error is bad input that its message explains: no stack trace is needed."""
-    names = {"TraceError", "CheckpointError", "LayoutError", "SparkError", "JavaError"}
+    names = {"TraceError", "CheckpointError", "LayoutError", "SparkError", "JavaError", "WorkerError"}
     return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
@@ -108,6 +109,13 @@ class ProgressLine:
         """Show how far an export is."""
         self._show(done.seconds, done.rows, lambda rate: [
             f"{done.table}: {count(done.rows)} rows", f"{rate}/s", f"{done.seconds:.0f} s",
+        ])  # fmt: skip
+
+    def product(self, made: ProductProgress) -> None:
+        """Show how far the exploration of a spec and an implementation is."""
+        self._show(made.seconds, made.driven, lambda rate: [
+            f"level {made.depth}", f"{count(made.driven)} transitions driven", f"{count(made.pairs)} pairs",
+            f"{rate}/s", f"{made.seconds:.0f} s", f"{count(made.left)} of the level to go",
         ])  # fmt: skip
 
     def corpus(self, found: Summary) -> None:

@@ -97,6 +97,8 @@ def _outcome(trace: Trace, violation: Violation) -> Text:
         return Text(f"✗ deadlock after step {last}: no action can be taken", style=_BAD)
     if violation.kind == "runtime error":
         return Text(f"✗ runtime error in step {last}: {name}", style=_BAD)
+    if violation.kind == "divergence":
+        return Text(f"✗ {name} diverges from the spec at step {last}", style=_BAD)
     if trace.loop is not None:
         repeated = f"step {last}" if trace.loop == last - 1 else f"steps {trace.loop + 1} to {last}"
         return Text(f"✗ {kind} {name} is violated: {repeated} for ever", style=_BAD)

@@ -1,4 +1,4 @@
-"""trace show, trace replay, trace validate."""
+"""trace show, trace replay, trace to-test, trace validate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.lang.errors import SpecError
-from checker.options import SET, SETTING, columns, constants, load_model, use_color
+from checker.options import SET, SETTING, columns, constants, load_model, new_file, use_color
 
 if TYPE_CHECKING:
     from checker.lang.loader import BoundModel
@@ -72,6 +72,33 @@ def trace_replay(file: Path, model: str | None, changes: dict[str, str], continu
         return 0
     click.echo(f"{file}: departs from {bound.name} at step {result.departure.index}: {result.departure.reason}")
     return 1
+
+
+@trace.command("to-test")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
+              help="Write it to a file, test_*.py (default: print it).")
+def trace_to_test(file: Path, out: Path | None) -> int:
+    """A pytest file from a divergence that `fencepost conform --trace-out` wrote to FILE.
+
+    It drives the implementation along the trace, and fails as long as it diverges.
+    """
+    from checker.conform.regression import to_test
+    from traces import TraceError
+    from traces import load as load_trace
+    from traces.files import write_whole
+
+    recorded = load_trace(file)
+    try:
+        text = to_test(recorded)
+    except TraceError as error:
+        raise error.within(str(file)) from None
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text.encode())
+        click.echo(f"test written to {out}", err=True)
+    return 0
 
 
 @trace.command("validate")

@@ -82,6 +82,7 @@ class Layout:
             for leaf_index in unit.leaves:
                 at -= self.bits[leaf_index]
                 self.fields[leaf_index] = _part(field, at, self.bits[leaf_index])
+        self._whole = [(f[0].word, f[0].shift, f[0].mask) if len(f) == 1 else None for f in self.fields]
         of_unit = {unit.leaves: field for unit, field in zip(units, placed, strict=True)}
         self.slots: list[list[Field]] = [[of_unit[tuple(slot)] for slot in bag.slots] for bag in bags]
         self.view = self._view()
@@ -154,7 +155,10 @@ class Layout:
         """One code per leaf of a packed state."""
         values = [int(word) for word in words]
         return [
-            sum((values[p.word] >> p.shift & p.mask) << p.at for p in field) for field in self.fields
+            values[whole[0]] >> whole[1] & whole[2]
+            if whole is not None
+            else sum((values[p.word] >> p.shift & p.mask) << p.at for p in field)
+            for field, whole in zip(self.fields, self._whole, strict=True)
         ]
 
 

@@ -122,7 +122,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
             mend=_sentence(suggest(recorded.action, actions, "actions")),
         )  # fmt: skip
     action = actions[recorded.action]
-    given = _given(model, action, recorded)
+    given = given_parameters(model, action, recorded)
     if len(given) < len(model.parameters(action)):
         return _any_step(model, reference, before, recorded, [action.name], given)
     absent = not_there(model.parameters(action), before, given)
@@ -140,7 +140,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
     return "", wanted
 
 
-def _given(model: BoundModel, action: Declared, recorded: Step) -> dict[str, Any]:
+def given_parameters(model: BoundModel, action: Declared, recorded: Step) -> dict[str, Any]:
     """The recorded parameters by name, in order of declaration. Raises TraceError for what fits no parameter."""
     parameters = {p.name: p for p in model.parameters(action)}
     where = f"step {recorded.index}"

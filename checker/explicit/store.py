@@ -175,12 +175,15 @@ class Context:
 
     capacity: candidates a box takes. edges: records of the box of edges (none: it stays closed).
     sets: 2 where one set of boxes is filled while others still read the one filled before.
+    ends: of a kernel that records outcomes: per instance, how it ended in the state expanded last; and a spare.
     """
 
     def __init__(self, kernel: Kernel, shards: int, capacity: int, edges: int = 0, sets: int = 1) -> None:
         self.record = _record(abi.COUNTERS + kernel.counters)
         self.record[abi.SHARDS] = shards
         self.address = int(self.record.ctypes.data)
+        self.ends = np.zeros(len(kernel.instances) + 1, dtype=np.uint16)
+        self.record[abi.OUTCOMES] = self.ends.ctypes.data
         self._margin = len(kernel.instances) + 1  # most records one state can add to a box
         width = kernel.words + 1
         self._sets = [

@@ -73,22 +73,28 @@ class Tracer:
             arguments = self.reference.arguments(states[-1], instance)
             assert arguments is not None, "the kernel took a member that is not there"
             result = step(states[-1], action, arguments)
-            steps.append(self._step(len(steps) + 1, number, arguments, result.state))
+            steps.append(self.step_by(len(steps) + 1, number, arguments, result.state))
             if result.ended is not None:
                 break
             states.append(result.state)
         violation = self._violation(broken, states, result)
         return Trace(
             model=self.model.name,
-            constants={name: to_itf(value) for name, value in self.model.constants.items()},
+            constants=self.constants(),
             steps=tuple(steps),
             violation=violation,
             head=(*self.head(), *head),
             columns=self.columns(),
         )
 
-    def _step(self, index: int, number: int, arguments: tuple[Any, ...], state: Any) -> Step:
-        """A step by the action with that number (declared order)."""
+    def step(self, index: int, instance: int, before: Any, after: Any) -> Step:
+        """A step by an instance, whose members are there in `before`."""
+        arguments = self.reference.arguments(before, instance)
+        assert arguments is not None, "a member was taken that is not there"
+        return self.step_by(index, self.reference.instances[instance][0], arguments, after)
+
+    def step_by(self, index: int, number: int, arguments: tuple[Any, ...], state: Any) -> Step:
+        """A step by the action with that number (declared order) to `state`; None: it broke while it ran."""
         shown = None if state is None else self.type.itf(state)
         action, parameters = self.reference.actions[number], self.reference.parameters[number]
         named = dict(zip((p.name for p in parameters), arguments, strict=True))
@@ -135,6 +141,10 @@ class Tracer:
             missing = " and ".join(p.name for p in parameters if p.collection is not None)
             refusals.setdefault(action.name, f"there is no {missing} to take")
         return [(action.name, refusals[action.name]) for action in self.reference.actions]
+
+    def constants(self) -> dict[str, Any]:
+        """Every constant and switch in force, as a trace has them."""
+        return {name: to_itf(value) for name, value in self.model.constants.items()}
 
     def head(self) -> tuple[str, ...]:
         """What a reader must know before the first step."""

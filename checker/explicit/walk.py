@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from checker.explicit import abi
 from checker.explicit.codegen import FIRED
@@ -53,8 +54,6 @@ class Walker:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._context = Context(kernel, 1, 1, edges=1)
-        self._ends = np.zeros(len(kernel.instances) + 1, dtype=np.uint16)
-        self._context.record[abi.OUTCOMES] = self._ends.ctypes.data
 
     def expand(self, words: Sequence[int]) -> Expansion:
         """What can happen in a packed state."""
@@ -89,13 +88,21 @@ class Walker:
 
     def outcomes(self, words: Sequence[int]) -> list[Outcome]:
         """How each instance ends, in order. Raises ValueError for a kernel that does not record it."""
-        if not self._kernel.records_outcomes:
-            raise ValueError("this kernel was compiled without record_outcomes")
-        successors = {step.instance: step.words for step in self.expand(words).steps}
+        expansion, ends = self.expand_whole(words)
+        successors = {step.instance: step.words for step in expansion.steps}
         return [
             Outcome(i, None, successors[i]) if end == FIRED else Outcome(i, end, None)
-            for i, end in enumerate(self._ends[:-1].tolist())
+            for i, end in enumerate(ends.tolist())
         ]
+
+    def expand_whole(self, words: Sequence[int]) -> tuple[Expansion, npt.NDArray[np.uint16]]:
+        """What can happen in a packed state, and per instance the site at which it ends, or FIRED.
+
+        Raises ValueError for a kernel that does not record it.
+        """
+        if not self._kernel.records_outcomes:
+            raise ValueError("this kernel was compiled without record_outcomes")
+        return self.expand(words), self._context.ends[:-1]
 
 
 def successors(kernel: Kernel, words: Sequence[int]) -> list[tuple[int, Packed, bool]]:

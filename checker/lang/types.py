@@ -288,9 +288,14 @@ class RecordType(Type):
         return [code for name, t in self.fields.items() for code in t.encode(getattr(value, name))]
 
     def decode(self, codes: Sequence[int]) -> Any:
-        return self.cls(
-            **{n: t.decode(codes[self.offsets[n] : self.offsets[n] + t.width]) for n, t in self.fields.items()}
-        )
+        offsets = self.offsets
+        return self.make({n: t.decode(codes[offsets[n] : offsets[n] + t.width]) for n, t in self.fields.items()})
+
+    def make(self, fields: dict[str, Any]) -> Any:
+        """A record of values that are of their types, and nobody else's: they are neither checked nor copied."""
+        made = object.__new__(self.cls)
+        made.__dict__.update(fields)
+        return made
 
     def store(self, value: Any) -> Any:
         if type(value) is not self.cls:

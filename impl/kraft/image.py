@@ -1,7 +1,8 @@
 """The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
 
 Values in it are immutable, so that a copy is as cheap as its dictionaries, and an old image never changes.
-Two indexes spare a scan of all partitions: which partitions a broker is in the ISR of, and which have no leader.
+Indexes spare a scan of all partitions: of which ones a broker is in the ISR, which ones have no leader, which ones are
+being reassigned.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from uuid import UUID
 from impl.kraft.records import (
     LEADER_UNCHANGED,
     NO_LEADER,
+    TOPIC_RESOURCE,
     Batch,
     BrokerRegistrationChangeRecord,
     ConfigRecord,
@@ -43,7 +45,7 @@ class ReplayError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the log says of a broker id. offset: of its registration record."""
+    """What the log says of a broker id. broker_epoch: the offset of its registration record."""
 
     broker_id: int
     incarnation_id: UUID
@@ -53,7 +55,6 @@ class Registration:
     rack: str | None
     fenced: bool
     in_controlled_shutdown: bool
-    offset: int
 
     @property
     def is_active(self) -> bool:
@@ -109,6 +110,7 @@ class Image:
         self.features: dict[str, tuple[int, int]] = {}
         self.in_isr: dict[int, set[PartitionKey]] = {}
         self.leaderless: set[PartitionKey] = set()
+        self.reassigning: set[PartitionKey] = set()
 
     def copy(self) -> Image:
         """An image that changes on its own."""
@@ -120,17 +122,13 @@ class Image:
         other.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
         other.features = dict(self.features)
         other.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
-        other.leaderless = set(self.leaderless)
+        other.leaderless, other.reassigning = set(self.leaderless), set(self.reassigning)
         return other
 
     def is_active(self, broker_id: int) -> bool:
         """The broker is registered, unfenced and not shutting down."""
         registration = self.registrations.get(broker_id)
         return registration is not None and registration.is_active
-
-    def leads(self, broker_id: int) -> bool:
-        """The broker leads any partition."""
-        return any(self.partitions[key].leader == broker_id for key in self.in_isr.get(broker_id, ()))
 
     def of_topic(self, topic_id: UUID) -> Iterator[tuple[PartitionKey, Partition]]:
         """The partitions of a topic, by partition id."""
@@ -157,7 +155,7 @@ class Image:
             case PartitionRecord():
                 self.create_partition(record, offset)
             case RegisterBrokerRecord():
-                self.register(record, offset)
+                self.register(record)
             case FenceBrokerRecord() | UnfenceBrokerRecord():
                 registration = self.registration(record, offset)
                 fenced = isinstance(record, FenceBrokerRecord)
@@ -183,7 +181,7 @@ class Image:
             case _:
                 assert_never(record)
 
-    def register(self, record: RegisterBrokerRecord, offset: int) -> None:
+    def register(self, record: RegisterBrokerRecord) -> None:
         self.registrations[record.broker_id] = Registration(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
@@ -193,7 +191,6 @@ class Image:
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
-            offset=offset,
         )
 
     def registration(self, record: RegistrationChange, offset: int) -> Registration:
@@ -234,29 +231,32 @@ class Image:
     def put_partition(self, key: PartitionKey, partition: Partition) -> None:
         """Set a partition, and keep the indexes right."""
         before = self.partitions.get(key)
+        if before is not None:
+            self.drop_from_indexes(key, before)
         self.partitions[key] = partition
-        if before is None or before.isr != partition.isr:
-            for broker_id in () if before is None else before.isr:
-                self.in_isr[broker_id].discard(key)
-            for broker_id in partition.isr:
-                self.in_isr.setdefault(broker_id, set()).add(key)
+        for broker_id in partition.isr:
+            self.in_isr.setdefault(broker_id, set()).add(key)
         if partition.leader == NO_LEADER:
             self.leaderless.add(key)
-        else:
-            self.leaderless.discard(key)
+        if partition.is_reassigning:
+            self.reassigning.add(key)
+
+    def drop_from_indexes(self, key: PartitionKey, partition: Partition) -> None:
+        for broker_id in partition.isr:
+            self.in_isr[broker_id].discard(key)
+        self.leaderless.discard(key)
+        self.reassigning.discard(key)
 
     def remove_topic(self, topic_id: UUID, offset: int) -> None:
         if topic_id not in self.topics:
             raise ReplayError(f"the record at offset {offset} removes topic {topic_id}, which is not there")
         for key, partition in list(self.of_topic(topic_id)):
-            for broker_id in partition.isr:
-                self.in_isr[broker_id].discard(key)
-            self.leaderless.discard(key)
+            self.drop_from_indexes(key, partition)
             del self.partitions[key]
         del self.partition_counts[topic_id]
         name = self.topics.pop(topic_id)
         del self.topic_ids[name]
-        self.configs.pop((2, name), None)
+        self.configs.pop((TOPIC_RESOURCE, name), None)
 
     def set_config(self, record: ConfigRecord) -> None:
         resource = (record.resource_type, record.resource_name)

@@ -13,6 +13,8 @@ from uuid import UUID
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
 
 
 class RecordType(IntEnum):
@@ -143,7 +145,7 @@ class BrokerRegistrationChangeRecord:
 
 @dataclass(frozen=True, slots=True)
 class ConfigRecord:
-    """resource_type: 2 a topic, 4 a broker. A value of None deletes the config."""
+    """resource_type: TOPIC_RESOURCE or BROKER_RESOURCE. A value of None deletes the config."""
 
     type: ClassVar = RecordType.CONFIG
     resource_type: int

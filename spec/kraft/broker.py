@@ -33,7 +33,7 @@ from spec.kraft.state import (
     newest_registration,
     unassigned,
 )
-from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicId, TopicPartition, node_id
 
 
 @action(
@@ -157,9 +157,8 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
 def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
     """What a leader begins with, or goes on with where the partition changed and it still leads."""
     image = committed(s)
-    # Where no id has a second process, whoever is alive is the newest of its id, and nobody asks how far the image is.
-    applied = newest_registration(image) if Design.second_processes > 0 else None
-    candidates = (active_brokers(image) & everyone(partition.replicas)) - partition.isr
+    applied = newest_registration(image)
+    candidates = active_brokers(image) & everyone(partition.replicas)
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
@@ -230,13 +229,11 @@ def is_fenced(image: Metadata, broker: Broker) -> bool:
 
 def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
-    replica = s.processes[process].replicas[p]
     partition = committed(s).partitions[p]
     topic = committed(s).topic
     if not acts_on_image(s, process):
-        return idle(replica)
-    if topic != replica.topic and (Design.kafka_14616 or replica.leader_epoch is not None):
-        return unassigned(replica.topic if topic is None else topic, has_record=False)
+        return idle(s.processes[process].replicas[p])
+    replica = without_deleted(s.processes[process].replicas[p], topic)
     if partition is None or topic is None:
         return idle(replica)
     if node_id(process) not in partition.replicas:
@@ -254,6 +251,13 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
         deferral=replica.deferral if asks_still else at_once(),
         image_leader=partition.leader if Design.max_shutdowns > 0 else None,
     )
+
+
+def without_deleted(replica: Replica, topic: Option[TopicId]) -> Replica:
+    """What stays of a replica when `topic` is the one there is: nothing, if it is of another."""
+    if topic == replica.topic or not (Design.kafka_14616 or replica.leader_epoch is not None):
+        return replace(replica)
+    return unassigned(replica.topic if topic is None else topic, has_record=False)
 
 
 def idle(replica: Replica) -> Replica:

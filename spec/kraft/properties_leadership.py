@@ -243,7 +243,7 @@ def begins_afresh(s: Cluster, process: Process, p: TopicPartition) -> bool:
         return False
     started = replica.leadership
     is_new = started.asked is None and started.reply is None and len(started.holders) == 0
-    candidates = (active_brokers(committed(s)) & everyone(partition.replicas)) - partition.isr
+    candidates = active_brokers(committed(s)) & everyone(partition.replicas)
     return (
         is_new
         and started.partition_epoch == partition.partition_epoch

@@ -52,8 +52,8 @@ def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
 
 
 def has_seen_epoch(leader: Leadership, epoch: BrokerEpoch) -> bool:
-    """Whether the leader's image has the registration at which a follower fetches (see `Leadership.applied`)."""
-    return Design.second_processes == 0 or (leader.applied is not None and epoch <= leader.applied)
+    """Whether the leader's image has the registration at which a follower fetches."""
+    return leader.applied is not None and epoch <= leader.applied
 
 
 def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
@@ -62,7 +62,7 @@ def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_
     It must be caught up to the high watermark and to the start of the leader's epoch, and active in
     the leader's image; and no other change may be under way.
     """
-    if leadership.asked is not None or follower not in leadership.candidates:
+    if leadership.asked is not None or follower in leadership.isr or follower not in leadership.candidates:
         return False
     return has_record or not (leader.high_watermark or leadership.starts_with_record)
 

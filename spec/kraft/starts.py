@@ -124,7 +124,7 @@ def running_cluster() -> Cluster:
         holders=frozenset(),
         starts_with_record=False,
         applied=last,
-        candidates=frozenset(),
+        candidates=everyone,
     )
     processes = dict.fromkeys(Process, stopped(no_logs()))
     registrations = {}
@@ -185,7 +185,7 @@ def addition_asked() -> Cluster:
     for p in TopicPartition:
         leadership = s.processes[Process(0)].replicas[p].leadership
         assert leadership is not None
-        leadership.isr, leadership.candidates = alone, frozenset({Broker(1)})
+        leadership.isr = alone
         leadership.asked = IsrChange(Broker(1), BrokerEpoch(1))
         request = AlterIsr(
             sender=Process(0),

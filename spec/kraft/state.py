@@ -140,8 +140,8 @@ class Leadership:
     reply: Option[AlterIsrReply]  # under way to the leader
     holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
-    applied: Option[BrokerEpoch]  # the last registration record in the leader's image, where ids have two processes
-    candidates: Set[Broker]  # the replicas outside the ISR that are unfenced in the leader's image
+    applied: Option[BrokerEpoch]  # the last registration record in the leader's image
+    candidates: Set[Broker]  # the replicas that are unfenced in the leader's image
 
 
 # How many batches of which controller must commit before a reply leaves it. A reply that waits for none is under way.

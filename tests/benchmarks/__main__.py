@@ -1,8 +1,8 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation list validation corpus spark
-       spark_memory spark_workers
+names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation
+       corpus spark spark_memory spark_workers impl_controller
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import spark
+from tests.benchmarks.conformance import conformance
 from tests.benchmarks.diff import diff
+from tests.benchmarks.impl_controller import impl_controller
 from tests.benchmarks.liveness import liveness
 from tests.benchmarks.printing import line
 from tests.benchmarks.validation import corpus, validation
@@ -210,7 +212,9 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "plain_python": plain_python,
     "proofs": proofs,
     "mutation": mutation,
+    "conformance": conformance,
     "list": list_,
+    "impl_controller": impl_controller,
     **spark.BENCHMARKS,
 }
 

@@ -1,0 +1,195 @@
+"""Whether an implementation conforms to a model: the exploration of their product, and what it means."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from checker.conform.crew import crew
+from checker.conform.divergence import Divergence, tell
+from checker.conform.product import Product, Progress
+from checker.conform.spec_side import kernel_of
+from checker.conform.system import System
+from checker.conform.worker import BEGIN, Counts, Worker
+from checker.explicit.kernel import Kernel
+from checker.explicit.results import Limits, SearchResult
+from checker.explicit.results import Progress as SearchProgress
+from checker.explicit.search import interrupts, search
+from checker.lang.errors import SpecError
+from checker.lang.itf import to_itf
+from checker.lang.loader import BoundModel
+from traces import Trace
+
+CONFORMS, DIVERGES, INCOMPLETE, VACUOUS = "conforms", "diverges", "incomplete", "vacuous"
+INTERRUPTED = "interrupted"  # as the search says it
+SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
+EXIT_CODES = {CONFORMS: 0, DIVERGES: 1, INCOMPLETE: 3, VACUOUS: 4}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to go about it. jobs: processes."""
+
+    jobs: int = 1
+    max_depth: int | None = None
+    time_limit_s: float | None = None
+
+
+@dataclass
+class Report:
+    """What an exploration found. name: of the implementation.
+
+    states, transitions: of the spec alone, None where its search was not finished. pairs, depth, receivers, probes: as
+    in `Product`. seconds: spec (compile and search), product, total.
+    """
+
+    model: BoundModel
+    name: str
+    counts: Counts
+    pairs: int
+    depth: int
+    receivers: int
+    probes: int
+    states: int | None
+    transitions: int | None
+    stopped: str | None
+    divergence: Divergence | None
+    seconds: dict[str, float]
+
+    @property
+    def never(self) -> list[str]:
+        """Actions that the spec never takes."""
+        names = [action.name for action in self.model.model.actions]
+        return [name for name, driven in zip(names, self.counts.driven, strict=True) if not driven]
+
+    @property
+    def verdict(self) -> str:
+        """Precedence: diverges, incomplete, vacuous, conforms."""
+        if self.divergence is not None:
+            return DIVERGES
+        if self.stopped is not None:
+            return INCOMPLETE
+        return VACUOUS if self.reason else CONFORMS
+
+    @property
+    def reason(self) -> str:
+        """What the verdict rests on."""
+        if self.divergence is not None:
+            return self.divergence.reason
+        if self.stopped is not None:
+            return self.stopped
+        covered = (self.counts.states, self.counts.transitions)
+        missed = self.states is not None and covered != (self.states, self.transitions)
+        reasons = [f"the spec never takes {', '.join(self.never)}"] * bool(self.never)
+        return "; ".join([*reasons, *["not all of the spec was covered"] * missed])
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.verdict]
+
+    @property
+    def traces(self) -> list[Trace]:
+        return [self.divergence.trace] if self.divergence is not None else []
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        counts = self.counts
+        names = [action.name for action in self.model.model.actions]
+        columns = zip(names, counts.driven, counts.tried, counts.nothing, strict=True)
+        return {
+            "model": self.model.name,
+            "implementation": self.name,
+            "constants": {name: to_itf(value) for name, value in self.model.constants.items()},
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "pairs": self.pairs,
+            "depth": self.depth,
+            "driven": sum(counts.driven),
+            "refusals": sum(counts.tried),
+            "receivers": self.receivers,
+            "probes": self.probes,
+            "cut": counts.cut,
+            "outside": counts.outside,
+            "spec": {
+                "states": self.states, "states_covered": counts.states,
+                "transitions": self.transitions, "transitions_covered": counts.transitions,
+            },
+            "actions": [
+                {"name": name, "driven": driven, "refusals": tried, "nothing_to_try": nothing}
+                for name, driven, tried, nothing in columns
+            ],
+            "divergence": None if self.divergence is None else [
+                {"place": row.path, "spec": row.spec, "implementation": row.system}
+                for row in self.divergence.rows if row.differs
+            ],
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+        }  # fmt: skip
+
+
+def conform(
+    model: BoundModel, system: System[Any], name: str, options: Options, *,
+    searching: Callable[[SearchProgress], None] | None = None, exploring: Callable[[Progress], None] | None = None,
+) -> Report:  # fmt: skip
+    """Explore the product of a model and a system under test, called `name`.
+
+    The spec alone is searched first: its size is what the product is to cover. Raises SpecError for a spec that breaks
+    down, WorkerError where a process of the exploration is gone.
+    """
+    started = time.monotonic()
+    model = _bare(model)
+    kernel = kernel_of(model)
+    alone = _alone(model, kernel, options, searching)
+    searched = time.monotonic()
+    deadline = None if options.time_limit_s is None else started + options.time_limit_s
+    with crew(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
+        product = Product(
+            members, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
+            limit=f"time limit of {options.time_limit_s or 0:g} s", progress=exploring,
+        )  # fmt: skip
+        with interrupts(product):
+            if alone.stopped == INTERRUPTED:
+                product.stop(INTERRUPTED)
+            product.run()
+    explored = time.monotonic()
+    divergence = _told(model, system, name, product)
+    finished = alone.stopped is None
+    return Report(
+        model, name, product.counts, product.pairs, product.depth, product.receivers, product.probes,
+        alone.distinct if finished else None, sum(a.fired for a in alone.actions) if finished else None,
+        product.stopped, divergence,
+        {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
+    )  # fmt: skip
+
+
+def _bare(model: BoundModel) -> BoundModel:
+    """The model without properties, of which none is of matter here, and without a view: whole states are compared."""
+    bare = dataclasses.replace(model.model, properties=[], hide=[])
+    return dataclasses.replace(model, model=bare)
+
+
+def _alone(
+    model: BoundModel, kernel: Kernel, options: Options, progress: Callable[[SearchProgress], None] | None
+) -> SearchResult:
+    """The search of the spec alone, for a share of the time. Raises SpecError where the spec breaks down."""
+    initial = [model.state_type.encode(state) for state in model.initial_states()]
+    time_limit_s = None if options.time_limit_s is None else options.time_limit_s * SHARE_ALONE
+    limits = Limits(max_depth=options.max_depth, time_limit_s=time_limit_s)
+    found = search(kernel, initial, threads=options.jobs, limits=limits, progress=progress)
+    if found.errors:
+        site = kernel.sites[min(found.errors)]
+        raise SpecError(
+            f"the spec itself breaks down: {site.reason}: {site.text}",
+            mend=f"fencepost check {model.name} shows how it comes to that",
+        )
+    return found
+
+
+def _told(model: BoundModel, system: System[Any], name: str, product: Product) -> Divergence | None:
+    place = product.divergence
+    if place is None:
+        return None
+    first, instances = (place.number, []) if place.pair == BEGIN else product.way_to(place.pair)
+    return tell(model, system, name, first, instances, place)

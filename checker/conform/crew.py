@@ -1,0 +1,130 @@
+"""Workers in this process, or each in one of its own."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol
+
+
+class WorkerError(Exception):
+    """A process of the crew is gone. The message says how it ended."""
+
+
+class Member(Protocol):
+    """One of a crew: is asked to run a method of its worker, and answers."""
+
+    def ask(self, method: str, *arguments: Any) -> None: ...
+
+    def answer(self) -> Any: ...
+
+
+class Local:
+    """A worker in this process. It works when its answer is wanted."""
+
+    def __init__(self, worker: Any) -> None:
+        self._worker = worker
+
+    def ask(self, method: str, *arguments: Any) -> None:
+        self._asked = (method, arguments)
+
+    def answer(self) -> Any:
+        method, arguments = self._asked
+        return getattr(self._worker, method)(*arguments)
+
+
+class Remote:
+    """A worker in a forked process, which shares what was compiled and loaded before."""
+
+    def __init__(self, make: Callable[[], Any], inherited: list[Connection]) -> None:
+        context = multiprocessing.get_context("fork")
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(make, theirs, [self.connection, *inherited]), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, method: str, *arguments: Any) -> None:
+        try:
+            self.connection.send((method, arguments))
+        except BrokenPipeError:
+            raise self._gone() from None
+
+    def answer(self) -> Any:
+        try:
+            answer = self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            raise self._gone() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _gone(self) -> WorkerError:
+        self._process.join()
+        return WorkerError(f"a process of the exploration ended by itself (exit code {self._process.exitcode})")
+
+    def close(self) -> None:
+        self._process.terminate()
+        self.connection.close()
+        self._process.join()
+
+
+def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Connection]) -> None:
+    """What a process does: answer until the parent hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    for other in inherited:
+        other.close()
+    gc.disable()  # the process ends with its work
+    worker = make()
+    while True:
+        try:
+            method, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer = getattr(worker, method)(*arguments)
+        except Exception as error:  # for the parent to raise
+            answer = error
+        connection.send(answer)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No search for garbage in cycles: it would look at every state that is kept, again and again.
+
+    Workers search what is new once, between levels.
+    """
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+@contextmanager
+def crew(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
+    """`jobs` workers, made by their number; their processes are gone when this is left, however it is left."""
+    if jobs == 1:
+        with without_collection():
+            yield [Local(make(0))]
+        return
+    members: list[Remote] = []
+    try:
+        for number in range(jobs):
+            members.append(Remote(partial(make, number), [member.connection for member in members]))
+        yield list(members)
+    finally:
+        for member in members:
+            member.close()
+
+
+def ready(members: list[Member]) -> list[Member]:
+    """Those of `members`, all of whom were asked, that can answer at once; waits until there is one."""
+    remote = {member.connection: member for member in members if isinstance(member, Remote)}
+    return [remote[connection] for connection in wait(list(remote))] if remote else members  # type: ignore[index]

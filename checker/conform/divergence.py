@@ -1,0 +1,184 @@
+"""A divergence, told: the shortest trace to it, the two states side by side, and what is at fault."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from checker.conform.along import Along
+from checker.conform.canonical import places, renumbered
+from checker.conform.driver import Diverges
+from checker.conform.system import Probe, Structure, System
+from checker.conform.worker import ATTEMPT, BEGIN, PROBE, STEP, Place
+from checker.explicit.check import SHORTEST
+from checker.explicit.reference import StepResult
+from checker.explicit.tracing import Tracer, line_of, location
+from checker.lang.loader import BoundModel
+from checker.lang.types import ABSENT_ITF
+from traces import Step, Trace, Violation
+from traces.trace import Value
+from traces.values import show
+
+KIND = "divergence"
+TRIED = "tried, though the spec refuses it"
+PROBED = "not under way, and tried all the same: "
+BY_RANK = "its ordinals are by rank, not as above"
+UNSTEADY = "Driven along the same way again, the implementation did not diverge: it does not always do the same."
+
+
+@dataclass(frozen=True)
+class Row:
+    """A place in what is observed, and what stands there, in words.
+
+    hidden: in what does not show; `spec` is what stood there before then, and should still stand there.
+    """
+
+    path: str
+    spec: str
+    system: str
+    hidden: bool = False
+
+    @property
+    def differs(self) -> bool:
+        return self.spec != self.system
+
+    def told(self) -> str:
+        return f"{self.system}, {'before' if self.hidden else 'in the spec'} {self.spec}"
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """What is told of a divergence. rows: the two states side by side; () where the SUT has none."""
+
+    trace: Trace
+    rows: tuple[Row, ...]
+
+    @property
+    def reason(self) -> str:
+        assert self.trace.violation is not None
+        return self.trace.violation.statement
+
+
+def tell(
+    model: BoundModel, system: System[Any], name: str, first: int, instances: Sequence[int], place: Place
+) -> Divergence:
+    """The divergence at `place`, to which the instances lead from the initial state with the number `first`.
+
+    name: of the SUT. The way is gone again, by plain Python.
+    """
+    telling = Telling(model, system, name)
+    telling.begin(first)
+    for instance in instances:
+        telling.step(instance)
+    if place.pair != BEGIN and place.phase == STEP:
+        telling.step(place.number)
+    elif place.phase == ATTEMPT:
+        telling.attempt(place.number)
+    elif place.phase == PROBE:
+        telling.probe(telling.along.probes()[place.number][place.probe])
+    telling.found = telling.found or Diverges(UNSTEADY)
+    return telling.told()
+
+
+class Telling:
+    """Goes along a behaviour and takes it down. found: the first divergence, None so far."""
+
+    def __init__(self, model: BoundModel, system: System[Any], name: str) -> None:
+        self._model, self._system, self._name = model, system, name
+        self.along = Along(model, system)
+        self.found: Diverges | None = None
+        self._tracer = Tracer(model)
+        self._steps: list[Step] = []
+        self._refusal = StepResult(None)  # by the spec, of what is told
+
+    def begin(self, number: int) -> None:
+        """Go to the initial state with this number."""
+        self._try(self.along.begin, number)
+        shown, source = self._model.state_type.itf(self.along.plain), self._model.model.init.source
+        self._steps.append(Step(1, "init", "", {}, shown, source=source))
+
+    def step(self, instance: int) -> None:
+        """Take a step that the spec takes."""
+        before = self.along.plain
+        self._try(self.along.step, instance)
+        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, before, self.along.plain))
+
+    def attempt(self, instance: int) -> None:
+        """Try what the spec refuses."""
+        self._refusal = self.along.result(instance)
+        self._try(self.along.attempt, instance)
+        plain = self.along.plain
+        step = self._tracer.step(len(self._steps) + 1, instance, plain, plain)
+        self._steps.append(replace(step, notes=(TRIED, *step.notes)))
+
+    def probe(self, probe: Probe) -> None:
+        """Let a message land that is not under way."""
+        self._try(self.along.probe, probe)
+        result = self.along.driver.outcome(probe)
+        self._refusal = result if result.ended else self._refusal
+        reference = self.along.reference
+        number = next(i for i, action in enumerate(reference.actions) if action.name == probe.action)
+        arguments = tuple(probe.arguments[p.name] for p in reference.parameters[number])
+        after = probe.state if result.ended else result.state
+        step = self._tracer.step_by(len(self._steps) + 1, number, arguments, after)
+        self._steps.append(replace(step, notes=(f"{PROBED}{probe.name}", BY_RANK, *step.notes)))
+
+    def _try(self, call: Callable[[Any], None], argument: Any) -> None:
+        try:
+            call(argument)
+        except Diverges as diverges:
+            self.found = self.found or diverges
+
+    def told(self) -> Divergence:
+        """What was found. There must be something."""
+        assert self.found is not None
+        rows = tuple(self._rows(self.found))
+        refusal = self._refusal
+        guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
+        values = tuple((row.path, row.told()) for row in rows if row.differs)
+        violation = Violation(self._name, KIND, _sentence(str(self.found)), "", *guard, values)
+        trace = Trace(
+            model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,
+            head=(*self._tracer.head(), f"implementation: {self._name}", SHORTEST), columns=self._tracer.columns(),
+        )  # fmt: skip
+        return Divergence(trace, rows)
+
+    def _rows(self, found: Diverges) -> Iterator[Row]:
+        """The two states side by side, the SUT's ordinals by the numbers of the spec's."""
+        if found.system is None or found.spec is None:
+            return
+        spec, system = self._system.expect(found.spec), self._system.observe(found.system)
+        yield from self._beside(spec, system)
+        if found.before is not None:
+            yield from self._beside(*map(self._system.key, (found.before, found.system)), hidden=True)
+
+    def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
+        ordinal = self._system.ordinal
+        for path, one, other in places(spec, renumbered(system, spec, ordinal), ordinal, "hidden" * hidden):
+            yield Row(path, show(value_of(one)), show(value_of(other)), hidden)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def value_of(structure: Structure) -> Value:
+    """A structure as a value of a trace. Ordinals are numbers."""
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        if structure._fields == ("sort", "value"):
+            return int(structure[1])
+        return {name: value_of(part) for name, part in zip(structure._fields, structure, strict=True)}
+    if isinstance(structure, tuple):
+        return [value_of(part) for part in structure]
+    if isinstance(structure, frozenset):
+        members: list[Value] = [value_of(part) for part in structure]
+        return {"#set": members}
+    if isinstance(structure, enum.Enum):
+        return structure.name
+    if structure is None:
+        return ABSENT_ITF
+    return structure if isinstance(structure, bool | int | str) else repr(structure)
+
+

@@ -1,0 +1,131 @@
+"""Holding the SUT to the spec at one place of the product: one step, one attempt, one probe."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from checker.conform.canonical import Canonical
+from checker.conform.system import Probe, Structure, System
+from checker.explicit.reference import Reference, StepResult, step
+from checker.lang.errors import SpecError
+from checker.lang.ir import EventKind
+
+OTHERWISE = "the spec does it, and the implementation is elsewhere after it"
+CHANGED = "the spec refuses it, and the implementation does something"
+HIDDEN = "the spec refuses it, and the implementation does not show that it remembers something of it"
+
+
+class Diverges(Exception):
+    """The SUT does not what the spec does. The message says what it does.
+
+    spec: the spec's state after the step; system: the SUT's, where there is one. before: the SUT before it, where it
+    remembers what it should not.
+    """
+
+    def __init__(self, reason: str, *, spec: Any = None, system: Any = None, before: Any = None) -> None:
+        super().__init__(reason)
+        self.spec, self.system, self.before = spec, system, before
+
+
+class Driver:
+    """Drives one SUT. All methods but `outcome` raise Diverges."""
+
+    def __init__(self, reference: Reference, system: System[Any], canonical: Canonical) -> None:
+        self._system, self._canonical = system, canonical
+        self._actions = {action.name: action for action in reference.actions}
+        self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
+
+    @property
+    def actions(self) -> Collection[str]:
+        """The actions of the model, by name."""
+        return self._actions.keys()
+
+    def begin(self, constants: Mapping[str, Any], state: Any, looks: Structure) -> tuple[Any, Structure]:
+        """(the SUT brought to an initial state, its key)."""
+        try:
+            return self._held(self._system.begin(constants, state), looks)
+        except Diverges:
+            raise
+        except Exception as error:
+            raise Diverges(_raised(error)) from error
+
+    def step(
+        self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Structure
+    ) -> tuple[Any, Structure]:
+        """(the SUT after a step that the spec takes, its key). looks: of the spec's state after it, by rank."""
+        try:
+            after = self._system.step(system, action, arguments, before)
+            if isinstance(after, self._system.refusal):
+                raise Diverges(f"the spec does it, the implementation does not: {after.reason}", system=system)
+            return self._held(after, looks)
+        except Diverges:
+            raise
+        except Exception as error:
+            raise Diverges(_raised(error), system=system) from error
+
+    def _held(self, system: Any, looks: Structure) -> tuple[Any, Structure]:
+        shown, key = self._canonical.pair(self._system.observe(system), self._system.key(system))
+        if shown != looks:
+            raise Diverges(OTHERWISE, system=system)
+        return system, key
+
+    def attempt(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any) -> bool:
+        """Try what the spec refuses. Whether there was something to try."""
+        try:
+            after = self._system.attempt(system, action, arguments, before)
+            if after is None or after is system or isinstance(after, self._system.refusal):
+                return after is not None
+            old, new = self._whole(system), self._whole(after)
+        except Exception as error:
+            raise Diverges(_raised(error), system=system) from error
+        if old == new:
+            return True
+        (looked, key), (looks, new_key) = self._canonical.pair(*old), self._canonical.pair(*new)
+        if looked != looks:
+            raise Diverges(CHANGED, system=after)
+        if key != new_key:
+            raise Diverges(HIDDEN, system=after, before=system)
+        return True
+
+    def _whole(self, system: Any) -> tuple[Structure, Structure]:
+        return self._system.observe(system), self._system.key(system)
+
+    def probe(self, probe: Probe) -> bool:
+        """Let a message land that is not under way. Whether there was something to try.
+
+        Raises SpecError for a message that the spec cannot make sense of.
+        """
+        _, state, system, action, arguments = probe
+        result = self.outcome(probe)
+        if result.ended is EventKind.CUT:
+            return False
+        if result.ended is not None:
+            return self.attempt(system, action, arguments, state)
+        looks = self._canonical.of(self._system.expect(result.state))
+        try:
+            self.step(system, action, arguments, state, looks)
+        except Diverges as diverges:
+            diverges.spec = result.state
+            raise
+        return True
+
+    def outcome(self, probe: Probe) -> StepResult:
+        """What the spec does with a probe. Raises SpecError for one that it cannot make sense of."""
+        action = self._actions.get(probe.action)
+        if action is None:
+            raise SpecError(f"the probe {probe.name} is for {probe.action}, and the model has no such action",
+                            mend="an adapter probes actions of the model only")  # fmt: skip
+        names = [parameter.name for parameter in self._parameters[probe.action]]
+        result = step(probe.state, action, tuple(probe.arguments[name] for name in names))
+        if result.ended is EventKind.ERROR:
+            raise SpecError(f"the spec breaks down on the probe {probe.name}: {result.reason}",
+                            mend="an adapter probes with messages that some sender could have sent")  # fmt: skip
+        return result
+
+
+def _raised(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"the implementation raised {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"

@@ -1,0 +1,45 @@
+"""Finding the system under test that a name means."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from typing import Any
+
+from checker.conform.system import System
+from checker.lang.errors import SpecError
+from checker.lang.loader import suggest
+
+NEEDED = ("ordinal", "refusal", "begin", "step", "attempt", "receivers", "observe", "expect", "key")
+
+
+def load_system(name: str) -> System[Any]:
+    """The adapter called `name`: `kraft` is SYSTEM of impl.kraft.under_test, `package.module:NAME` is what it says.
+
+    Raises SpecError for what is not there or no adapter.
+    """
+    module_name, colon, attribute = name.partition(":")
+    if not colon:
+        module_name, attribute = f"impl.{name}.under_test", "SYSTEM"
+    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
+        raise SpecError(f"{name!r} names no implementation", mend=_known(name))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+            raise SpecError(f"there is no implementation {name} ({error})", mend=_known(name)) from None
+        raise
+    system: System[Any] | None = getattr(module, attribute, None)
+    missing = [needed for needed in NEEDED if not hasattr(system, needed)]
+    if system is None or missing:
+        what = f"{attribute} of {module_name} is no system under test: it has no {', '.join(missing)}"
+        raise SpecError(what, mend="checker/conform/system.py says what an adapter has")
+    return system
+
+
+def _known(name: str) -> str:
+    found = importlib.util.find_spec("impl")
+    folders = found.submodule_search_locations if found else None
+    names = [m.name for m in pkgutil.iter_modules(folders) if m.ispkg] if folders else []
+    return f"{suggest(name, names, 'implementations')}; any other one is package.module:NAME"

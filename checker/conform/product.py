@@ -1,0 +1,192 @@
+"""The product of a spec and a system under test, explored breadth-first, level by level.
+
+A pair is a state of the spec and, up to the numbering of ordinals, a whole state of the SUT. Pairs are numbered in
+the order in which a search in one process meets them: by the number of the pair they come out of, then by instance.
+Level by level, workers expand the pairs whose spec states are their own; which of what they found is new, and in which
+order, is decided here. So all that is counted and told is the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from checker.conform.crew import Member, ready
+from checker.conform.system import Structure
+from checker.conform.worker import BEGIN, Candidate, Counts, Place, Portion
+from checker.explicit.path import Packed
+
+SLICE_S = 0.1  # a worker reports, and hears of limits, about so often
+
+
+@dataclass(frozen=True)
+class Progress:
+    """An exploration under way. left: pairs of the level that are still to be expanded."""
+
+    pairs: int
+    driven: int
+    depth: int
+    left: int
+    seconds: float
+
+
+class _Level:
+    """What came of a level so far. probed: receivers, and with how many messages."""
+
+    def __init__(self, actions: int) -> None:
+        self.counts = Counts.none(actions)
+        self.probed: dict[Structure, int] = {}
+
+
+class Product:
+    """An exploration. The results are its attributes.
+
+    counts: of whole levels, and where it was stopped of the last one too. depth: levels of pairs; initial ones are
+    level 1. divergence: the first place that diverges. stopped: why it was not finished.
+    """
+
+    def __init__(
+        self, members: Sequence[Member], actions: int, *, max_depth: int | None = None, deadline: float | None = None,
+        limit: str = "", progress: Callable[[Progress], None] | None = None,
+    ) -> None:  # fmt: skip
+        """deadline: of `time.monotonic()`, and `limit` what to say then."""
+        self._members = list(members)
+        self._max_depth, self._deadline, self._limit, self._tell = max_depth, deadline, limit, progress
+        self._started = time.monotonic()
+        self._pairs: set[tuple[Packed, Structure]] = set()
+        self._parents, self._instances = array("q"), array("l")
+        self._probed: dict[Structure, int] = {}
+        self.counts = Counts.none(actions)
+        self.depth = 0
+        self.divergence: Place | None = None
+        self.stopped: str | None = None
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that were met."""
+        return len(self._parents)
+
+    @property
+    def receivers(self) -> int:
+        """Distinct places where messages were tried that were not under way."""
+        return len(self._probed)
+
+    @property
+    def probes(self) -> int:
+        """Messages that were tried there."""
+        return sum(self._probed.values())
+
+    def stop(self, reason: str) -> None:
+        """End the exploration at the next opportunity; the first reason counts."""
+        self.stopped = self.stopped or reason
+
+    def run(self) -> None:
+        """Explore until all is explored, something diverges, or something says stop."""
+        left = self._begin()
+        while left and self.divergence is None and not self._over():
+            self.depth += 1
+            left = self._level()
+
+    def _over(self) -> bool:
+        """Whether something says stop."""
+        if self._max_depth is not None and self.depth >= self._max_depth:
+            self.stop(f"depth limit of {self._max_depth}")
+        return self._late()
+
+    def way_to(self, pair: int) -> tuple[int, list[int]]:
+        """(the number of an initial state, the instances of a shortest way from it) of a pair."""
+        instances: list[int] = []
+        while pair != BEGIN:
+            instances.append(self._instances[pair])
+            pair = self._parents[pair]
+        return instances[-1], instances[-2::-1]
+
+    # A level.
+
+    def _begin(self) -> int:
+        """Enter the initial pairs. How many there are."""
+        for member in self._members:
+            member.ask("begin")
+        level = _Level(len(self.counts.driven))
+        return self._enter([self._taken(member.answer(), level) for member in self._members])
+
+    def _level(self) -> int:
+        """Expand the pairs of a level. How many the next one has."""
+        level = _Level(len(self.counts.driven))
+        found: dict[int, list[Candidate]] = {id(member): [] for member in self._members}
+        left = dict.fromkeys(found, 0)
+        busy = list(self._members)
+        for member in busy:
+            self._go_on(member)
+        while busy:
+            for member in ready(busy):
+                portion: Portion = member.answer()
+                found[id(member)] += self._taken(portion, level)
+                left[id(member)] = portion.left
+                if portion.left and not self._late():
+                    self._go_on(member)
+                else:
+                    busy.remove(member)
+            self._told(level, sum(left.values()))
+        if self.divergence is None:
+            self.counts.add(level.counts)
+            self._probed.update(level.probed)
+        return 0 if any(left.values()) else self._enter(list(found.values()))
+
+    def _late(self) -> bool:
+        """Whether something says stop in the middle of a level."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self.stop(self._limit)
+        return self.stopped is not None
+
+    def _go_on(self, member: Member) -> None:
+        member.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)
+
+    def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
+        level.counts.add(portion.counts)
+        level.probed.update(portion.receivers)
+        places = [place for place in (self.divergence, portion.divergence) if place is not None]
+        self.divergence = min(places, default=None)
+        return portion.candidates
+
+    def _told(self, level: _Level, left: int) -> None:
+        if self._tell is not None:
+            driven = sum(self.counts.driven) + sum(level.counts.driven)
+            self._tell(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
+
+    def _enter(self, found: list[list[Candidate]]) -> int:
+        """Number the pairs among the candidates that are new, and send each to its owner. found: by worker."""
+        if self.divergence is not None:
+            return 0
+        order = sorted(
+            (candidate.parent, candidate.instance, whose, which)
+            for whose, candidates in enumerate(found)
+            for which, candidate in enumerate(candidates)
+        )
+        accepted: list[list[tuple[int, int]]] = [[] for _ in found]
+        for parent, instance, whose, which in order:
+            candidate = found[whose][which]
+            pair = (candidate.words, candidate.key)
+            if pair not in self._pairs:
+                self._pairs.add(pair)
+                accepted[whose].append((which, len(self._parents)))
+                self._parents.append(parent)
+                self._instances.append(instance)
+        return self._distribute(accepted)
+
+    def _distribute(self, accepted: list[list[tuple[int, int]]]) -> int:
+        for member, numbers in zip(self._members, accepted, strict=True):
+            member.ask("release", numbers)
+        sent: list[list[bytes]] = [[] for _ in self._members]
+        for member in self._members:
+            pickled: dict[int, bytes] = member.answer()
+            for whose, pairs in pickled.items():
+                sent[whose].append(pairs)
+        for member, pairs_of in zip(self._members, sent, strict=True):
+            member.ask("receive", pairs_of)
+        return sum(int(member.answer()) for member in self._members)
+
+

@@ -1,0 +1,172 @@
+"""A divergence as a test that needs nothing but itself: it fails as long as the implementation diverges."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from checker.conform.divergence import KIND, PROBED, Divergence, Telling
+from checker.conform.loading import load_system
+from checker.explicit.replay import given_parameters
+from checker.explicit.tracing import usual
+from checker.lang.ir import EventKind
+from checker.lang.loader import BoundModel, load
+from traces import Step, Trace, TraceError
+from traces.trace import Value
+
+Parameters = dict[str, Value]
+WIDTH = 110
+
+
+def assert_conforms(
+    model: str, implementation: str, constants: Mapping[str, str], steps: Sequence[tuple[str, Parameters]], *,
+    initial: int = 0, probe: str = "",
+) -> None:  # fmt: skip
+    """Drive an implementation along a behaviour of a model. Raises AssertionError where it diverges.
+
+    steps: actions with their parameters (ITF) from the initial state with the number `initial` on; the last one may be
+    one that the spec refuses. probe: the message that is let land at last. Raises TraceError for steps that are no
+    behaviour of the model any more.
+    """
+    __tracebackhide__ = True  # pytest shows the call, not what is below
+    bound = load(model, constants)
+    telling = Telling(bound, load_system(implementation), implementation)
+    telling.begin(initial)
+    for number, (action, parameters) in enumerate(steps):
+        if telling.found is None:
+            _go(telling, bound, Step(number + 2, action, "", parameters, None), number + 1 == len(steps))
+    if probe and telling.found is None:
+        _land(telling, probe, len(steps) + 2)
+    if telling.found is not None:
+        raise AssertionError(_text(telling.told()))
+
+
+def _go(telling: Telling, model: BoundModel, step: Step, last: bool) -> None:
+    """Take a step. Raises TraceError where the spec has no such step."""
+    instance = _instance(telling, model, step)
+    result = telling.along.result(instance)
+    if result.ended is None:
+        telling.step(instance)
+    elif last and result.ended is EventKind.REQUIRE:
+        telling.attempt(instance)
+    else:
+        raise TraceError(f"{model.name} does not take {step.action} here any more", where=f"step {step.index}")
+
+
+def _instance(telling: Telling, model: BoundModel, step: Step) -> int:
+    reference = telling.along.reference
+    number = next((i for i, action in enumerate(reference.actions) if action.name == step.action), None)
+    if number is None:
+        raise TraceError(f"{model.name} has no action {step.action}", where=f"step {step.index}")
+    wanted = tuple(given_parameters(model, reference.actions[number], step).values())
+    for instance, (action, _) in enumerate(reference.instances):
+        if action == number and reference.arguments(telling.along.plain, instance) == wanted:
+            return instance
+    raise TraceError(f"{step.action} has no such parameters there", where=f"step {step.index}")
+
+
+def _land(telling: Telling, name: str, index: int) -> None:
+    for probes in telling.along.probes():
+        for probe in probes:
+            if probe.name == name:
+                telling.probe(probe)
+                return
+    raise TraceError(f"the implementation is not probed with {name} any more", where=f"step {index}")
+
+
+def _text(found: Divergence) -> str:
+    violation = found.trace.violation
+    assert violation is not None
+    last = found.trace.steps[-1]
+    where = f"{violation.property} diverges from {found.trace.model} at step {last.index}, {last.action}"
+    refused = [f"the spec refuses it: {violation.conjunct} ({violation.location})"] * bool(violation.conjunct)
+    differs = [f"{path}: {text}" for path, text in violation.values]
+    return "\n  ".join([where, violation.statement, *refused, *differs])
+
+
+# Writing the test.
+
+
+def to_test(trace: Trace) -> str:
+    """A pytest file that drives the implementation along a trace of a divergence.
+
+    Raises TraceError for any other trace, SpecError where its model is not there.
+    """
+    violation = trace.violation
+    if violation is None or violation.kind != KIND:
+        raise TraceError("this is no trace of a divergence", mend="fencepost conform --trace-out writes one")
+    model = load(trace.model, {name: str(value) for name, value in trace.constants.items()})
+    constants: Parameters = {
+        name: str(trace.constants[name]) for name, value in model.constants.items() if value != usual(model, name)
+    }
+    steps: list[Value] = [[step.action, step.parameters] for step in trace.steps[1:]]
+    probe = next((n.removeprefix(PROBED) for n in trace.steps[-1].notes if n.startswith(PROBED)), "")
+    arguments: list[str] = [json.dumps(trace.model), json.dumps(violation.property), _literal(constants, 8), "STEPS"]
+    initial = _initial(model, trace)
+    arguments += [f"initial={initial}"] * bool(initial) + [f"probe={json.dumps(probe)}"] * bool(probe)
+    words = re.findall(r"[a-z0-9]+", f"{violation.property} conforms to {trace.model}".lower())
+    return TEMPLATE.format(
+        head=f"{violation.property} diverged from {trace.model} at step {len(trace.steps)}.",
+        statement=violation.statement,
+        steps=_steps(steps[:-1] if probe else steps),
+        name="_".join(words),
+        arguments=_together(arguments),
+    )
+
+
+TEMPLATE = '''"""{head}
+
+{statement}
+Written by `fencepost trace to-test`. It fails as long as that is so.
+"""
+
+from checker.conform.regression import assert_conforms
+
+STEPS = {steps}
+
+
+def test_{name}() -> None:
+    assert_conforms({arguments})
+'''
+
+
+def _initial(model: BoundModel, trace: Trace) -> int:
+    shown = [model.state_type.itf(state) for state in model.initial_states()]
+    if trace.steps[0].state not in shown:
+        raise TraceError(f"its first state is no initial state of {model.name}", where="step 1")
+    return shown.index(trace.steps[0].state)
+
+
+def _steps(steps: list[Value]) -> str:
+    lines = []
+    for step in steps:
+        assert isinstance(step, list)
+        action, parameters = (_literal(part, 8) for part in step)
+        lines.append(f"    ({action}, {parameters}),")
+    return "\n".join(["[", *lines, "]"]) if lines else "[]"
+
+
+def _together(arguments: list[str]) -> str:
+    """The arguments of a call, on one line where they fit."""
+    text = ", ".join(arguments)
+    return text if len(text) < WIDTH - 24 else "\n        " + ",\n        ".join(arguments) + ",\n    "
+
+
+def _literal(value: Value, indent: int) -> str:
+    """A value as Python, broken into lines where it is long."""
+    if isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, str):
+        return json.dumps(value)
+    opened, closed = "[]" if isinstance(value, list) else "{}"
+    parts = [_literal(part, indent + 4) for part in (value if isinstance(value, list) else value.values())]
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {part}" for name, part in zip(value, parts, strict=True)]
+    text = f"{opened}{', '.join(parts)}{closed}"
+    if indent + len(text) <= WIDTH:
+        return text
+    lines = "".join(f"{' ' * (indent + 4)}{part},\n" for part in parts)
+    return f"{opened}\n{lines}{' ' * indent}{closed}"
+
+

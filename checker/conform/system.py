@@ -1,0 +1,104 @@
+"""The system under test (SUT) as the engine of conformance sees it: the interface that an adapter implements.
+
+An adapter imports neither checker nor spec; it brings its own classes for ordinals and refusals, of the shapes below.
+It reads states and arguments of the spec as plain objects: records by attribute, maps by index, identities by
+`.index`, enums by `.name`, ordinals (which are ranks here, sort by sort) by `.value`.
+
+A structure (what is observed, and keys) is nested tuples, named tuples, frozensets and scalars (None, bool, int, str,
+enum members); it is hashable. A named tuple gives its parts names in a report, any other tuple numbers them; as they
+are compared as tuples, kinds of messages need a field that tells them apart. A bag is a frozenset of (member, count).
+Values of which only `==` and `<` matter (epochs, offsets) stand in it as ordinals; they are compared by rank, sort by
+sort, so that the spec's ranks and the SUT's offsets are the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+S = TypeVar("S")
+Structure = Hashable
+
+
+class OrdinalShape(Protocol):
+    """An ordinal in a structure: a named tuple (sort, value). No other tuple in a structure may equal one."""
+
+    @property
+    def sort(self) -> str: ...
+
+    @property
+    def value(self) -> int: ...
+
+
+class RefusalShape(Protocol):
+    """The SUT did not do it, and is as it was. reason: what it answered, for the report."""
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Probe(NamedTuple):
+    """A message that could land although it is not under way.
+
+    name: how a report calls it. state: the spec state with it under way; system: the SUT with it under way. Both may
+    leave out what the action cannot touch, as long as they leave out the same.
+    """
+
+    name: str
+    state: Any
+    system: Any
+    action: str
+    arguments: Mapping[str, Any]
+
+
+class Receiver(NamedTuple):
+    """Where messages can land.
+
+    key: all that decides what a message does there, in spec and SUT. Of receivers with equal keys, ordinals
+    renamed by rank, one is probed.
+    probes: makes what to try there, in an order that is always the same; any tuples of the shape of `Probe`.
+    """
+
+    key: Structure
+    probes: Callable[[], Iterable[Probe]]
+
+
+class System(Protocol[S]):
+    """An implementation, driven by the names of the spec's actions. S: its whole state, an immutable value.
+
+    A state shares with the one before it what the step did not touch. It can be pickled (for several processes).
+    """
+
+    ordinal: type[OrdinalShape]
+    refusal: type[RefusalShape]
+
+    def begin(self, constants: Mapping[str, Any], state: Any) -> S:
+        """The SUT in what the spec calls the initial state `state`, brought there by its own entry points."""
+
+    def step(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | RefusalShape:
+        """Do what the spec's action says, through public entry points.
+
+        before: the spec state, to find what is meant (which message is it?), not to decide.
+        """
+
+    def attempt(
+        self, system: S, action: str, arguments: Mapping[str, Any], before: Any
+    ) -> S | RefusalShape | None:
+        """Try an action that the spec does not allow here: refused, or nothing changes. None: nothing to be tried."""
+
+    def receivers(
+        self, system: S, before: Any, classes: Mapping[str, type], actions: Collection[str]
+    ) -> Iterable[Receiver]:
+        """Where messages can land that are not under way; any tuples of the shape of `Receiver`.
+
+        classes: those of the spec by name, which its states are made of. actions: those of the model, by name.
+        """
+
+    def observe(self, system: S) -> Structure:
+        """What the SUT shows, from the records and replies it gave and the messages it sent."""
+
+    def expect(self, state: Any) -> Structure:
+        """What a spec state looks like from outside: every part of it that an implementation is to show."""
+
+    def key(self, system: S) -> Structure:
+        """All that decides what the SUT does from here on and that `observe` does not show."""

@@ -1,0 +1,355 @@
+"""A broker: it follows the metadata log, and its replicas do what the log says.
+
+A runtime feeds it with responses, committed batches, fetches and timers, and carries out the effects. Each step is one
+call: what is to follow from it is a timer that is due (see `timers`).
+Leaves out, for now: produce and fetch requests of clients (but for what a leader decides of them), log directories,
+transactions, groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from uuid import UUID
+
+from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
+from impl.kraft.broker.leader import PartitionLeader
+from impl.kraft.broker.lifecycle import Lifecycle
+from impl.kraft.broker.replica_log import InMemoryReplicaLog, ReplicaLog
+from impl.kraft.broker.settings import BrokerSettings
+from impl.kraft.broker.states import BrokerState
+from impl.kraft.broker.timers import Due, Timer, due, due_for
+from impl.kraft.effects import Effects, Send, SetTimer
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image, Partition, PartitionKey, Registration, ReplayError
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from impl.kraft.records import (
+    NO_LEADER,
+    TOPIC_RESOURCE,
+    Batch,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+)
+from impl.kraft.snapshot import Snapshot, load_snapshot
+
+BrokerRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest | AlterPartitionRequest
+BrokerResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse | AlterPartitionResponse
+
+
+class Broker:
+    """A broker process. One that has stopped does not start again: the next process is another incarnation.
+
+    logs: by partition, what a crash leaves. applied_offset: up to which the broker acts on the metadata; -1 where it
+    does not, as it is not registered there at its own broker epoch.
+    """
+
+    def __init__(
+        self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
+    ) -> None:
+        self.settings = settings
+        self.lifecycle = Lifecycle(settings, incarnation_id)
+        self.image = Image()
+        self.applied_offset = -1
+        self.logs: dict[PartitionKey, ReplicaLog] = dict(disk or {})
+        self.leaders: dict[PartitionKey, PartitionLeader] = {}
+        self.followers: dict[PartitionKey, PartitionFollower] = {}
+
+    def copy(self) -> Broker:
+        """A broker that goes on on its own."""
+        other = Broker.__new__(Broker)
+        other.settings, other.lifecycle = self.settings, replace(self.lifecycle)
+        other.image, other.applied_offset = self.image.copy(), self.applied_offset
+        other.logs = {key: log.copy() for key, log in self.logs.items()}
+        other.leaders = {key: leader.copy(other.logs[key]) for key, leader in self.leaders.items()}
+        other.followers = dict(self.followers)
+        return other
+
+    @property
+    def state(self) -> BrokerState:
+        return self.lifecycle.state
+
+    @property
+    def broker_id(self) -> int:
+        return self.settings.broker_id
+
+    @property
+    def broker_epoch(self) -> int | None:
+        """None until it is registered."""
+        return self.lifecycle.broker_epoch
+
+    # The life of the process.
+
+    def start(self, now_ms: int) -> Effects:
+        """The process starts, and asks for a broker epoch."""
+        effects = self.lifecycle.start(now_ms)
+        return [*effects, self._isr_expiration_due(now_ms)]
+
+    def recovered(self, now_ms: int) -> Effects:
+        """The logs are recovered: from now on the broker asks to be unfenced."""
+        return self.lifecycle.recovered(now_ms)
+
+    def shut_down(self, now_ms: int) -> Effects:
+        """SIGTERM. A broker that runs asks the controller first; any other goes on to close its logs."""
+        return self.lifecycle.shut_down(now_ms)
+
+    def stopped(self) -> None:
+        """The logs are closed: this is the end of the process."""
+        self.lifecycle.stopped()
+        self._resign()
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Effects:
+        """Do what is due. Timers are never cancelled: what is no longer called for changes nothing."""
+        if not self.lifecycle.is_alive:
+            return []
+        match timer:
+            case (Due.PUBLICATION,):
+                return self.publish((), now_ms)
+            case (Due.ISR_EXPIRATION,):
+                return [*self.expire_isr(now_ms), self._isr_expiration_due(now_ms)]
+            case (Due.ALTER_PARTITION, int(topic), int(partition_id)):
+                return self.alter_partition((UUID(int=topic), partition_id))
+            case (Due.HIGH_WATERMARK, int(topic), int(partition_id)):
+                self.advance_high_watermark((UUID(int=topic), partition_id))
+                return []
+        return self.lifecycle.on_timer(timer, self.applied_offset)
+
+    def on_response(self, request: BrokerRequest, response: BrokerResponse | None, now_ms: int) -> Effects:
+        """What the controller says to a request of this broker; None: the request was given up."""
+        if not self.lifecycle.is_alive:
+            return []
+        if isinstance(request, AlterPartitionRequest):
+            assert response is None or isinstance(response, AlterPartitionResponse)
+            return self._altered(request, response, now_ms)
+        assert not isinstance(response, AlterPartitionResponse)
+        was_registered = self.broker_epoch is not None
+        effects = self.lifecycle.on_response(request, response, now_ms)
+        if self.broker_epoch is not None and not was_registered:
+            effects.append(due(Due.PUBLICATION, now_ms))
+        return effects
+
+    # Metadata.
+
+    def replay(self, batches: Iterable[Batch], high_watermark: int, now_ms: int) -> Effects:
+        """Take over the next committed batches, none of them perhaps, and act on them.
+
+        high_watermark: of the metadata log, exclusive, as last heard of. STARTING ends once the image reaches it.
+        """
+        if not self.lifecycle.is_alive:
+            return []
+        changed: set[PartitionKey] = set()
+        for batch in batches:
+            changed.update(self._partitions_in(batch))
+            self.image.replay(batch)
+        return self._replayed(changed, high_watermark, now_ms)
+
+    def load(self, snapshot: Snapshot, high_watermark: int, now_ms: int) -> Effects:
+        """Take over a snapshot in place of the log, where that no longer has what comes next, and act on it."""
+        if not self.lifecycle.is_alive:
+            return []
+        if snapshot.offset < self.image.offset:
+            raise ReplayError(f"a snapshot up to offset {snapshot.offset} is older than the image, {self.image.offset}")
+        self.image = load_snapshot(snapshot)
+        return self._replayed(self._placed_here(), high_watermark, now_ms)
+
+    def _replayed(self, changed: Iterable[PartitionKey], high_watermark: int, now_ms: int) -> Effects:
+        if self.image.offset + 1 >= high_watermark:
+            self.lifecycle.caught_up()
+        return self.publish(changed, now_ms)
+
+    def _partitions_in(self, batch: Batch) -> Iterable[PartitionKey]:
+        """The partitions that a batch is about, before its replay."""
+        for record in batch.records:
+            if isinstance(record, PartitionRecord | PartitionChangeRecord):
+                yield record.topic_id, record.partition_id
+            elif isinstance(record, RemoveTopicRecord):
+                yield from ((record.topic_id, i) for i in range(self.image.partition_counts.get(record.topic_id, 0)))
+
+    def publish(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
+        """Make the replicas what the image says, as far as it changed.
+
+        While the broker is STARTING, nothing is made of an image that may still lack what there is. Afterwards the
+        image must have the broker at its own broker epoch. If it has another or none, the image is too old, or this
+        process is superseded: it neither leads nor follows.
+        """
+        if self.state == BrokerState.STARTING:
+            return []
+        registration = self.image.registrations.get(self.broker_id)
+        if registration is None or registration.broker_epoch != self.broker_epoch:
+            self.applied_offset = -1
+            self._resign()
+            return []
+        if self.applied_offset < 0:
+            changed = self._placed_here()
+        self.applied_offset = self.image.offset
+        return [effect for key in changed for effect in self._assign(key, now_ms)]
+
+    def _placed_here(self) -> set[PartitionKey]:
+        """Every partition that the image places here or that has a log here."""
+        placed = (key for key, partition in self.image.partitions.items() if self.broker_id in partition.replicas)
+        return {*self.logs, *placed}
+
+    def _resign(self) -> None:
+        self.leaders.clear()
+        self.followers.clear()
+
+    def _assign(self, key: PartitionKey, now_ms: int) -> Effects:
+        """Lead, follow or do neither. What the image does not place here is deleted (KAFKA-14616)."""
+        partition = self.image.partitions.get(key)
+        if partition is None or self.broker_id not in partition.replicas:
+            for of_partition in (self.leaders, self.followers, self.logs):
+                of_partition.pop(key, None)
+            return []
+        self.logs.setdefault(key, InMemoryReplicaLog())
+        if partition.leader == self.broker_id:
+            self.followers.pop(key, None)
+            return self._lead(key, partition, now_ms)
+        self.leaders.pop(key, None)
+        if partition.leader == NO_LEADER:
+            self.followers.pop(key, None)
+        else:
+            self.followers[key] = PartitionFollower(partition.leader, partition.leader_epoch)
+        return []
+
+    def _lead(self, key: PartitionKey, partition: Partition, now_ms: int) -> Effects:
+        leader = self.leaders.get(key)
+        if leader is None or leader.leader_epoch != partition.leader_epoch:
+            assert self.broker_epoch is not None
+            leader = PartitionLeader.of(key, partition, self.broker_epoch, self.logs[key], now_ms)
+            self.leaders[key] = leader
+        else:
+            leader.update(partition)
+        return self._high_watermark_due(leader, now_ms)
+
+    def alive_brokers(self) -> list[Registration]:
+        """The brokers to name in a metadata response, by id: those that are not fenced, as far as the image goes."""
+        registrations = (self.image.registrations[broker_id] for broker_id in sorted(self.image.registrations))
+        return [registration for registration in registrations if not registration.fenced]
+
+    def min_insync_replicas(self, topic_id: UUID) -> int:
+        """min.insync.replicas of a topic."""
+        configs = self.image.configs.get((TOPIC_RESOURCE, self.image.topics.get(topic_id, "")), {})
+        return int(configs.get("min.insync.replicas", self.settings.min_insync_replicas))
+
+    # As a leader.
+
+    def append(self, key: PartitionKey, *values: bytes) -> tuple[ErrorCode, int]:
+        """Append records that a producer sends with acks=all. Returns also where they end (see `acknowledgement`)."""
+        leader = self.leaders.get(key)
+        if leader is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
+        error = leader.append(values, self.min_insync_replicas(key[0]))
+        if error != ErrorCode.NONE:
+            return error, -1
+        leader.advance_high_watermark()
+        return error, leader.log.end_offset
+
+    def acknowledgement(self, key: PartitionKey, end_offset: int) -> ErrorCode | None:
+        """What to answer the producer whose records end at this offset; None: it has to wait."""
+        leader = self.leaders.get(key)
+        if leader is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return leader.acknowledgement(end_offset, self.min_insync_replicas(key[0]))
+
+    def on_fetch(self, request: FetchRequest, now_ms: int) -> tuple[FetchResponse, Effects]:
+        """Serve a follower: note how far it is, commit what is replicated by now, and let it join the ISR if it may."""
+        error = self.fetch_error(request)
+        if error != ErrorCode.NONE:
+            return FetchResponse(error), []
+        leader = self.leaders[request.key]
+        leader.note_fetch(request, now_ms)
+        leader.advance_high_watermark()
+        effects = self.expand_isr(request.key, request.replica_id, now_ms)
+        return leader.read(request, self.settings.replica_fetch_max_bytes), effects
+
+    def fetch_error(self, request: FetchRequest) -> ErrorCode:
+        """The first check of a follower's fetch that fails.
+
+        The follower need not be a replica in this image yet, which may be older than its own. But no process is served
+        that the image knows to be superseded (KIP-903).
+        """
+        if request.topic_id not in self.image.topics:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        leader = self.leaders.get(request.key)
+        if leader is None or request.replica_id == self.broker_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if request.current_leader_epoch != leader.leader_epoch:
+            is_behind = request.current_leader_epoch < leader.leader_epoch
+            return ErrorCode.FENCED_LEADER_EPOCH if is_behind else ErrorCode.UNKNOWN_LEADER_EPOCH
+        registration = self.image.registrations.get(request.replica_id)
+        if registration is not None and request.replica_epoch < registration.broker_epoch:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def expand_isr(self, key: PartitionKey, follower: int, now_ms: int) -> Effects:
+        """Ask for a follower to be added to the ISR, if it may join."""
+        leader = self.leaders[key]
+        if not leader.may_join(follower, self.image):
+            return []
+        leader.ask_to_add(follower)
+        return [due_for(Due.ALTER_PARTITION, key, now_ms)]
+
+    def expire_isr(self, now_ms: int) -> Effects:
+        """Ask for the members of ISRs to be removed that have not been caught up for too long."""
+        effects: Effects = []
+        for key, leader in self.leaders.items():
+            late = leader.out_of_sync(now_ms, self.settings.replica_lag_time_max_ms)
+            if late and leader.asked is None:
+                leader.ask_to_remove(late)
+                effects.append(due_for(Due.ALTER_PARTITION, key, now_ms))
+        return effects
+
+    def _isr_expiration_due(self, now_ms: int) -> SetTimer:
+        """Twice in the time that a follower may lag, so that none lags for much longer."""
+        return due(Due.ISR_EXPIRATION, now_ms + self.settings.replica_lag_time_max_ms // 2)
+
+    def alter_partition(self, key: PartitionKey) -> Effects:
+        """Send the change of the ISR that the leader asks for, unless a request about the partition is in flight."""
+        leader = self.leaders.get(key)
+        request = None if leader is None else leader.next_request()
+        return [] if request is None else [Send(request)]
+
+    def _altered(self, request: AlterPartitionRequest, response: AlterPartitionResponse | None, now_ms: int) -> Effects:
+        """A change that is still asked for is sent again; one that was asked for meanwhile is sent at once."""
+        key = (request.topic_id, request.partition_id)
+        leader = self.leaders.get(key)
+        if leader is None or leader.in_flight != request:
+            return []
+        leader.answered(response)
+        effects = self._high_watermark_due(leader, now_ms)
+        if leader.asked is not None:
+            delay_ms = self.settings.alter_partition_retry_ms if leader.asked == request else 0
+            effects.append(due_for(Due.ALTER_PARTITION, key, now_ms + delay_ms))
+        return effects
+
+    def _high_watermark_due(self, leader: PartitionLeader, now_ms: int) -> Effects:
+        if leader.replicated_offset <= leader.log.high_watermark:
+            return []
+        return [due_for(Due.HIGH_WATERMARK, leader.key, now_ms)]
+
+    def advance_high_watermark(self, key: PartitionKey) -> bool:
+        """Commit what the whole maximal ISR has. Returns whether that was more than before."""
+        leader = self.leaders.get(key)
+        return leader is not None and leader.advance_high_watermark()
+
+    # As a follower.
+
+    def fetch_request(self, key: PartitionKey) -> FetchRequest | None:
+        """What to ask the leader of the partition for; None where this broker does not follow."""
+        follower = self.followers.get(key)
+        if follower is None or self.broker_epoch is None:
+            return None
+        return follower.fetch_request(key, self.broker_id, self.broker_epoch, self.logs[key])
+
+    def on_fetch_response(self, request: FetchRequest, response: FetchResponse) -> None:
+        """Take over what the leader sent."""
+        follower = self.followers.get(request.key)
+        if follower is not None:
+            follower.fetched(self.logs[request.key], request, response)

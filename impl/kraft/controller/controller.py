@@ -1,0 +1,262 @@
+"""The controller as a runtime drives it: what is appended, replayed, committed and answered, and when.
+
+KIP-631, Persistence and Visibility; Broker Leases; Controller Failover.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from impl.kraft.controller.configs import alter_config
+from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.features import update_feature
+from impl.kraft.controller.heartbeat import heartbeat
+from impl.kraft.controller.isr import alter_partition
+from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
+from impl.kraft.controller.registration import fenced, register, unregister
+from impl.kraft.controller.sessions import Sessions
+from impl.kraft.controller.settings import ControllerSettings
+from impl.kraft.controller.topics import create_topic, delete_topic
+from impl.kraft.effects import Append, Effects, Reply, SetTimer
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image
+from impl.kraft.messages import (
+    AlterConfigRequest,
+    AlterConfigResponse,
+    AlterPartitionReassignmentRequest,
+    AlterPartitionReassignmentResponse,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    CreateTopicRequest,
+    CreateTopicResponse,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+    ElectPreferredLeaderRequest,
+    ElectPreferredLeaderResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    Request,
+    Response,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+    UpdateFeatureRequest,
+    UpdateFeatureResponse,
+)
+from impl.kraft.records import Batch, NoOpRecord, Record, UnfenceBrokerRecord
+from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
+
+Timer = tuple[str | int, ...]
+NO_OP_TIMER: Timer = ("no-op",)
+
+RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
+    BrokerRegistrationRequest: BrokerRegistrationResponse,
+    BrokerHeartbeatRequest: BrokerHeartbeatResponse,
+    UnregisterBrokerRequest: UnregisterBrokerResponse,
+    AlterPartitionRequest: AlterPartitionResponse,
+    AlterPartitionReassignmentRequest: AlterPartitionReassignmentResponse,
+    ListPartitionReassignmentsRequest: ListPartitionReassignmentsResponse,
+    CreateTopicRequest: CreateTopicResponse,
+    DeleteTopicRequest: DeleteTopicResponse,
+    ElectPreferredLeaderRequest: ElectPreferredLeaderResponse,
+    AlterConfigRequest: AlterConfigResponse,
+    UpdateFeatureRequest: UpdateFeatureResponse,
+}
+
+
+def lease_timer(broker_id: int) -> Timer:
+    """The timer at which the controller looks whether a broker's lease has run out."""
+    return ("lease", broker_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A response that rests on the log up to `offset`, inclusive."""
+
+    offset: int
+    call: int
+    response: Response
+
+
+class Controller:
+    """A controller of the metadata quorum: a standby, until it claims the active role.
+
+    committed: the image of what is committed. speculative: the image of the whole log, from which an active
+    controller decides; a standby's is the committed one. Both are to be read only.
+    """
+
+    def __init__(self, settings: ControllerSettings) -> None:
+        self.settings = settings
+        self.committed = Image()
+        self.speculative = self.committed
+        self.epoch: int | None = None
+        self.sessions = Sessions(settings.session_timeout_ms)
+        self._pending: deque[Batch] = deque()
+        self._waiting: deque[Waiting] = deque()
+
+    @classmethod
+    def load(cls, settings: ControllerSettings, snapshot: Snapshot) -> Controller:
+        """A standby that has what a snapshot stands for."""
+        controller = cls(settings)
+        controller.committed = controller.speculative = load_snapshot(snapshot)
+        return controller
+
+    def snapshot(self) -> Snapshot:
+        """The snapshot of what is committed."""
+        return write_snapshot(self.committed)
+
+    def copy(self) -> Controller:
+        """A controller in the same state, which goes its own way from now on."""
+        other = Controller.__new__(Controller)
+        other.settings, other.epoch = self.settings, self.epoch
+        other.committed = self.committed.copy()
+        other.speculative = self.speculative.copy() if self.is_active else other.committed
+        other.sessions = self.sessions.copy()
+        other._pending, other._waiting = self._pending.copy(), self._waiting.copy()
+        return other
+
+    @property
+    def is_active(self) -> bool:
+        return self.epoch is not None
+
+    def has_valid_session(self, broker_id: int, now_ms: int) -> bool:
+        """The broker is registered and unfenced, and its lease runs."""
+        registration = self.speculative.registrations.get(broker_id)
+        return registration is not None and not registration.fenced and self.sessions.is_valid(broker_id, now_ms)
+
+    # Decisions.
+
+    def handle(self, call: int, request: Request, now_ms: int) -> Effects:
+        """Decide about a request. Its response leaves at once only if all that is in the log is committed."""
+        if not self.is_active:
+            return [Reply(call, RESPONSES[type(request)](ErrorCode.NOT_CONTROLLER))]
+        decision = self._decide(request, now_ms)
+        effects = self._append(decision.records)
+        if self._pending:
+            self._waiting.append(Waiting(self.speculative.offset, call, decision.response))
+        else:
+            effects.append(Reply(call, decision.response))
+        return effects
+
+    def _decide(self, request: Request, now_ms: int) -> Decision:
+        image, settings = self.speculative, self.settings
+        match request:
+            case BrokerHeartbeatRequest():
+                return heartbeat(image, settings, self.sessions, request, now_ms)
+            case AlterPartitionRequest():
+                return alter_partition(image, settings, request)
+            case BrokerRegistrationRequest():
+                return register(image, settings, self.sessions, request, now_ms)
+            case UnregisterBrokerRequest():
+                return unregister(image, settings, self.sessions, request)
+            case AlterPartitionReassignmentRequest():
+                return alter_reassignment(image, settings, request)
+            case ListPartitionReassignmentsRequest():
+                return Decision(list_reassignments(image, request))
+            case ElectPreferredLeaderRequest():
+                return elect_preferred(image, settings, request)
+            case CreateTopicRequest():
+                return create_topic(image, request)
+            case DeleteTopicRequest():
+                return delete_topic(image, request)
+            case AlterConfigRequest():
+                return alter_config(image, request)
+            case UpdateFeatureRequest():
+                return update_feature(image, settings.supported_features, request)
+            case _:
+                assert_never(request)
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Effects:
+        """A lease is looked after, or the log grows so that its followers see that it is alive."""
+        match timer:
+            case _ if not self.is_active:
+                return []
+            case ("lease", int(broker_id)):
+                return self._check_lease(broker_id, now_ms)
+            case ("no-op",):
+                return [*self._append((NoOpRecord(),)), self._no_op_timer(now_ms)]
+            case _:
+                raise ValueError(f"a controller sets no timer {timer!r}")
+
+    def _check_lease(self, broker_id: int, now_ms: int) -> Effects:
+        """Fence a broker whose lease has run out. One decision fences one broker (KAFKA-13173)."""
+        registration = self.speculative.registrations.get(broker_id)
+        if registration is None or registration.fenced:
+            return []
+        if self.sessions.is_valid(broker_id, now_ms):
+            return [SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id))]
+        self.sessions.forget(broker_id)
+        return self._append(fenced(self.speculative, self.settings, broker_id))
+
+    def _append(self, records: tuple[Record, ...]) -> Effects:
+        """Write one batch, if there is anything to write, and replay it. Whom it unfences has a lease from now on."""
+        if not records:
+            return []
+        assert self.epoch is not None
+        batch = Batch(self.speculative.offset + 1, self.epoch, records)
+        self.speculative.replay(batch)
+        self._pending.append(batch)
+        effects: Effects = [Append(batch)]
+        for record in records:
+            if isinstance(record, UnfenceBrokerRecord):
+                effects.append(SetTimer(lease_timer(record.broker_id), self.sessions.end_ms(record.broker_id)))
+        return effects
+
+    def _no_op_timer(self, now_ms: int) -> SetTimer:
+        return SetTimer(NO_OP_TIMER, now_ms + self.settings.max_idle_interval_ms)
+
+    # The log.
+
+    def on_commit(self, offset: int, now_ms: int) -> Effects:
+        """All that this active controller has appended below `offset` is committed: replies that rest on it leave."""
+        while self._pending and self._pending[0].last_offset < offset:
+            self.committed.replay(self._pending.popleft())
+        replies: Effects = []
+        while self._waiting and self._waiting[0].offset < offset:
+            waiting = self._waiting.popleft()
+            replies.append(Reply(waiting.call, waiting.response))
+        return replies
+
+    def replay(self, batch: Batch) -> None:
+        """Take over the next committed batch, as a standby. An active controller has its own batches already."""
+        if self.is_active:
+            raise ValueError("an active controller replays no batch: it has written what is in the log")
+        self.committed.replay(batch)
+
+    # The active role.
+
+    def claim(self, epoch: int, now_ms: int) -> Effects:
+        """Become the active controller of an epoch, once all that is in the log was replayed.
+
+        The leases of brokers start anew. Unless something of the epoch is in the log, a record is written at once, for
+        Raft commits nothing of older epochs until then.
+        """
+        if self.is_active or epoch < self.committed.epoch:
+            raise ValueError(f"epoch {epoch} cannot be claimed in epoch {self.epoch or self.committed.epoch}")
+        self.epoch = epoch
+        self.speculative = self.committed.copy()
+        effects = self._append((NoOpRecord(),) if self.committed.epoch < epoch else ())
+        for broker_id, registration in sorted(self.speculative.registrations.items()):
+            if not registration.fenced:
+                self.sessions.start(broker_id, now_ms)
+                effects.append(SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id)))
+        effects.append(self._no_op_timer(now_ms))
+        return effects
+
+    def renounce(self, now_ms: int) -> Effects:
+        """Become a standby: forget what is not committed, and all that no log has. Calls that wait are refused."""
+        refused: Effects = [
+            Reply(waiting.call, type(waiting.response)(ErrorCode.NOT_CONTROLLER)) for waiting in self._waiting
+        ]
+        self.epoch = None
+        self.speculative = self.committed
+        self.sessions = Sessions(self.settings.session_timeout_ms)
+        self._pending.clear()
+        self._waiting.clear()
+        return refused

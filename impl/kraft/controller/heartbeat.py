@@ -1,0 +1,101 @@
+"""Heartbeats: the lease, and what they move a broker to. KIP-631, Broker Leases, Controlled Shutdown."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.partitions import led_anew, taken_out
+from impl.kraft.controller.registration import fenced
+from impl.kraft.controller.sessions import Session, Sessions
+from impl.kraft.controller.settings import ControllerSettings
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image, Registration
+from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from impl.kraft.records import BrokerRegistrationChangeRecord, Record, UnfenceBrokerRecord
+
+
+class Ruling(Enum):
+    """What a broker is to be from its heartbeat on."""
+
+    FENCED = auto()
+    UNFENCED = auto()
+    CONTROLLED_SHUTDOWN = auto()
+    SHUT_DOWN_NOW = auto()
+
+
+def heartbeat(
+    image: Image, settings: ControllerSettings, sessions: Sessions, request: BrokerHeartbeatRequest, now_ms: int
+) -> Decision:
+    """Renews the lease of a broker, and fences it, unfences it or lets it shut down as it wishes and may.
+
+    Looks at no partition unless the broker changes its state.
+    """
+    registration = image.registrations.get(request.broker_id)
+    if registration is None or registration.broker_epoch != request.broker_epoch:
+        return Decision(BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH))
+    shutdown_offset = sessions.shutdown_offset(request.broker_id)
+    ruling = rule(image, sessions, registration, shutdown_offset, request)
+    begins_shutdown = ruling is Ruling.CONTROLLED_SHUTDOWN and shutdown_offset is None
+    records = records_of(image, settings, registration, ruling, begins_shutdown)
+    if begins_shutdown:
+        shutdown_offset = image.offset + len(records)
+    elif ruling is not Ruling.CONTROLLED_SHUTDOWN:
+        shutdown_offset = None
+    sessions.of_broker[request.broker_id] = Session(now_ms, request.current_metadata_offset, shutdown_offset)
+    response = BrokerHeartbeatResponse(
+        ErrorCode.NONE,
+        is_caught_up=is_caught_up(registration, request),
+        is_fenced=is_fenced_by(ruling, registration),
+        should_shut_down=ruling is Ruling.SHUT_DOWN_NOW,
+    )
+    return Decision(response, records)
+
+
+def rule(
+    image: Image,
+    sessions: Sessions,
+    registration: Registration,
+    shutdown_offset: int | None,
+    request: BrokerHeartbeatRequest,
+) -> Ruling:
+    """What becomes of the broker.
+
+    One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
+    until their images say so, too. One in controlled shutdown is unfenced no more until it registers anew.
+    """
+    if shutdown_offset is not None:
+        others = (broker_id for broker_id, other in image.registrations.items() if other.is_active)
+        return Ruling.SHUT_DOWN_NOW if sessions.all_reach(shutdown_offset, others) else Ruling.CONTROLLED_SHUTDOWN
+    if request.want_shut_down:
+        return Ruling.CONTROLLED_SHUTDOWN
+    may_serve = not registration.in_controlled_shutdown and is_caught_up(registration, request)
+    if request.want_fence or (registration.fenced and not may_serve):
+        return Ruling.FENCED
+    return Ruling.UNFENCED
+
+
+def is_caught_up(registration: Registration, request: BrokerHeartbeatRequest) -> bool:
+    """The broker's image reaches its own registration. The log's end it may never reach: that moves (KAFKA-13959)."""
+    return request.current_metadata_offset >= registration.broker_epoch
+
+
+def is_fenced_by(ruling: Ruling, registration: Registration) -> bool:
+    if ruling is Ruling.CONTROLLED_SHUTDOWN:
+        return registration.fenced
+    return ruling is not Ruling.UNFENCED
+
+
+def records_of(
+    image: Image, settings: ControllerSettings, registration: Registration, ruling: Ruling, begins_shutdown: bool
+) -> tuple[Record, ...]:
+    """The records by which a ruling comes to be."""
+    broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
+    if begins_shutdown:
+        begins = BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True)
+        return (*taken_out(image, settings, broker_id), begins)
+    if registration.fenced and ruling is Ruling.UNFENCED:
+        return (UnfenceBrokerRecord(broker_id, broker_epoch), *led_anew(image, settings, broker_id))
+    if not registration.fenced and is_fenced_by(ruling, registration):
+        return fenced(image, settings, broker_id)
+    return ()

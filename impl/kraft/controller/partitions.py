@@ -1,0 +1,140 @@
+"""What becomes of a partition: who leads it, who is in its ISR, whether its reassignment is complete.
+
+KIP-631, Partition Reassignment; KIP-455. Every change of a partition goes through `change`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from impl.kraft.controller.configs import min_insync_replicas
+from impl.kraft.controller.settings import ControllerSettings
+from impl.kraft.image import Image, Partition, PartitionKey
+from impl.kraft.records import LEADER_UNCHANGED, NO_LEADER, PartitionChangeRecord, Record
+
+MayLead = Callable[[int], bool]
+
+
+def elect(partition: Partition, may_lead: MayLead) -> int:
+    """The present leader while it may lead, else the first replica that may, else NO_LEADER. Only the ISR may lead."""
+    if partition.leader in partition.isr and may_lead(partition.leader):
+        return partition.leader
+    for replica in partition.replicas:
+        if replica in partition.isr and may_lead(replica):
+            return replica
+    return NO_LEADER
+
+
+def change(
+    image: Image, settings: ControllerSettings, key: PartitionKey, wanted: Partition, may_lead: MayLead
+) -> tuple[PartitionChangeRecord, ...]:
+    """The record by which a partition becomes as it is wanted, completed where it can be, with a leader.
+
+    Empty where that changes nothing. Of `wanted`, the epochs do not count.
+    """
+    before = image.partitions[key]
+    after = completed(wanted, least_isr(image, settings, key)) if wanted.is_reassigning else wanted
+    leader = elect(after, may_lead)
+    record = PartitionChangeRecord(
+        partition_id=key[1],
+        topic_id=key[0],
+        isr=after.isr if after.isr != before.isr else None,
+        leader=leader if leader != before.leader else LEADER_UNCHANGED,
+        replicas=after.replicas if after.replicas != before.replicas else None,
+        removing_replicas=after.removing_replicas if after.removing_replicas != before.removing_replicas else None,
+        adding_replicas=after.adding_replicas if after.adding_replicas != before.adding_replicas else None,
+    )
+    return () if record == raised_epoch(key) else (record,)
+
+
+def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
+    """The record that changes nothing of a partition but its partition epoch."""
+    return PartitionChangeRecord(partition_id=key[1], topic_id=key[0])
+
+
+# Brokers that come and go.
+
+
+def taken_out(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
+    """A broker serves no more: it leaves every ISR unless it is the last member, and leads nothing.
+
+    Nothing is left to do for one that is fenced.
+    """
+
+    def may_lead(candidate: int) -> bool:
+        return candidate != broker_id and image.is_active(candidate)
+
+    records: list[Record] = []
+    for key in in_order(image.in_isr.get(broker_id, set())):
+        partition = image.partitions[key]
+        rest = tuple(member for member in partition.isr if member != broker_id)
+        records += change(image, settings, key, replace(partition, isr=rest or partition.isr), may_lead)
+    return tuple(records)
+
+
+def led_anew(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
+    """A broker serves again: it joins no ISR, but partitions without a leader may get one."""
+
+    def may_lead(candidate: int) -> bool:
+        return candidate == broker_id or image.is_active(candidate)
+
+    records: list[Record] = []
+    for key in in_order(image.in_isr.get(broker_id, set()) & image.leaderless):
+        records += change(image, settings, key, image.partitions[key], may_lead)
+    return tuple(records)
+
+
+def in_order(keys: set[PartitionKey]) -> list[PartitionKey]:
+    """By topic id and partition id, so that what is decided depends on nothing but the image."""
+    return sorted(keys, key=lambda key: (key[0].int, key[1]))
+
+
+# Reassignment.
+
+
+def original_replicas(partition: Partition) -> tuple[int, ...]:
+    """The replicas that the reassignment under way started from, in the order they have now."""
+    return tuple(replica for replica in partition.replicas if replica not in partition.adding_replicas)
+
+
+def least_isr(image: Image, settings: ControllerSettings, key: PartitionKey) -> int:
+    """How many members a reassignment must leave in the ISR: no fewer than min.insync.replicas if it has them now."""
+    min_isr = min_insync_replicas(image, settings, key[0])
+    return min_isr if len(image.partitions[key].isr) >= min_isr else 1
+
+
+def completed(partition: Partition, least: int) -> Partition:
+    """The partition without what its reassignment removes, if the ISR allows it to end.
+
+    Every replica that it adds must be in the ISR. Where it leaves fewer replicas than there were, every target
+    must; else one that it keeps may be out of it, and may be dead for good (KAFKA-15665, KAFKA-19975).
+    least: how many members the ISR must keep.
+    """
+    original = original_replicas(partition)
+    target = tuple(replica for replica in partition.replicas if replica not in partition.removing_replicas)
+    isr = tuple(member for member in partition.isr if member in target)
+    shrinks = len(target) < len(original)
+    awaited = set(target) if shrinks else set(target) - set(original)
+    if len(isr) < least or not awaited <= set(isr):
+        return partition
+    return replace(partition, replicas=target, isr=isr, removing_replicas=(), adding_replicas=())
+
+
+def reassigned(partition: Partition, target: tuple[int, ...]) -> Partition:
+    """The partition as it waits for its target: the target's replicas first, then those that are to go.
+
+    It replaces a reassignment under way: what that one was adding counts as added by this one.
+    """
+    original = original_replicas(partition)
+    removing = tuple(replica for replica in partition.replicas if replica not in target)
+    replicas = target + removing
+    adding = tuple(replica for replica in replicas if replica not in original)
+    return replace(partition, replicas=replicas, removing_replicas=removing, adding_replicas=adding)
+
+
+def cancelled(partition: Partition) -> Partition:
+    """The partition as it was before the reassignment under way. What that one added leaves the ISR, too."""
+    original = original_replicas(partition)
+    isr = tuple(member for member in partition.isr if member in original)
+    return replace(partition, replicas=original, isr=isr, removing_replicas=(), adding_replicas=())

@@ -1,0 +1,154 @@
+"""What is tried where the spec does not allow it: whatever could still be asked of the implementation.
+
+What only the world would do (time passes, messages are lost, processes die), what a budget of the model leaves no
+room for, and what there is no message for is not tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from impl.kraft.broker import BrokerState
+from impl.kraft.under_test import controllers, processes
+from impl.kraft.under_test.cluster import Cluster, run
+from impl.kraft.under_test.processes import UNWRITTEN, followed, led
+from impl.kraft.under_test.views import Refusal
+
+Arguments = Mapping[str, Any]
+Attempt = Callable[[Cluster, Arguments, Any], Cluster | Refusal | None]
+
+
+def lifecycle_exchanges(cluster: Cluster) -> int:
+    requests = sum(not envelope.late for envelope in cluster.lifecycle)
+    return requests + sum(host.answer is not None for host in cluster.processes)
+
+
+def alter_exchanges(cluster: Cluster) -> int:
+    requests = sum(not envelope.late for envelope in cluster.alterations)
+    return requests + sum(len(host.isr_answers) for host in cluster.processes)
+
+
+def is_left(cluster: Cluster, before: Any, spent: str, limit: str) -> bool:
+    """A budget is not spent yet."""
+    return bool(getattr(before.faults, spent) < cluster.shape.limits.get(limit, 0))
+
+
+# Processes.
+
+
+def send_registration(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if not may_send(cluster, arguments):
+        return None
+    return processes.send_registration(cluster, arguments, before)
+
+
+def send_heartbeat(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if not may_send(cluster, arguments):
+        return None
+    return processes.send_heartbeat(cluster, arguments, before)
+
+
+def may_send(cluster: Cluster, arguments: Arguments) -> bool:
+    """The process is alive, and there is room in the network."""
+    is_alive = cluster.processes[arguments["process"].index].core is not None
+    return is_alive and lifecycle_exchanges(cluster) < cluster.shape.limits.get("lifecycle_in_flight", 1)
+
+
+def apply_metadata(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if cluster.processes[arguments["process"].index].core is None:
+        return None
+    return processes.apply_metadata(cluster, arguments, before)
+
+
+def sigterm(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal | None:
+    """A process that is on its way out is asked to stop once more."""
+    place = arguments["process"].index
+    host = cluster.processes[place]
+    on_its_way = BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN
+    if host.core is None or host.core.state not in on_its_way:
+        return None
+    return cluster.with_process(place, run(host, lambda core, now_ms: core.shut_down(now_ms))[0])
+
+
+def write(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    host, p = cluster.processes[arguments["leader"].index], arguments["p"].index
+    key = led(host, arguments)
+    if host.core is None or cluster.records[p] != UNWRITTEN or (key is not None and key[0] != cluster.topic):
+        return None
+    return processes.write(cluster, arguments, before)
+
+
+def fetch(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    follower, leader = arguments["follower"].index, arguments["leader"].index
+    ids, hosts = cluster.shape.node_ids, cluster.processes
+    if ids[follower] == ids[leader] or hosts[follower].core is None or hosts[leader].core is None:
+        return None
+    if followed(hosts[follower], arguments) is None:
+        return None
+    return processes.fetch(cluster, arguments, before)
+
+
+def shrink_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    """A leader that has nothing is not in the spec found to be waited for in vain, whatever time passes."""
+    host = cluster.processes[arguments["leader"].index]
+    key = led(host, arguments)
+    if key is None or host.broker.logs[key].end_offset == 0:
+        return None
+    return processes.shrink_isr(cluster, arguments, before)
+
+
+def send_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    is_full = alter_exchanges(cluster) >= cluster.shape.limits.get("alter_in_flight", 1)
+    if is_full or cluster.processes[arguments["leader"].index].core is None:
+        return None
+    return processes.send_alter_isr(cluster, arguments, before)
+
+
+def advance_high_watermark(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if cluster.processes[arguments["leader"].index].core is None:
+        return None
+    return processes.advance_high_watermark(cluster, arguments, before)
+
+
+# The controller.
+
+
+def reassign(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    """The spec has no target with fewer replicas than min.insync.replicas."""
+    is_small = 0 < len(arguments["target"]) < cluster.shape.min_insync_replicas
+    if is_small or not is_left(cluster, before, "reassignments", "max_reassignments"):
+        return None
+    return controllers.reassign(cluster, arguments, before)
+
+
+def create_topic(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if not is_left(cluster, before, "topics", "max_topics"):
+        return None
+    return controllers.create_topic(cluster, arguments, before)
+
+
+def unregister(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if not is_left(cluster, before, "unregistrations", "max_unregistrations"):
+        return None
+    return controllers.unregister(cluster, arguments, before)
+
+
+ATTEMPTS: dict[str, Attempt] = {
+    "send_registration": send_registration,
+    "send_heartbeat": send_heartbeat,
+    "apply_metadata": apply_metadata,
+    "sigterm": sigterm,
+    "write": write,
+    "fetch": fetch,
+    "shrink_isr": shrink_isr,
+    "send_alter_isr": send_alter_isr,
+    "advance_high_watermark": advance_high_watermark,
+    "fence_lapsed": controllers.fence_lapsed,
+    "reassign": reassign,
+    "cancel_reassignment": controllers.cancel_reassignment,
+    "elect_preferred": controllers.elect_preferred,
+    "create_topic": create_topic,
+    "delete_topic": controllers.delete_topic,
+    "unregister": unregister,
+}

@@ -1,0 +1,216 @@
+"""The steps of the active controller: each is a request that it handles or a timer that fires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
+from impl.kraft.effects import Effects
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image
+from impl.kraft.messages import (
+    AlterPartitionReassignmentRequest,
+    BrokerRegistrationRequest,
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    ElectPreferredLeaderRequest,
+    Request,
+    Response,
+    UnregisterBrokerRequest,
+)
+from impl.kraft.under_test.cluster import (
+    CLUSTER_ID,
+    SESSION_TIMEOUT_MS,
+    TOPIC,
+    Answer,
+    Cluster,
+    ControllerHost,
+    Envelope,
+    decide,
+    fire,
+    topic_id,
+)
+from impl.kraft.under_test.processes import UNWRITTEN, answered
+from impl.kraft.under_test.views import Refusal
+
+Arguments = Mapping[str, Any]
+CALL = 0  # there is one call at a time where all is committed at once
+
+
+def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Response]:
+    """A controller handles a request. Returns its response, which must not be long in coming."""
+    cluster, replies = decide(cluster, voter, handling(request))
+    return cluster, replies[CALL]
+
+
+def handling(request: Request) -> Callable[[Controller, int], Effects]:
+    return lambda core, now_ms: core.handle(CALL, request, now_ms)
+
+
+def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
+    return tuple(envelope for envelope in envelopes if envelope is not one)
+
+
+# Requests of brokers.
+
+
+def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """A registration or heartbeat lands."""
+    broker_id = envelope.request.broker_id
+    was = cluster.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
+    cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
+    after, response = call(cluster, envelope.to, envelope.request)
+    offset = after.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
+    if offset is not None and offset != was:
+        after = replace(after, marks=(*after.marks, offset))
+    return answered(after, envelope, Answer(envelope.request, response))
+
+
+def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
+    """What the cluster still owes the producer once an incarnation is registered.
+
+    Where the last member of the ISR comes back from a disk without the record, the record is lost by design.
+    """
+    request, controller = envelope.request, cluster.controllers[envelope.to]
+    if not isinstance(request, BrokerRegistrationRequest):
+        return cluster.records
+    holder = cluster.committed.registrations.get(request.broker_id)
+    repeated = holder is not None and holder.incarnation_id == request.incarnation_id
+    if repeated or controller.core.has_valid_session(request.broker_id, controller.now_ms):
+        return cluster.records
+    return tuple(
+        "FORFEITED" if status != UNWRITTEN and is_lost_with(cluster, envelope, p) else status
+        for p, status in enumerate(cluster.records)
+    )
+
+
+def is_lost_with(cluster: Cluster, envelope: Envelope, p: int) -> bool:
+    """The sender is the last member of the ISR, and does not have the record."""
+    topic = cluster.topic
+    if topic is None or cluster.committed.partitions[topic, p].isr != (cluster.shape.node_ids[envelope.sender],):
+        return False
+    host = cluster.processes[envelope.sender]
+    log = (host.disk if host.core is None else host.broker.logs).get((topic, p))
+    return log is None or log.end_offset == 0
+
+
+def handle_alter_isr(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """An AlterPartition request lands."""
+    cluster = replace(cluster, alterations=without(cluster.alterations, envelope))
+    after, response = call(cluster, envelope.to, envelope.request)
+    return answered(after, envelope, Answer(envelope.request, response))
+
+
+# Leases.
+
+
+def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """A lease runs out: time passes, in which all others whose lease runs are heard of.
+
+    They repeat their registrations, which renews the lease and does nothing else. Timers of fenced brokers fire.
+    """
+    voter, broker = arguments["voter"].index, arguments["broker"].index
+    host = cluster.controllers[voter]
+    soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
+    for id_, registration in sorted(host.core.speculative.registrations.items()):
+        if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
+            again = BrokerRegistrationRequest(id_, CLUSTER_ID, registration.incarnation_id)
+            cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
+    cluster = cluster.with_controller(voter, replace(cluster.controllers[voter], now_ms=late_ms))
+    return without_spent_timers(cluster, voter)
+
+
+def without_spent_timers(cluster: Cluster, voter: int) -> Cluster:
+    """Lease timers that are due fire, but those of brokers whose lease has run out, which wait to be fenced."""
+    host = cluster.controllers[voter]
+    for timer, at_ms in list(host.timers.items()):
+        if timer[0] == "lease" and at_ms <= host.now_ms and not awaits_fencing(host, host.image, timer[1]):
+            cluster = fire(cluster, voter, timer)
+    return cluster
+
+
+def awaits_fencing(host: ControllerHost, image: Image, broker: int | str) -> bool:
+    registration = image.registrations.get(int(broker))
+    unfenced = registration is not None and not registration.fenced
+    return unfenced and not host.core.has_valid_session(int(broker), host.now_ms)
+
+
+def fence_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return fence(cluster, arguments["voter"].index, arguments["broker"].index)
+
+
+def fence_two_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """In two decisions: the implementation fences one broker in each."""
+    first = fence(cluster, arguments["voter"].index, arguments["first"].index)
+    return first if isinstance(first, Refusal) else fence(first, arguments["voter"].index, arguments["second"].index)
+
+
+def fence(cluster: Cluster, voter: int, broker: int) -> Cluster | Refusal:
+    """The controller looks after a lease."""
+    at_ms = cluster.controllers[voter].timers.get(lease_timer(broker))
+    if at_ms is None or at_ms > cluster.controllers[voter].now_ms:
+        return Refusal("it does not look after this lease now")
+    return fire(cluster, voter, lease_timer(broker))
+
+
+def fail_over(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """Another controller, which has replayed all that is committed, claims the active role."""
+    voter = arguments["voter"].index
+    host = cluster.controllers[voter]
+    assert host.core.epoch is not None
+    epoch = host.core.epoch + 1
+    core = Controller(cluster.shape.controller_settings())
+    for batch in cluster.log:
+        core.replay(batch)
+    cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms))
+    return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
+
+
+def grow_log(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    voter = arguments["voter"].index
+    if NO_OP_TIMER not in cluster.controllers[voter].timers:
+        return Refusal("it has set itself no timer")
+    cluster = fire(cluster, voter, NO_OP_TIMER)
+    return replace(cluster, marks=(*cluster.marks, cluster.committed.offset))
+
+
+# Requests of operators.
+
+
+def ask(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | Refusal:
+    """The cluster after an operator's request, if it is granted."""
+    after, response = call(cluster, arguments["voter"].index, request)
+    return after if response.error == ErrorCode.NONE else Refusal(response.error.name)
+
+
+def reassign(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    target = tuple(broker.index for broker in arguments["target"])
+    return ask(cluster, arguments, AlterPartitionReassignmentRequest(TOPIC, arguments["p"].index, target))
+
+
+def cancel_reassignment(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return ask(cluster, arguments, AlterPartitionReassignmentRequest(TOPIC, arguments["p"].index, None))
+
+
+def elect_preferred(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return ask(cluster, arguments, ElectPreferredLeaderRequest(TOPIC, arguments["p"].index))
+
+
+def create_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """All registered brokers become replicas, in the order that is asked for."""
+    registered = cluster.controllers[arguments["voter"].index].image.registrations
+    order = tuple(broker.index for broker in arguments["order"] if broker.index in registered)
+    request = CreateTopicRequest(TOPIC, topic_id(cluster.topics), assignments=(order,) * cluster.shape.partitions)
+    after = ask(cluster, arguments, request)
+    return after if isinstance(after, Refusal) else replace(after, topics=cluster.topics + 1)
+
+
+def delete_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    after = ask(cluster, arguments, DeleteTopicRequest(name=TOPIC))
+    return after if isinstance(after, Refusal) else replace(after, records=(UNWRITTEN,) * len(after.records))
+
+
+def unregister(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return ask(cluster, arguments, UnregisterBrokerRequest(arguments["broker"].index))

@@ -1,0 +1,187 @@
+"""What is compared: the parts of the cluster that both a state of the spec and the implementation show.
+
+Brokers, processes, voters and partitions are numbers. An epoch or offset is an `Ordinal`, whose value means nothing
+but its place among the others of its sort; epochs of partitions are sorts of their own, for each partition and topic.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Bag = frozenset[tuple[tuple[object, ...], int]]
+
+
+class Ordinal(NamedTuple):
+    """A value of which only the order within its sort matters."""
+
+    sort: str
+    value: int
+
+
+class Refusal(NamedTuple):
+    """The implementation did not do it. reason: what it answered."""
+
+    reason: str
+
+
+class RegistrationView(NamedTuple):
+    incarnation: Ordinal
+    broker_epoch: Ordinal
+    fenced: bool
+    in_controlled_shutdown: bool
+
+
+class PartitionView(NamedTuple):
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int | None
+    leader_epoch: Ordinal
+    partition_epoch: Ordinal
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+class MetadataView(NamedTuple):
+    """What a replay of records gives. offset: the last one there that somebody waits for."""
+
+    registrations: tuple[RegistrationView | None, ...]
+    topic: Ordinal | None
+    partitions: tuple[PartitionView | None, ...]
+    offset: Ordinal | None
+
+
+class ShutdownView(NamedTuple):
+    """behind: the active brokers whose last heartbeat did not reach the offset."""
+
+    offset: Ordinal
+    behind: tuple[int, ...]
+
+
+class ControllerView(NamedTuple):
+    """lapsed: unfenced brokers whose lease ran out."""
+
+    role: str
+    epoch: Ordinal
+    image: MetadataView
+    lapsed: tuple[int, ...]
+    shutdowns: tuple[ShutdownView | None, ...]
+
+
+class RegisterView(NamedTuple):
+    sender: int
+    incarnation: Ordinal
+    late: bool
+    to: int
+
+
+class HeartbeatView(NamedTuple):
+    """caught_up, applied: what the metadata offset in it reaches."""
+
+    sender: int
+    broker_epoch: Ordinal
+    want_fence: bool
+    want_shut_down: bool
+    caught_up: bool
+    applied: Ordinal | None
+    late: bool
+    to: int
+
+
+class AlterIsrView(NamedTuple):
+    """added_epoch: at which its leader saw the broker that it adds, if it adds one."""
+
+    sender: int
+    broker_epoch: Ordinal
+    topic: Ordinal
+    partition: int
+    leader_epoch: Ordinal
+    partition_epoch: Ordinal
+    isr: tuple[int, ...]
+    added_epoch: Ordinal | None
+    late: bool
+    to: int
+
+
+class RegisterReplyView(NamedTuple):
+    error: str
+    broker_epoch: Ordinal | None
+
+
+class HeartbeatReplyView(NamedTuple):
+    error: str
+    is_fenced: bool
+    should_shut_down: bool
+
+
+class AlterIsrReplyView(NamedTuple):
+    """Of an error, only its code."""
+
+    error: str
+    at_new_leader_epoch: bool
+    partition_epoch: Ordinal | None
+    isr: tuple[int, ...]
+
+
+class LeadershipView(NamedTuple):
+    """asked: the ISR that the leader has asked for. holders: followers that have the record, as far as it knows."""
+
+    partition_epoch: Ordinal
+    isr: tuple[int, ...]
+    asked: tuple[int, ...] | None
+    added_epoch: Ordinal | None
+    holders: tuple[int, ...]
+    starts_with_record: bool
+
+
+class ReplicaView(NamedTuple):
+    """topic: whose replica it is, where it leads, follows or has the record."""
+
+    topic: Ordinal | None
+    leader_epoch: Ordinal | None
+    leadership: LeadershipView | None
+    reply: AlterIsrReplyView | None
+    high_watermark: bool
+    has_record: bool
+
+
+class ProcessView(NamedTuple):
+    """incarnation: until the process knows its broker epoch."""
+
+    state: str
+    incarnation: Ordinal | None
+    broker_epoch: Ordinal | None
+    controller: int
+    reply: RegisterReplyView | HeartbeatReplyView | None
+    wants_fence: bool
+    caught_up: bool
+    applied: Ordinal | None
+    replicas: tuple[ReplicaView, ...]
+
+
+class ClusterView(NamedTuple):
+    """records: per partition, what its one producer knows of its one record. answer: to the last client that asked."""
+
+    controllers: tuple[ControllerView, ...]
+    processes: tuple[ProcessView, ...]
+    lifecycle: Bag
+    alterations: Bag
+    records: tuple[str, ...]
+    answer: tuple[int, tuple[int, ...]] | None
+
+
+TOPIC_BITS = 32
+
+
+def leader_epoch(topic: int, partition: int, value: int) -> Ordinal:
+    """A leader epoch of a partition. Those of a topic come after all of an older one: epochs start again with it."""
+    return Ordinal(f"LeaderEpoch of partition {partition}", topic << TOPIC_BITS | value)
+
+
+def partition_epoch(topic: int, partition: int, value: int) -> Ordinal:
+    """A partition epoch of a partition, in the same manner."""
+    return Ordinal(f"PartitionEpoch of partition {partition}", topic << TOPIC_BITS | value)
+
+
+def bag(members: list[tuple[object, ...]]) -> Bag:
+    """The bag of these members."""
+    return frozenset((member, members.count(member)) for member in members)

@@ -1,0 +1,32 @@
+"""Conformance can fail: each fault of `kraft_faults` is found, on a trace that is short enough to be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.conform.check import Options, conform
+from checker.lang.loader import load
+from tests.conform.faults.kraft_faults import FAULTS, MODELS, Fault
+from tests.conform.faults.patched import patched
+
+MOST_STEPS = 20
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_is_found(fault: Fault) -> None:
+    name, changes, max_depth = MODELS[fault.model]
+    model = load(f"kraft/{name}", {constant: str(value) for constant, value in changes.items()})
+    with patched(fault.path, fault.old, fault.new) as system:
+        report = conform(model, system, "kraft", Options(jobs=1, max_depth=max_depth))
+        assert report.verdict == "diverges"
+        assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
+
+
+def test_nothing_of_a_fault_stays() -> None:
+    from impl.kraft.under_test import SYSTEM
+
+    with patched(FAULTS[0].path, FAULTS[0].old, FAULTS[0].new) as system:
+        assert type(system) is not type(SYSTEM)
+    from impl.kraft.under_test import SYSTEM as AFTER
+
+    assert AFTER is SYSTEM

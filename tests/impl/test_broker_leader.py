@@ -1,0 +1,432 @@
+"""Leaders: the ISR that they ask for, the one that they reckon with, and the high watermark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from impl.kraft.broker import Due, FetchRequest
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import AlterPartitionResponse, IsrMember
+from impl.kraft.records import (
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    PartitionChangeRecord,
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+)
+from tests.impl.broker_parts import KEY, SETTINGS, TOPIC, World, delay_ms
+
+LAG_MS = SETTINGS.replica_lag_time_max_ms
+
+
+def leading(isr: tuple[int, ...] = (1,), records: int = 0) -> World:
+    world = World().running().with_partition(isr=isr)
+    if records:
+        world.broker.leaders[KEY].append([b"x"] * records, 1)
+    return world
+
+
+# Which follower may join.
+
+
+def test_a_follower_that_is_caught_up_is_asked_for():
+    world = leading()
+    effects = world.fetch(2, 0)
+    assert delay_ms(effects, Due.ALTER_PARTITION, 0) == 0
+    request = world.ask()
+    assert (request.broker_id, request.broker_epoch, request.leader_epoch, request.partition_epoch) == (1, 0, 0, 0)
+    assert request.new_isr == (IsrMember(1, 0), IsrMember(2, 1))
+
+
+def test_a_follower_behind_the_high_watermark_may_not_join():
+    world = leading(records=2)
+    world.broker.advance_high_watermark(KEY)
+    assert world.fetch(2, 1) == []
+    assert world.fetch(2, 2) != []
+
+
+def test_a_follower_behind_the_start_of_the_epoch_may_not_join():
+    world = leading(isr=(1, 3), records=1)
+    world.change(leader=3)
+    world.change(leader=1)
+    assert world.broker.logs[KEY].high_watermark == 0
+    assert world.fetch(2, 0) == []
+    assert world.fetch(2, 1) != []
+
+
+def test_a_follower_that_is_past_the_high_watermark_but_not_at_the_end_may_join():
+    world = leading(isr=(1, 3), records=2)
+    assert world.fetch(2, 1) != []
+
+
+@pytest.mark.parametrize("record", [FenceBrokerRecord(2, 1), BrokerRegistrationChangeRecord(2, 1, True)])
+def test_a_follower_that_is_not_active_in_the_image_may_not_join(record: FenceBrokerRecord):
+    world = leading()
+    world.replay(record)
+    assert world.fetch(2, 0) == []
+
+
+def test_a_follower_that_is_not_registered_in_the_image_may_not_join():
+    world = leading()
+    world.replay(UnregisterBrokerRecord(2, 1))
+    assert world.fetch(2, 0) == []
+
+
+def test_a_follower_that_has_not_fetched_may_not_join():
+    world = leading()
+    assert not world.broker.leaders[KEY].may_join(2, world.broker.image)
+
+
+def test_a_follower_that_is_no_replica_may_not_join():
+    world = leading()
+    world.replay(RegisterBrokerRecord(4, TOPIC, world.end_offset, fenced=False))
+    assert world.fetch(4, 0, broker_epoch=world.end_offset - 1) == []
+
+
+def test_a_follower_may_not_join_at_a_broker_epoch_that_the_image_has_not():
+    world = leading()
+    assert world.fetch(2, 0, broker_epoch=8) == []
+
+
+def test_a_member_is_not_asked_for_again():
+    world = leading()
+    world.fetch(2, 0)
+    world.answer(world.ask(), ErrorCode.NONE, isr=(1, 2))
+    assert world.fetch(2, 0) == []
+
+
+# One change at a time, one request in flight.
+
+
+def test_one_change_is_asked_for_at_a_time():
+    world = leading()
+    world.fetch(2, 0)
+    assert world.fetch(3, 0) == []
+    with pytest.raises(AssertionError):
+        world.broker.leaders[KEY].ask_to_add(3)
+
+
+def test_a_leader_stays_in_the_isr():
+    with pytest.raises(AssertionError):
+        leading().broker.leaders[KEY].ask_to_remove([1])
+
+
+def test_one_request_is_in_flight():
+    world = leading()
+    world.fetch(2, 0)
+    world.ask()
+    assert world.due(Due.ALTER_PARTITION, KEY) == []
+
+
+def test_a_lost_request_is_repeated_unchanged():
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    effects = world.broker.on_response(request, None, 10)
+    assert delay_ms(effects, Due.ALTER_PARTITION, 10) == SETTINGS.alter_partition_retry_ms
+    world.fetch(2, 0)
+    assert world.ask() == request
+
+
+def test_a_request_in_flight_outlives_the_change_it_was_about():
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    world.change(isr=(1,))
+    leader = world.broker.leaders[KEY]
+    assert leader.maximal_isr == {1} and leader.partition_epoch == 1
+    world.fetch(3, 0)
+    assert world.due(Due.ALTER_PARTITION, KEY) == []
+    effects = world.answer(request, ErrorCode.NONE, isr=(1, 2))
+    assert leader.isr == {1} and leader.maximal_isr == {1, 3}
+    assert delay_ms(effects, Due.ALTER_PARTITION, 0) == 0
+    assert world.ask().new_isr == (IsrMember(1, 0), IsrMember(3, 2))
+
+
+def test_a_response_to_the_leader_of_an_earlier_epoch_is_nothing():
+    world = leading(isr=(1, 3))
+    world.fetch(2, 0)
+    request = world.ask()
+    world.change(leader=3)
+    world.change(leader=1)
+    assert world.answer(request, ErrorCode.NONE, isr=(1, 2, 3)) == []
+    assert world.broker.leaders[KEY].isr == {1, 3}
+
+
+# What settles a change.
+
+
+def test_a_success_is_taken_over_as_it_is():
+    world = leading()
+    world.fetch(2, 0)
+    world.answer(world.ask(), ErrorCode.NONE, isr=(1,))
+    leader = world.broker.leaders[KEY]
+    assert (leader.isr, leader.partition_epoch, leader.asked) == ({1}, 1, None)
+
+
+def test_an_ineligible_replica_is_forgotten():
+    world = leading()
+    world.fetch(2, 0)
+    assert world.answer(world.ask(), ErrorCode.INELIGIBLE_REPLICA) == []
+    leader = world.broker.leaders[KEY]
+    assert leader.asked is None and leader.maximal_isr == {1}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.STALE_BROKER_EPOCH,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NEW_LEADER_ELECTED,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    ],
+)
+def test_any_other_error_leaves_the_maximal_isr_until_the_metadata_settles_it(error: ErrorCode):
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    effects = world.answer(request, error)
+    leader = world.broker.leaders[KEY]
+    assert leader.maximal_isr == {1, 2}
+    assert delay_ms(effects, Due.ALTER_PARTITION, 0) == SETTINGS.alter_partition_retry_ms
+    assert world.ask() == request
+    world.change(isr=(1,))
+    assert leader.maximal_isr == {1}
+
+
+def test_a_success_at_a_newer_leader_epoch_waits_for_the_metadata():
+    world = leading()
+    world.fetch(2, 0)
+    response = AlterPartitionResponse(ErrorCode.NONE, 1, 1, (1, 2), 1)
+    world.broker.on_response(world.ask(), response, 0)
+    leader = world.broker.leaders[KEY]
+    assert (leader.isr, leader.maximal_isr, leader.partition_epoch) == ({1}, {1, 2}, 0)
+
+
+def test_metadata_older_than_the_last_response_is_known_already():
+    world = leading()
+    world.fetch(2, 0)
+    world.answer(world.ask(), ErrorCode.NONE, isr=(1, 2))
+    world.fetch(3, 0)
+    world.change(isr=(1, 2))
+    leader = world.broker.leaders[KEY]
+    assert leader.isr == {1, 2} and leader.maximal_isr == {1, 2, 3}
+
+
+def test_a_new_leader_epoch_begins_with_nothing_known_of_followers():
+    world = leading(isr=(1, 3))
+    world.fetch(2, 0)
+    world.change(leader=3)
+    world.change(leader=1)
+    leader = world.broker.leaders[KEY]
+    assert leader.followers == {} and leader.asked is None and leader.in_flight is None
+
+
+def test_a_leader_that_is_elected_again_begins_a_new_epoch():
+    world = leading(isr=(1, 2), records=1)
+    world.fetch(3, 1)
+    world.change(leader=1)
+    leader = world.broker.leaders[KEY]
+    assert (leader.leader_epoch, leader.epoch_start_offset, leader.followers, leader.asked) == (1, 1, {}, None)
+
+
+def test_a_second_response_is_nothing():
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    world.answer(request, ErrorCode.NOT_CONTROLLER)
+    assert world.answer(request, ErrorCode.NONE, isr=(1, 2)) == []
+    assert world.broker.leaders[KEY].isr == {1}
+
+
+# Removal.
+
+
+def test_members_that_lag_for_too_long_are_asked_to_be_removed():
+    world = leading(isr=(1, 2, 3), records=1)
+    world.now_ms = LAG_MS
+    world.fetch(3, 1)
+    assert world.broker.expire_isr(LAG_MS) == []
+    world.now_ms = LAG_MS + 1
+    effects = world.due(Due.ISR_EXPIRATION)
+    assert delay_ms(effects, Due.ISR_EXPIRATION, world.now_ms) == LAG_MS // 2
+    assert world.ask().new_isr == (IsrMember(1, 0), IsrMember(3, 2))
+    assert world.broker.leaders[KEY].maximal_isr == {1, 2, 3}
+
+
+def test_a_member_that_has_everything_does_not_lag_however_long_it_is_silent():
+    world = leading(isr=(1, 2))
+    world.fetch(2, 0)
+    assert world.broker.expire_isr(100 * LAG_MS) == []
+
+
+def test_a_member_that_never_fetched_lags_from_the_start_of_the_epoch():
+    world = leading(isr=(1, 2))
+    assert world.broker.expire_isr(LAG_MS) == []
+    assert world.broker.expire_isr(LAG_MS + 1) != []
+
+
+def test_a_member_that_always_reaches_the_last_end_of_the_log_does_not_lag():
+    world = leading(isr=(1, 2), records=1)
+    for offset in range(1, 5):
+        world.now_ms += LAG_MS // 2
+        world.broker.leaders[KEY].append([b"x"], 1)
+        world.fetch(2, offset)
+    assert world.broker.leaders[KEY].out_of_sync(world.now_ms + LAG_MS // 2, LAG_MS) == frozenset()
+
+
+def test_a_member_lags_from_when_it_was_last_caught_up():
+    world = leading(isr=(1, 2), records=1)
+    leader = world.broker.leaders[KEY]
+    world.now_ms = 10
+    world.fetch(2, 1)
+    leader.append([b"x"], 1)
+    world.now_ms = 20
+    world.fetch(2, 0)
+    assert leader.out_of_sync(10 + LAG_MS, LAG_MS) == frozenset()
+    assert leader.out_of_sync(11 + LAG_MS, LAG_MS) == {2}
+
+
+def test_a_member_that_fetches_but_gets_no_further_lags():
+    world = leading(isr=(1, 2), records=1)
+    for _ in range(4):
+        world.now_ms += LAG_MS // 3
+        world.fetch(2, 0)
+    assert world.broker.leaders[KEY].out_of_sync(world.now_ms, LAG_MS) == {2}
+
+
+def test_no_member_is_removed_while_another_change_is_asked_for():
+    world = leading(isr=(1, 2), records=1)
+    world.fetch(3, 1)
+    assert world.broker.expire_isr(10 * LAG_MS) == []
+    assert world.ask().new_isr[-1] == IsrMember(3, 2)
+
+
+# The high watermark.
+
+
+def test_the_high_watermark_waits_for_the_whole_maximal_isr():
+    world = leading(records=3)
+    assert world.broker.advance_high_watermark(KEY)
+    world.fetch(2, 3)
+    world.broker.leaders[KEY].append([b"x"], 1)
+    assert not world.broker.advance_high_watermark(KEY)
+    assert world.broker.leaders[KEY].isr == {1}
+    world.fetch(2, 4)
+    assert world.broker.logs[KEY].high_watermark == 4
+
+
+def test_a_member_that_was_not_seen_counts_as_having_nothing():
+    world = leading(isr=(1, 2), records=1)
+    assert not world.broker.advance_high_watermark(KEY)
+    world.fetch(2, 1)
+    assert world.broker.logs[KEY].high_watermark == 1
+
+
+def test_the_high_watermark_does_not_go_back():
+    world = leading(isr=(1, 2), records=2)
+    world.fetch(2, 2)
+    world.fetch(2, 0)
+    assert world.broker.leaders[KEY].replicated_offset == 0
+    assert world.broker.logs[KEY].high_watermark == 2
+
+
+def test_a_member_less_may_commit_more():
+    world = leading(isr=(1, 2), records=2)
+    effects = world.change(isr=(1,))
+    assert delay_ms(effects, Due.HIGH_WATERMARK, 0) == 0
+    world.due(Due.HIGH_WATERMARK, KEY)
+    assert world.broker.logs[KEY].high_watermark == 2
+
+
+def test_a_refused_member_may_commit_more():
+    world = leading()
+    world.fetch(2, 0)
+    request = world.ask()
+    world.broker.append(KEY, b"x")
+    assert world.broker.logs[KEY].high_watermark == 0
+    effects = world.answer(request, ErrorCode.INELIGIBLE_REPLICA)
+    assert delay_ms(effects, Due.HIGH_WATERMARK, 0) == 0
+
+
+def test_a_record_is_acknowledged_once_it_is_committed_by_enough_replicas():
+    world = leading(isr=(1, 2))
+    leader = world.broker.leaders[KEY]
+    error, end_offset = world.broker.append(KEY, b"x", b"y")
+    assert (error, end_offset) == (ErrorCode.NONE, 2)
+    assert world.broker.acknowledgement(KEY, end_offset) is None
+    world.fetch(2, 2)
+    assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NONE
+    assert leader.acknowledgement(end_offset, 2) == ErrorCode.NONE
+    assert leader.acknowledgement(end_offset, 3) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_who_does_not_lead_takes_no_records():
+    world = leading(isr=(1, 2))
+    world.change(leader=2)
+    assert world.broker.append(KEY, b"x") == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    assert world.broker.acknowledgement(KEY, 0) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_too_few_replicas_take_no_records():
+    world = leading()
+    assert world.broker.leaders[KEY].append([b"x"], 2) == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.broker.logs[KEY].end_offset == 0
+
+
+# Whom a leader serves.
+
+FETCH = FetchRequest(2, 1, TOPIC, 0, current_leader_epoch=1, fetch_offset=0, last_fetched_epoch=-1)
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (FETCH, ErrorCode.NONE),
+        (replace(FETCH, current_leader_epoch=0), ErrorCode.FENCED_LEADER_EPOCH),
+        (replace(FETCH, current_leader_epoch=2), ErrorCode.UNKNOWN_LEADER_EPOCH),
+        (replace(FETCH, partition_id=1), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (replace(FETCH, replica_id=1, replica_epoch=0), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (replace(FETCH, replica_epoch=0), ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (replace(FETCH, replica_epoch=99), ErrorCode.NONE),
+        (replace(FETCH, replica_id=9), ErrorCode.NONE),
+        (replace(FETCH, topic_id=UUID(int=1)), ErrorCode.UNKNOWN_TOPIC_ID),
+    ],
+)
+def test_whom_a_leader_serves(request_: FetchRequest, error: ErrorCode):
+    world = World().running().with_partition(leader_epoch=1)
+    response, _ = world.broker.on_fetch(request_, 0)
+    assert response.error == error
+    followers = world.broker.leaders[KEY].followers
+    assert followers.keys() == ({request_.replica_id} if error == ErrorCode.NONE else set())
+
+
+def test_a_follower_does_not_serve():
+    world = leading(isr=(1, 2))
+    world.change(leader=2)
+    response, _ = world.broker.on_fetch(FETCH, 0)
+    assert response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_change_of_replicas_at_the_same_leader_epoch_is_taken_over():
+    world = leading()
+    world.replay(PartitionChangeRecord(0, TOPIC, replicas=(1, 2, 3, 4), adding_replicas=(4,)))
+    assert world.broker.leaders[KEY].replicas == (1, 2, 3, 4)
+
+
+def test_a_copy_lives_its_own_life():
+    world = leading(records=1)
+    copy = world.broker.copy()
+    copy.append(KEY, b"y")
+    copy.leaders[KEY].ask_to_add(2)
+    copy.on_fetch(FetchRequest(3, 2, TOPIC, 0, 0, 0, -1), 0)
+    assert copy.leaders[KEY].log is copy.logs[KEY]
+    assert world.broker.logs[KEY].end_offset == 1 and world.broker.logs[KEY].high_watermark == 0
+    assert world.broker.leaders[KEY].maximal_isr == {1}
+    assert world.broker.leaders[KEY].followers == {}

@@ -1,0 +1,262 @@
+"""Topics, placement over racks, configs, feature levels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from impl.kraft.controller import ControllerSettings
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import (
+    AlterConfigRequest,
+    CreateTopicRequest,
+    CreateTopicResponse,
+    DeleteTopicRequest,
+    UpdateFeatureRequest,
+)
+from impl.kraft.records import ConfigRecord, PartitionRecord, RemoveTopicRecord, SupportedFeature, TopicRecord
+from tests.impl.office import CLUSTER, Office
+
+ID = UUID(int=77)
+
+
+def create(office: Office, name: str = "orders", **changes: Any) -> CreateTopicResponse:
+    response = office.ask(CreateTopicRequest(name, changes.pop("topic_id", ID), **changes))
+    assert isinstance(response, CreateTopicResponse)
+    return response
+
+
+def office_of(*brokers: int, racks: dict[int, str] | None = None) -> Office:
+    office = Office()
+    office.activate(*brokers, racks=racks)
+    return office
+
+
+def placed(office: Office) -> list[tuple[int, ...]]:
+    return [partition.replicas for _, partition in office.image.of_topic(ID)]
+
+
+# Create.
+
+
+def test_a_topic_and_its_partitions_are_one_batch() -> None:
+    office = office_of(0, 1)
+    response = create(office, num_partitions=2, replication_factor=2, configs=(("retention.ms", "5"),))
+    assert (response.error, response.topic_id) == (ErrorCode.NONE, ID)
+    [batch] = office.appended
+    assert [type(record) for record in batch.records] == [TopicRecord, ConfigRecord, PartitionRecord, PartitionRecord]
+
+
+def test_fenced_brokers_get_replicas_and_active_ones_make_the_isr() -> None:
+    office = office_of(0, 1, 2)
+    office.heartbeat(1, want_fence=True)
+    office.heartbeat(2, want_shut_down=True)
+    assert create(office, replication_factor=3).error is ErrorCode.NONE
+    [partition] = [partition for _, partition in office.image.of_topic(ID)]
+    assert set(partition.replicas) == {0, 1, 2} and partition.replicas[0] == 0
+    assert (partition.isr, partition.leader) == ((0,), 0)
+
+
+def test_manual_assignments_keep_their_order_and_the_first_active_replica_leads() -> None:
+    office = office_of(0, 1, 2)
+    office.heartbeat(2, want_fence=True)
+    assert create(office, assignments=((2, 1, 0), (1, 0, 2))).error is ErrorCode.NONE
+    partitions = [partition for _, partition in office.image.of_topic(ID)]
+    assert [(p.replicas, p.isr, p.leader) for p in partitions] == [((2, 1, 0), (1, 0), 1), ((1, 0, 2), (1, 0), 1)]
+
+
+REFUSED: list[tuple[dict[str, Any], ErrorCode]] = [
+    ({"name": ""}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ({"name": ".."}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ({"name": "a b"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ({"name": "a\n"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ({"name": "x" * 250}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ({"name": "taken"}, ErrorCode.TOPIC_ALREADY_EXISTS),
+    ({"topic_id": UUID(int=1)}, ErrorCode.INVALID_REQUEST),
+    ({"num_partitions": 0}, ErrorCode.INVALID_PARTITIONS),
+    ({"assignments": ()}, ErrorCode.INVALID_PARTITIONS),
+    ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
+    ({"replication_factor": 4}, ErrorCode.INVALID_REPLICATION_FACTOR),
+    ({"assignments": ((),)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ({"assignments": ((0, 0),)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ({"assignments": ((0, 9),)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ({"assignments": ((0,), (0, 1))}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ({"assignments": ((2,),)}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ({"configs": (("", "1"),)}, ErrorCode.INVALID_CONFIG),
+    ({"configs": (("min.insync.replicas", "0"),)}, ErrorCode.INVALID_CONFIG),
+]
+
+
+@pytest.mark.parametrize("changes, error", REFUSED, ids=str)
+def test_what_cannot_be_created(changes: dict[str, Any], error: ErrorCode) -> None:
+    """Three brokers, of which 2 is fenced, and a topic `taken`."""
+    office = office_of(0, 1, 2)
+    office.heartbeat(2, want_fence=True)
+    office.create((0, 1), name="taken")
+    response = create(office, **changes)
+    assert response.error is error and response.message
+    assert not office.records()
+
+
+@pytest.mark.parametrize("name", [".x", "...", "a.b_c-D9", "x" * 249])
+def test_names_that_are_legal(name: str) -> None:
+    assert create(office_of(0), name).error is ErrorCode.NONE
+
+
+def test_no_topic_where_every_broker_is_fenced() -> None:
+    office = office_of(0)
+    office.heartbeat(0, want_fence=True)
+    assert create(office).error is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+# Delete.
+
+
+def test_a_topic_is_deleted_by_one_record_with_all_that_is_its() -> None:
+    office = office_of(0, 1)
+    create(office, num_partitions=3, replication_factor=2, configs=(("a", "1"),))
+    assert office.ask(DeleteTopicRequest(topic_id=ID)).error is ErrorCode.NONE
+    assert office.records() == [RemoveTopicRecord(topic_id=ID)]
+    image = office.image
+    assert not (image.topics or image.topic_ids or image.partitions or image.configs or image.partition_counts)
+    assert not any(image.in_isr.values()) and not image.leaderless
+    assert create(office, topic_id=UUID(int=78)).error is ErrorCode.NONE, "its name is free again"
+
+
+def test_what_cannot_be_deleted() -> None:
+    office = office_of(0)
+    create(office)
+    assert office.ask(DeleteTopicRequest(topic_id=UUID(int=5))).error is ErrorCode.UNKNOWN_TOPIC_ID
+    assert office.ask(DeleteTopicRequest(name="nothing")).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert office.ask(DeleteTopicRequest()).error is ErrorCode.INVALID_REQUEST
+    assert office.ask(DeleteTopicRequest(topic_id=ID, name="orders")).error is ErrorCode.INVALID_REQUEST
+    assert not office.records()
+
+
+# Placement.
+
+
+@settings(deadline=None)
+@given(
+    racks=st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8),
+    fenced=st.sets(st.integers(0, 7)),
+    replication_factor=st.integers(1, 8),
+    start=st.integers(0, 2**128 - 1),
+)
+def test_replicas_are_spread_over_the_racks(
+    racks: list[str | None], fenced: set[int], replication_factor: int, start: int
+) -> None:
+    office = Office()
+    for broker_id, rack in enumerate(racks):
+        office.register(broker_id, rack=rack)
+        if broker_id not in fenced:
+            office.heartbeat(broker_id)
+    active = set(range(len(racks))) - fenced
+    if not active or replication_factor > len(racks):
+        assert create(office, replication_factor=replication_factor).error is ErrorCode.INVALID_REPLICATION_FACTOR
+        return
+    create(office, num_partitions=6, replication_factor=replication_factor, topic_id=UUID(int=start))
+    for _, partition in office.image.of_topic(UUID(int=start)):
+        replicas = partition.replicas
+        assert len(set(replicas)) == replication_factor and replicas[0] in active
+        used = Counter(racks[broker_id] for broker_id in replicas)
+        sizes = Counter(racks)
+        assert all(used[rack] >= min(most - 1, sizes[rack]) for rack in sizes for most in used.values())
+        for rack in sizes:
+            idle = {b for b in active if racks[b] == rack} - set(replicas)
+            assert not (idle and any(b in fenced and racks[b] == rack for b in replicas)), "active ones come first"
+
+
+def test_leaderships_go_round_and_their_second_replicas_too() -> None:
+    office = office_of(*range(6), racks={b: "abc"[b % 3] for b in range(6)})
+    create(office, num_partitions=60, replication_factor=3)
+    leads = Counter(replicas[0] for replicas in placed(office))
+    assert set(leads.values()) == {10}
+    behind_0 = Counter(replicas[1] for replicas in placed(office) if replicas[0] == 0)
+    assert len(behind_0) == 2, "both brokers of the next rack"
+
+
+def test_without_racks_every_other_broker_is_a_second_replica() -> None:
+    office = office_of(*range(5))
+    create(office, num_partitions=20, replication_factor=2)
+    assert len(set(placed(office))) == 20
+
+
+# Configs.
+
+
+def alter(office: Office, type_: int, resource: str, name: str, value: str | None) -> ErrorCode:
+    return office.ask(AlterConfigRequest(type_, resource, name, value)).error
+
+
+def test_configs_are_set_and_deleted() -> None:
+    office = office_of(0)
+    create(office)
+    assert alter(office, 2, "orders", "retention.ms", "5") is ErrorCode.NONE
+    assert office.image.configs == {(2, "orders"): {"retention.ms": "5"}}
+    assert alter(office, 2, "orders", "retention.ms", "5") is ErrorCode.NONE and not office.records()
+    assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE
+    assert office.image.configs == {}
+    assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE and not office.records()
+    assert alter(office, 4, "0", "a", "1") is ErrorCode.NONE
+    assert alter(office, 4, "", "min.insync.replicas", "1") is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    "type_, resource, name, value, error",
+    [
+        (2, "nothing", "a", "1", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (4, "9", "a", "1", ErrorCode.BROKER_ID_NOT_REGISTERED),
+        (4, "x", "a", "1", ErrorCode.INVALID_REQUEST),
+        (3, "0", "a", "1", ErrorCode.INVALID_REQUEST),
+        (2, "orders", "", "1", ErrorCode.INVALID_CONFIG),
+        (2, "orders", "min.insync.replicas", "many", ErrorCode.INVALID_CONFIG),
+        (4, "", "min.insync.replicas", "-1", ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_configs_that_are_refused(type_: int, resource: str, name: str, value: str, error: ErrorCode) -> None:
+    office = office_of(0)
+    create(office)
+    assert alter(office, type_, resource, name, value) is error
+    assert not office.records()
+
+
+# Features.
+
+VERSIONS = SupportedFeature("metadata.version", 1, 5)
+
+
+@pytest.fixture
+def versioned() -> Office:
+    """A controller and a broker that support levels 1 to 5, and a fenced broker that supports 1 to 4."""
+    office = Office(ControllerSettings(CLUSTER, supported_features=(VERSIONS,)))
+    office.register(0, features=(VERSIONS,))
+    office.heartbeat(0)
+    office.register(1, features=(SupportedFeature("metadata.version", 1, 4),))
+    return office
+
+
+def update(office: Office, level: int, name: str = "metadata.version", allow_downgrade: bool = False) -> ErrorCode:
+    return office.ask(UpdateFeatureRequest(name, level, allow_downgrade)).error
+
+
+def test_a_feature_is_raised_lowered_and_removed(versioned: Office) -> None:
+    assert update(versioned, 3) is ErrorCode.NONE
+    assert versioned.image.features == {"metadata.version": (3, 3)}
+    assert update(versioned, 3) is ErrorCode.NONE and not versioned.records()
+    assert update(versioned, 2) is ErrorCode.INVALID_UPDATE_VERSION
+    assert update(versioned, 2, allow_downgrade=True) is ErrorCode.NONE
+    assert update(versioned, 0) is ErrorCode.INVALID_UPDATE_VERSION
+    assert update(versioned, 0, allow_downgrade=True) is ErrorCode.NONE
+    assert versioned.image.features == {}
+
+
+@pytest.mark.parametrize("level, name", [(6, "metadata.version"), (5, "metadata.version"), (1, "other"), (-1, "other")])
+def test_a_level_that_somebody_does_not_support_is_refused(versioned: Office, level: int, name: str) -> None:
+    assert update(versioned, level, name) is ErrorCode.INVALID_UPDATE_VERSION
+    assert not versioned.records()

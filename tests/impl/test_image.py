@@ -1,0 +1,84 @@
+"""The replay of records into an image, and logs that no image can be made of."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from impl.kraft.image import Image, ReplayError
+from impl.kraft.records import (
+    Batch,
+    BrokerRegistrationChangeRecord,
+    FenceBrokerRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    Record,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+TOPIC, OTHER = UUID(int=1), UUID(int=2)
+
+
+def image() -> Image:
+    """Broker 0 at epoch 0, and a topic of one partition."""
+    image = Image()
+    records: tuple[Record, ...] = (
+        RegisterBrokerRecord(0, UUID(int=9), broker_epoch=0),
+        TopicRecord("orders", TOPIC),
+        PartitionRecord(0, TOPIC, replicas=(0, 1), isr=(0, 1), leader=0),
+    )
+    image.replay(Batch(0, 1, records))
+    return image
+
+
+@pytest.mark.parametrize("base_offset", [2, 4])
+def test_a_batch_that_does_not_follow_is_refused(base_offset: int) -> None:
+    with pytest.raises(ReplayError, match=f"offset {base_offset} cannot be replayed after offset 2"):
+        image().replay(Batch(base_offset, 1, (NoOpRecord(),)))
+
+
+ABOUT_NOTHING: list[Record] = [
+    FenceBrokerRecord(1, 0),
+    FenceBrokerRecord(0, 7),
+    UnfenceBrokerRecord(0, 7),
+    BrokerRegistrationChangeRecord(0, 7, in_controlled_shutdown=True),
+    UnregisterBrokerRecord(0, 7),
+    PartitionRecord(0, OTHER, replicas=(0,), isr=(0,)),
+    PartitionChangeRecord(1, TOPIC),
+    PartitionChangeRecord(0, OTHER),
+    RemoveTopicRecord(OTHER),
+]
+
+
+@pytest.mark.parametrize("record", ABOUT_NOTHING, ids=str)
+def test_a_record_about_what_is_not_there_is_refused(record: Record) -> None:
+    with pytest.raises(ReplayError, match="offset 3"):
+        image().replay(Batch(3, 1, (record,)))
+
+
+def changed(**fields: object) -> tuple[int, int]:
+    """(leader epoch, partition epoch) after a change of the partition."""
+    after = image()
+    after.replay(Batch(3, 1, (PartitionChangeRecord(0, TOPIC, **fields),)))  # type: ignore[arg-type]
+    partition = after.partitions[TOPIC, 0]
+    return partition.leader_epoch, partition.partition_epoch
+
+
+def test_which_epochs_a_change_raises() -> None:
+    assert changed() == (0, 1)
+    assert changed(isr=(0,)) == (0, 1)
+    assert changed(replicas=(1, 0, 2), adding_replicas=(2,)) == (0, 1)
+    assert changed(leader=1) == (1, 1)
+    assert changed(leader=0) == (1, 1), "a leader that is named leads anew"
+    assert changed(replicas=(0,), isr=(0,)) == (1, 1)
+
+
+def test_a_topic_that_is_not_there_has_no_partitions() -> None:
+    assert list(image().of_topic(OTHER)) == []
+    assert [key for key, _ in image().of_topic(TOPIC)] == [(TOPIC, 0)]
