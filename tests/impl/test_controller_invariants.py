@@ -151,7 +151,6 @@ class ControllerMachine(RuleBasedStateMachine):
         self.lives = dict.fromkeys(BROKERS, 1)
         self.created = 0
         self.kept: list[AlterPartitionRequest] = []
-        self.contacts: dict[int, int] = {}
 
     def ask(self, request: Request) -> None:
         self.office.call(request)
