@@ -33,7 +33,7 @@ KAFKA_19975 = Bug(
     model=models_administration.STUCK_REASSIGNMENT,
     constants={"kafka_19975": False},
     violates=properties_administration.reassignment_completes,
-    states=10,
+    states=9,
     guard="A reassignment that leaves as many replicas as there were, or more, waits only for those that it adds.",
 )
 
