@@ -88,7 +88,7 @@ MUTANTS = [
            "replicas=replicas, isr=partition.isr & target, adding", "replicas=replicas, isr=partition.isr, adding"),
     Mutant("leader_changes_for_cause", "reassignment", "partition.py",
            "partition.leader in isr & active:", "partition.leader in isr - active:"),
-    Mutant("nobody_shuts_down_unasked", "stuck_reassignment", "lives.py",
+    Mutant("nobody_shuts_down_unasked", "stuck_reassignment", "state.py",
            "BrokerState.RUNNING", "BrokerState.PENDING_CONTROLLED_SHUTDOWN"),
     Mutant("reassignment_completes", "stuck_reassignment", "partition.py", "shrinks = len(target) <",
            "shrinks = len(target) <="),
