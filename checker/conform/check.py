@@ -136,8 +136,13 @@ def conform(
     """Explore the product of a model and a system under test, called `name`.
 
     The spec alone is searched first: its size is what the product is to cover. Raises SpecError for a spec that breaks
-    down, WorkerError where a process of the exploration is gone.
+    down and for a model that the system cannot be driven through, WorkerError where a process of the exploration is
+    gone.
     """
+    why = system.lacks(model.constants, [action.name for action in model.model.actions])
+    if why:
+        mend = "take a model that the adapter of the implementation is for"
+        raise SpecError(f"{name} cannot be driven through {model.name}: {why}", mend=mend)
     started = time.monotonic()
     model = _bare(model)
     kernel = kernel_of(model)

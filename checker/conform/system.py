@@ -72,6 +72,9 @@ class System(Protocol[S]):
     ordinal: type[OrdinalShape]
     refusal: type[RefusalShape]
 
+    def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
+        """Why it cannot be driven through a model with these constants and actions; "" where it can."""
+
     def begin(self, constants: Mapping[str, Any], state: Any) -> S:
         """The SUT in what the spec calls the initial state `state`, brought there by its own entry points."""
 

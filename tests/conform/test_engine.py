@@ -101,6 +101,9 @@ class Lamp:
     def __init__(self, sticks_at: int | None = None) -> None:
         self._sticks_at = sticks_at
 
+    def lacks(self, constants: Any, actions: Any) -> str:
+        return ""
+
     def begin(self, constants: Any, state: Any) -> Any:
         return state.on, getattr(state, "count", 0)
 

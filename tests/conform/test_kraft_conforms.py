@@ -12,6 +12,7 @@ import pytest
 
 from checker.conform.check import Options, conform
 from checker.explicit.reference import Reference
+from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel, load
 from impl.kraft.under_test import SYSTEM
 from impl.kraft.under_test.system import STEPS
@@ -59,6 +60,12 @@ def test_conforms(pin: Pin) -> None:
     assert report.counts.transitions == report.transitions == pin.transitions
     assert report.pairs == pin.pairs
     assert report.probes > 0
+
+
+@pytest.mark.parametrize(("model", "why"), [("quorum", "the model has 3"), ("moved_record", "come_back")])
+def test_what_it_cannot_be_driven_through_is_told(model: str, why: str) -> None:
+    with pytest.raises(SpecError, match=why):
+        conform(load(f"kraft/{model}"), SYSTEM, "kraft", Options())
 
 
 def test_a_cluster_can_be_sent_to_another_process() -> None:

@@ -34,12 +34,7 @@ FIRST_EPOCH = 1
 
 
 def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
-    """The cluster in what the spec calls the initial state `state`.
-
-    Raises NotImplementedError for more than one controller: nobody plays the quorum here yet.
-    """
-    if len(state.controllers) > 1:
-        raise NotImplementedError(f"this drives one controller, and the model has {len(state.controllers)}")
+    """The cluster in what the spec calls the initial state `state`, which has one controller."""
     shape = shape_of(constants, state)
     image = next(iter(state.controllers.values())).image
     log = tuple(log_of(image))

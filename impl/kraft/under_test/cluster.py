@@ -196,22 +196,24 @@ def decide(
 ) -> tuple[Cluster, dict[int, Response]]:
     """Let a controller act, append what it appends, and commit that at once.
 
-    Returns the responses that leave it, by call. by_ms: what its clock reaches at least.
+    Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
+    response leaves together with what it rests on, which is not committed by then.
     """
     host = cluster.controllers[voter]
     core, now_ms = host.core.copy(), max(host.now_ms, by_ms)
     timers, image, batches, replies = dict(host.timers), host.image, list[Batch](), dict[int, Response]()
     pending = act(core, now_ms)
     while pending:
-        appended = False
+        appended = any(isinstance(effect, Append) for effect in pending)
         for effect in pending:
             match effect:
                 case Append(batch):
                     image = image.copy() if image is host.image else image
                     image.replay(batch)
                     batches.append(batch)
-                    appended = True
                 case Reply(call, response):
+                    if appended:
+                        raise AssertionError("a reply leaves before what it rests on is committed")
                     replies[call] = response
                 case SetTimer(timer, at_ms):
                     timers[timer] = at_ms

@@ -73,14 +73,17 @@ class KraftUnderTest:
     ordinal = Ordinal
     refusal = Refusal
 
+    def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
+        if constants["controllers"] > 1:
+            return f"one controller is driven, and the model has {constants['controllers']}"
+        missing = [action for action in actions if action not in STEPS]
+        return f"no step is that of {', '.join(missing)}" if missing else ""
+
     def begin(self, constants: Mapping[str, Any], state: Any) -> Cluster:
         return beginning.begin(constants, state)
 
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
-        act = STEPS.get(action)
-        if act is None:
-            return Refusal("the adapter has no such step")
-        return act(system, arguments, before)
+        return STEPS[action](system, arguments, before)
 
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
         attempt = ATTEMPTS.get(action)

@@ -48,6 +48,9 @@ class Fault:
 
 C, B = "controller/", "broker/"
 FAULTS = [
+    # Replies.
+    Fault("a reply leaves before what it rests on is committed", C + "controller.py", "        if self._pending:\n",
+          "        if False:\n", "late"),
     # Registration.
     Fault("any incarnation of the id gets the epoch that is held", C + "registration.py",
           "holder.incarnation_id == request.incarnation_id", "holder.broker_id == request.broker_id", "late"),
