@@ -24,7 +24,7 @@ def test_walks_through_the_repaired_design_find_nothing() -> None:
     model, kernel, initial = compiled("repaired")
     found = walked(kernel, initial)
     assert (found.target, found.steps) == (None, 40 * 300)
-    chance, walker, seen = random.Random(1), Walker(kernel), set()
+    chance, walker, seen = random.Random(5), Walker(kernel), set()
     for _ in range(150):
         state = kernel.layout.pack(initial[0])
         for _ in range(300):
