@@ -352,6 +352,7 @@ LARGE = Model(
     constants={
         "brokers": 3,
         "min_insync_replicas": 2,
+        "lifecycle_in_flight": 2,
         "max_crashes": 1,
         "max_early_expiries": 1,
     },
