@@ -127,4 +127,6 @@ def crew(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
 def ready(members: list[Member]) -> list[Member]:
     """Those of `members`, all of whom were asked, that can answer at once; waits until there is one."""
     remote = {member.connection: member for member in members if isinstance(member, Remote)}
-    return [remote[connection] for connection in wait(list(remote))] if remote else members  # type: ignore[index]
+    if not remote:
+        return members
+    return [remote[connection] for connection in wait(list(remote))]  # type: ignore[index]  # `wait` gives what it got

@@ -8,7 +8,6 @@ from enum import IntEnum
 class ErrorCode(IntEnum):
     """What a response says of its request. Names that KIP-631 gives and Kafka changed are Kafka's here."""
 
-    UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
@@ -30,7 +29,6 @@ class ErrorCode(IntEnum):
     ELECTION_NOT_NEEDED = 84
     NO_REASSIGNMENT_IN_PROGRESS = 85
     INVALID_UPDATE_VERSION = 95
-    FEATURE_UPDATE_FAILED = 96
     UNKNOWN_TOPIC_ID = 100
     DUPLICATE_BROKER_REGISTRATION = 101
     BROKER_ID_NOT_REGISTERED = 102

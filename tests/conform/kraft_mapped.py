@@ -47,6 +47,7 @@ def topic_id(topic: UUID | None) -> types.TopicId:
 
 
 def metadata(image: Image, topic: UUID | None) -> state.Metadata:
+    # No partition is found under a topic of None, hence `type: ignore` of such keys here and below.
     there = topic if topic in image.topics else None
     return state.Metadata(
         registrations=Map({broker: registration(image, broker.index) for broker in types.Broker}),

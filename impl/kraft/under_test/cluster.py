@@ -261,6 +261,7 @@ def fire_at(host: ProcessHost, timer: Timer) -> tuple[ProcessHost, list[Send]] |
 
 def deliver(host: ProcessHost, request: Request, response: Response | None) -> ProcessHost:
     """Hand in a response, or that its request was given up. What the broker sends at once is lost, and given up."""
+    # A broker gets back only what it sent, and no other kind of request: mypy cannot see that.
     host, sent = run(host, lambda core, now_ms: core.on_response(request, response, now_ms))  # type: ignore[arg-type]
     for send in sent:
         host = deliver(host, send.request, None)

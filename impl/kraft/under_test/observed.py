@@ -76,7 +76,7 @@ def remembered(memory: dict[object, object], key: object, make: Callable[[], T])
     found = memory.get(key)
     if found is None:
         found = memory[key] = make()
-    return found  # type: ignore[return-value]
+    return found  # type: ignore[return-value]  # a key is always of what `make` gives
 
 
 def broker_epoch(value: int) -> Ordinal:
@@ -240,7 +240,7 @@ def left(host: ProcessHost, p: int) -> ReplicaView:
 
 
 def replica(host: ProcessHost, core: Broker, p: int) -> ReplicaView:
-    logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]
+    logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]  # the disks here are in memory
     leads = next((key for key in core.leaders if key[1] == p), None)
     follows = next((key for key in core.followers if key[1] == p), None)
     key = leads or follows or key_of(logs, p)
