@@ -88,7 +88,8 @@ class Controller:
     """A controller of the metadata quorum: a standby, until it claims the active role.
 
     committed: the image of what is committed. speculative: the image of the whole log, from which an active
-    controller decides; a standby's is the committed one. Both are to be read only.
+    controller decides; a standby's is the committed one. waiting: responses that rest on what is not committed. All
+    are to be read only.
     """
 
     def __init__(self, settings: ControllerSettings) -> None:
@@ -98,7 +99,7 @@ class Controller:
         self.epoch: int | None = None
         self.sessions = Sessions(settings.session_timeout_ms)
         self._pending: deque[Batch] = deque()
-        self._waiting: deque[Waiting] = deque()
+        self.waiting: deque[Waiting] = deque()
 
     @classmethod
     def load(cls, settings: ControllerSettings, snapshot: Snapshot) -> Controller:
@@ -118,7 +119,7 @@ class Controller:
         other.committed = self.committed.copy()
         other.speculative = self.speculative.copy() if self.is_active else other.committed
         other.sessions = self.sessions.copy()
-        other._pending, other._waiting = self._pending.copy(), self._waiting.copy()
+        other._pending, other.waiting = self._pending.copy(), self.waiting.copy()
         return other
 
     @property
@@ -139,7 +140,7 @@ class Controller:
         decision = self._decide(request, now_ms)
         effects = self._append(decision.records)
         if self._pending:
-            self._waiting.append(Waiting(self.speculative.offset, call, decision.response))
+            self.waiting.append(Waiting(self.speculative.offset, call, decision.response))
         else:
             effects.append(Reply(call, decision.response))
         return effects
@@ -218,8 +219,8 @@ class Controller:
         while self._pending and self._pending[0].last_offset < offset:
             self.committed.replay(self._pending.popleft())
         replies: Effects = []
-        while self._waiting and self._waiting[0].offset < offset:
-            waiting = self._waiting.popleft()
+        while self.waiting and self.waiting[0].offset < offset:
+            waiting = self.waiting.popleft()
             replies.append(Reply(waiting.call, waiting.response))
         return replies
 
@@ -252,11 +253,11 @@ class Controller:
     def renounce(self, now_ms: int) -> Effects:
         """Become a standby: forget what is not committed, and all that no log has. Calls that wait are refused."""
         refused: Effects = [
-            Reply(waiting.call, type(waiting.response)(ErrorCode.NOT_CONTROLLER)) for waiting in self._waiting
+            Reply(waiting.call, type(waiting.response)(ErrorCode.NOT_CONTROLLER)) for waiting in self.waiting
         ]
         self.epoch = None
         self.speculative = self.committed
         self.sessions = Sessions(self.settings.session_timeout_ms)
         self._pending.clear()
-        self._waiting.clear()
+        self.waiting.clear()
         return refused

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from impl.kraft.broker import BrokerState
-from impl.kraft.under_test import controllers, processes
-from impl.kraft.under_test.cluster import Cluster, run
-from impl.kraft.under_test.processes import UNWRITTEN, followed, led
+from impl.kraft.errors import ErrorCode
+from impl.kraft.under_test import controllers, network, processes
+from impl.kraft.under_test.cluster import Cluster, Envelope, run
+from impl.kraft.under_test.processes import UNWRITTEN, followed, led, waits
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]
@@ -51,8 +52,18 @@ def send_heartbeat(cluster: Cluster, arguments: Arguments, before: Any) -> Clust
 
 def may_send(cluster: Cluster, arguments: Arguments) -> bool:
     """The process is alive, and there is room in the network."""
-    is_alive = cluster.processes[arguments["process"].index].core is not None
-    return is_alive and lifecycle_exchanges(cluster) < cluster.shape.limits.get("lifecycle_in_flight", 1)
+    place = arguments["process"].index
+    is_free = cluster.processes[place].core is not None and not is_awaiting(cluster, place)
+    return is_free and lifecycle_exchanges(cluster) < cluster.shape.limits.get("lifecycle_in_flight", 1)
+
+
+def is_awaiting(cluster: Cluster, place: int) -> bool:
+    """A controller has a request of the process that it has yet to answer, be it with what moves the process or not."""
+    return any(
+        envelope.sender == place and waits(cluster, envelope)
+        for host in cluster.controllers
+        for envelope in host.waiting.values()
+    )
 
 
 def apply_metadata(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
@@ -99,8 +110,9 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster |
 
 
 def send_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    place = arguments["leader"].index
     is_full = alter_exchanges(cluster) >= cluster.shape.limits.get("alter_in_flight", 1)
-    if is_full or cluster.processes[arguments["leader"].index].core is None:
+    if is_full or cluster.processes[place].core is None or is_awaiting(cluster, place):
         return None
     return processes.send_alter_isr(cluster, arguments, before)
 
@@ -114,6 +126,36 @@ def advance_high_watermark(cluster: Cluster, arguments: Arguments, before: Any) 
 # The controller.
 
 
+def may_decide(cluster: Cluster, voter: int) -> bool:
+    """There is room in its log, as the model counts it, and what it decides would be heard of."""
+    host = cluster.controllers[voter]
+    is_full = cluster.is_quorum and len(host.log) >= cluster.shape.limits.get("pending_batches", 1)
+    return not is_full and not host.is_lost
+
+
+def handle_lifecycle(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    return refused(cluster, arguments, network.lifecycle_meant(cluster, arguments["request"], before))
+
+
+def handle_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    return refused(cluster, arguments, network.alteration_meant(cluster, arguments["request"], before))
+
+
+def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -> Cluster | Refusal | None:
+    """A request lands at a controller that is not active, and is told so; the spec leaves it to be lost."""
+    voter = arguments["voter"].index
+    if envelope is None or envelope.to != voter or cluster.controllers[voter].core.is_active:
+        return None
+    after, response = controllers.call(cluster, voter, envelope.request)
+    return Refusal(response.error.name) if response.error == ErrorCode.NOT_CONTROLLER else controllers.landed(after, envelope)
+
+
+def fence_lapsed(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if not may_decide(cluster, arguments["voter"].index):
+        return None
+    return controllers.fence_lapsed(cluster, arguments, before)
+
+
 def reassign(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
     """The spec has no target with fewer replicas than min.insync.replicas."""
     is_small = 0 < len(arguments["target"]) < cluster.shape.min_insync_replicas
@@ -123,7 +165,7 @@ def reassign(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | R
 
 
 def create_topic(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    if not is_left(cluster, before, "topics", "max_topics"):
+    if not is_left(cluster, before, "topics", "max_topics") or not may_decide(cluster, arguments["voter"].index):
         return None
     return controllers.create_topic(cluster, arguments, before)
 
@@ -144,7 +186,10 @@ ATTEMPTS: dict[str, Attempt] = {
     "shrink_isr": shrink_isr,
     "send_alter_isr": send_alter_isr,
     "advance_high_watermark": advance_high_watermark,
-    "fence_lapsed": controllers.fence_lapsed,
+    "handle_registration": handle_lifecycle,
+    "handle_heartbeat": handle_lifecycle,
+    "handle_alter_isr": handle_alter_isr,
+    "fence_lapsed": fence_lapsed,
     "reassign": reassign,
     "cancel_reassignment": controllers.cancel_reassignment,
     "elect_preferred": controllers.elect_preferred,

@@ -28,13 +28,15 @@ from impl.kraft.under_test.cluster import (
     topic_id,
 )
 from impl.kraft.under_test.controllers import handle_lifecycle
+from impl.kraft.under_test.ledger import Entry, Ledger, replayed
+from impl.kraft.under_test.quorum import stepped_down
 from impl.kraft.under_test.views import Refusal
 
 FIRST_EPOCH = 1
 
 
 def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
-    """The cluster in what the spec calls the initial state `state`, which has one controller."""
+    """The cluster in what the spec calls the initial state `state`."""
     shape = shape_of(constants, state)
     image = next(iter(state.controllers.values())).image
     log = tuple(log_of(image))
@@ -47,11 +49,44 @@ def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
         incarnations=len(registered),
         records=tuple(status.name for status in state.produced.values()),
     )
-    cluster, _ = decide(cluster, 0, lambda core, now_ms: core.claim(FIRST_EPOCH, now_ms))
+    first = replace(cluster.controllers[0], epoch=FIRST_EPOCH)
+    cluster, _ = decide(cluster.with_controller(0, first), 0, lambda core, now_ms: core.claim(FIRST_EPOCH, now_ms))
     for place, process in enumerate(state.processes.values()):
         if process.broker_epoch is not None:
             cluster = running(cluster, place, image.registrations)
-    return cluster
+    for request in state.alterations:
+        if not request.late:
+            cluster = addition_asked(cluster, request)
+    return with_others(cluster, state) if len(state.controllers) > 1 else cluster
+
+
+def addition_asked(cluster: Cluster, request: Any) -> Cluster:
+    """The leader asks to add a follower that fetches, and asks once more."""
+    leader, p = request.sender, request.partition
+    isr = cluster.processes[leader.index].broker.image.partitions[topic_id(0), p.index].isr
+    follower = next(member for member in request.isr if member.index not in isr)
+    fetching = {"follower": follower, "leader": leader, "p": p, "answered": False}
+    cluster = done(processes.send_alter_isr(done(processes.fetch(cluster, fetching, None)), fetching, None))
+    return replace(cluster, alterations=(*cluster.alterations, replace(cluster.alterations[-1], late=True)))
+
+
+def with_others(cluster: Cluster, state: Any) -> Cluster:
+    """The cluster with all its controllers: they have the same log, all of it committed."""
+    host, image = cluster.controllers[0], cluster.committed
+    others = [standby(cluster.shape, cluster.log) for _ in list(state.controllers)[1:]]
+    ledger, before = Ledger({}), Image()
+    entries = [Entry(number, batch) for number, batch in enumerate(cluster.log)]
+    for ledger, _ in replayed(ledger, before, entries):
+        pass
+    cluster = replace(
+        cluster,
+        controllers=(host, *(replace(one, image=image, epoch=host.epoch) for one in others)),
+        replayed=image,
+        ledger=ledger,
+        written=len(entries),
+    )
+    is_led = next(iter(state.controllers.values())).role.name != "STANDBY"
+    return cluster if is_led else stepped_down(cluster, 0, host.epoch)
 
 
 def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
@@ -102,7 +137,7 @@ def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
     for batch in log:
         core.replay(batch)
         image.replay(batch)
-    return ControllerHost(core, image, {})
+    return ControllerHost(core, image, {}, is_elected=False)
 
 
 def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:

@@ -26,6 +26,8 @@ from impl.kraft.messages import (
     Response,
 )
 from impl.kraft.records import Batch
+from impl.kraft.snapshot import Snapshot
+from impl.kraft.under_test.ledger import Entry, Ledger
 from impl.kraft.under_test.views import ProcessView
 
 CLUSTER_ID = "cluster under test"
@@ -38,6 +40,7 @@ Timer = tuple[str | int, ...]
 Timers = dict[Timer, int]
 Disk = dict[PartitionKey, InMemoryReplicaLog]
 T = TypeVar("T")
+ONE_HISTORY = Ledger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,12 @@ class Envelope:
     late: bool = False
     added: int | None = None
 
+    @property
+    def about(self) -> PartitionKey | None:
+        """The partition that it is about, if it is about one."""
+        request = self.request
+        return (request.topic_id, request.partition_id) if isinstance(request, AlterPartitionRequest) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -98,14 +107,30 @@ class ControllerHost:
     """A controller and the host that runs it.
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
-    log: batches beyond the high watermark. calls: who waits for which reply.
+    is_elected: it leads the quorum in `epoch`. behind: where it lacks something committed, the epoch of the last batch
+    that it has. log: what it has beyond its high watermark; what a standby has that lacks something is left out.
+    waiting: the requests of brokers that it has yet to answer, by call; made: how many calls there were.
     """
 
     core: Controller
     image: Image
     timers: Timers
     now_ms: int = 0
+    epoch: int = 0
+    is_elected: bool = True
+    behind: int | None = None
+    log: tuple[Entry, ...] = ()
+    waiting: Mapping[int, Envelope] = field(default_factory=dict)
+    made: int = 0
     memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def is_lost(self) -> bool:
+        """It was deposed, and what it has written since can never commit: nobody will hear of what it decides.
+
+        Epochs that it sees were issued anew by others, so that it may decide otherwise than the spec.
+        """
+        return self.core.is_active and self.behind is not None and len(self.log) > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,14 +162,19 @@ class ProcessHost:
 class Cluster:
     """The whole system under test.
 
-    log: what is committed. marks: offsets in it that somebody waits for. incarnations, topics: how many were drawn.
-    records: of each partition, what its producer knows of its one record.
+    log: what is committed; replayed, ledger: what a replay of it gives, and when its epochs were issued. written: how
+    many batches there were, committed or not. marks: offsets in the log that somebody waits for. incarnations, topics:
+    how many were drawn. records: of each partition, what its producer knows of its one record.
     """
 
     shape: Shape
     controllers: tuple[ControllerHost, ...]
     processes: tuple[ProcessHost, ...]
     log: tuple[Batch, ...] = ()
+    replayed: Image | None = None
+    ledger: Ledger = ONE_HISTORY
+    written: int = 0
+    snapshot: Snapshot | None = None
     lifecycle: tuple[Envelope, ...] = ()
     alterations: tuple[Envelope, ...] = ()
     marks: tuple[int, ...] = ()
@@ -161,8 +191,13 @@ class Cluster:
 
     @property
     def committed(self) -> Image:
-        """The replay of what is committed."""
-        return self.controllers[0].image
+        """The replay of what is committed. What a controller alone decides is committed at once."""
+        return self.controllers[0].image if self.replayed is None else self.replayed
+
+    @property
+    def is_quorum(self) -> bool:
+        """There are several controllers."""
+        return self.replayed is not None
 
     @property
     def topic(self) -> UUID | None:
@@ -179,10 +214,6 @@ def topic_id(number: int) -> UUID:
     return UUID(int=number + 1)
 
 
-def topic_number(id_: UUID) -> int:
-    return id_.int - 1
-
-
 def incarnation_id(number: int) -> UUID:
     """What the process draws that starts as the `number`th, from 0 on."""
     return UUID(int=number + 1)
@@ -194,7 +225,7 @@ def incarnation_id(number: int) -> UUID:
 def decide(
     cluster: Cluster, voter: int, act: Callable[[Controller, int], Effects], *, by_ms: int = 0
 ) -> tuple[Cluster, dict[int, Response]]:
-    """Let a controller act, append what it appends, and commit that at once.
+    """Let a controller act, and append what it appends. One that is alone commits that at once.
 
     Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
     response leaves together with what it rests on, which is not committed by then.
@@ -219,8 +250,13 @@ def decide(
                     timers[timer] = at_ms
                 case Send():
                     raise AssertionError("a controller sends nothing")
-        pending = core.on_commit(batches[-1].last_offset + 1, now_ms) if appended else []
-    after = ControllerHost(core, image, timers, now_ms)
+        commits = appended and not cluster.is_quorum
+        pending = core.on_commit(batches[-1].last_offset + 1, now_ms) if commits else []
+    if cluster.is_quorum:
+        log = (*host.log, *(Entry(number, batch) for number, batch in enumerate(batches, cluster.written)))
+        after = replace(host, core=core, image=image, timers=timers, now_ms=now_ms, log=log)
+        return replace(cluster.with_controller(voter, after), written=cluster.written + len(batches)), replies
+    after = ControllerHost(core, image, timers, now_ms, host.epoch)
     return replace(cluster, controllers=put(cluster.controllers, voter, after), log=(*cluster.log, *batches)), replies
 
 

@@ -36,17 +36,41 @@ from impl.kraft.under_test.processes import UNWRITTEN, answered
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]
-CALL = 0  # there is one call at a time where all is committed at once
+CALL = -1  # one that no broker waits for, or of a controller that is alone, where all is committed at once
 
 
 def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Response]:
-    """A controller handles a request. Returns its response, which must not be long in coming."""
+    """A controller that is alone handles a request. Returns its response, which must not be long in coming."""
     cluster, replies = decide(cluster, voter, handling(request))
     return cluster, replies[CALL]
 
 
-def handling(request: Request) -> Callable[[Controller, int], Effects]:
-    return lambda core, now_ms: core.handle(CALL, request, now_ms)
+def handling(request: Request, call: int = CALL) -> Callable[[Controller, int], Effects]:
+    return lambda core, now_ms: core.handle(call, request, now_ms)
+
+
+def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """The cluster once a controller has a broker's request. Of several, it may answer later."""
+    if not cluster.is_quorum:
+        cluster, response = call(cluster, envelope.to, envelope.request)
+        return answered(cluster, envelope, Answer(envelope.request, response))
+    host = cluster.controllers[envelope.to]
+    waiting = {**host.waiting, host.made: envelope}
+    cluster = cluster.with_controller(envelope.to, replace(host, waiting=waiting, made=host.made + 1))
+    cluster, replies = decide(cluster, envelope.to, handling(envelope.request, host.made))
+    return released(cluster, envelope.to, replies)
+
+
+def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> Cluster:
+    """The cluster once these replies have left a controller. To some of them nobody listens any more."""
+    for number, response in replies.items():
+        host = cluster.controllers[voter]
+        waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
+        cluster = cluster.with_controller(voter, replace(host, waiting=waiting))
+        if number in host.waiting:
+            envelope = host.waiting[number]
+            cluster = answered(cluster, envelope, Answer(envelope.request, response))
+    return cluster
 
 
 def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
@@ -61,11 +85,11 @@ def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     broker_id = envelope.request.broker_id
     was = cluster.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
     cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
-    after, response = call(cluster, envelope.to, envelope.request)
+    after = landed(cluster, envelope)
     offset = after.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
     if offset is not None and offset != was:
         after = replace(after, marks=(*after.marks, offset))
-    return answered(after, envelope, Answer(envelope.request, response))
+    return after
 
 
 def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
@@ -76,7 +100,7 @@ def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
     request, controller = envelope.request, cluster.controllers[envelope.to]
     if not isinstance(request, BrokerRegistrationRequest):
         return cluster.records
-    holder = cluster.committed.registrations.get(request.broker_id)
+    holder = controller.image.registrations.get(request.broker_id)
     repeated = holder is not None and holder.incarnation_id == request.incarnation_id
     if repeated or controller.core.has_valid_session(request.broker_id, controller.now_ms):
         return cluster.records
@@ -98,9 +122,7 @@ def is_lost_with(cluster: Cluster, envelope: Envelope, p: int) -> bool:
 
 def handle_alter_isr(cluster: Cluster, envelope: Envelope) -> Cluster:
     """An AlterPartition request lands."""
-    cluster = replace(cluster, alterations=without(cluster.alterations, envelope))
-    after, response = call(cluster, envelope.to, envelope.request)
-    return answered(after, envelope, Answer(envelope.request, response))
+    return landed(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
 
 
 # Leases.
@@ -113,6 +135,8 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     """
     voter, broker = arguments["voter"].index, arguments["broker"].index
     host = cluster.controllers[voter]
+    if host.is_lost:
+        return cluster
     soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
     for id_, registration in sorted(host.core.speculative.registrations.items()):
         if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
@@ -149,6 +173,8 @@ def fence_two_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster 
 
 def fence(cluster: Cluster, voter: int, broker: int) -> Cluster | Refusal:
     """The controller looks after a lease."""
+    if cluster.controllers[voter].is_lost:
+        return cluster
     at_ms = cluster.controllers[voter].timers.get(lease_timer(broker))
     if at_ms is None or at_ms > cluster.controllers[voter].now_ms:
         return Refusal("it does not look after this lease now")
@@ -164,7 +190,7 @@ def fail_over(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refus
     core = Controller(cluster.shape.controller_settings())
     for batch in cluster.log:
         core.replay(batch)
-    cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms))
+    cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms, epoch))
     return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
 
 
@@ -180,9 +206,14 @@ def grow_log(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusa
 
 
 def ask(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | Refusal:
-    """The cluster after an operator's request, if it is granted."""
-    after, response = call(cluster, arguments["voter"].index, request)
-    return after if response.error == ErrorCode.NONE else Refusal(response.error.name)
+    """The cluster after an operator's request, unless it is refused at once."""
+    voter = arguments["voter"].index
+    if cluster.controllers[voter].is_lost:
+        return cluster
+    after, replies = decide(cluster, voter, handling(request))
+    assert replies or cluster.is_quorum, "one that is alone answers at once"
+    refused = [response.error for response in replies.values() if response.error != ErrorCode.NONE]
+    return Refusal(refused[0].name) if refused else after
 
 
 def reassign(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

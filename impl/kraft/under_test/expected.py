@@ -11,8 +11,10 @@ from typing import Any
 from impl.kraft.under_test.views import (
     AlterIsrReplyView,
     AlterIsrView,
+    BatchView,
     ClusterView,
     ControllerView,
+    DeltaView,
     HeartbeatReplyView,
     HeartbeatView,
     LeadershipView,
@@ -25,6 +27,7 @@ from impl.kraft.under_test.views import (
     RegistrationView,
     ReplicaView,
     ShutdownView,
+    StableView,
     bag,
     leader_epoch,
     partition_epoch,
@@ -37,7 +40,9 @@ def expect(state: Any) -> ClusterView:
     """What the implementation is to show where the spec is in this state."""
     current = current_epochs(state)
     return ClusterView(
-        controllers=tuple(controller(one) for one in state.controllers.values()),
+        controllers=tuple(controller(one, committed(state).topic) for one in state.controllers.values()),
+        committed=StableView(metadata(state.stable[0].image), ordinal(state.stable[0].epoch)) if state.stable else None,
+        snapshot=metadata(state.snapshots[0].image) if state.snapshots else None,
         processes=tuple(process(one, epoch) for one, epoch in zip(state.processes.values(), current, strict=True)),
         lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
@@ -48,9 +53,14 @@ def expect(state: Any) -> ClusterView:
 
 def current_epochs(state: Any) -> list[Any]:
     """Of each place for a process, the broker epoch at which its id is registered."""
-    registrations = next(iter(state.controllers.values())).image.registrations
+    registrations = committed(state).registrations
     holders = [None if one is None else one.broker_epoch for one in registrations.values()]
     return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
+
+
+def committed(state: Any) -> Any:
+    """What the spec says is decided for good."""
+    return state.stable[0].image if state.stable else next(iter(state.controllers.values())).image
 
 
 def ordinal(value: Any) -> Ordinal:
@@ -73,14 +83,34 @@ def ordered(identities: Any) -> tuple[int, ...]:
 # Controllers.
 
 
-def controller(one: Any) -> ControllerView:
+def controller(one: Any, topic: Any) -> ControllerView:
+    """topic: the one that is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
+    is_lost = one.role.name == "ACTIVE" and one.behind is not None and len(one.log) > 0
     return ControllerView(
         role=one.role.name,
         epoch=ordinal(one.epoch),
-        image=metadata(one.image),
-        lapsed=numbers(one.lapsed),
+        image=nothing(one.image) if is_lost else metadata(one.image),
+        lapsed=() if is_lost else numbers(one.lapsed),
         shutdowns=tuple(shutdown(begun, one.image) for begun in one.shutdowns.values()),
+        behind=optional(one.behind),
+        log=() if is_lost else batches(one.log, topic),
     )
+
+
+def nothing(image: Any) -> MetadataView:
+    return MetadataView((None,) * len(image.registrations), None, (None,) * len(image.partitions), None)
+
+
+def batches(log: Any, topic: Any) -> tuple[BatchView, ...]:
+    """Batches that follow on an image with this topic."""
+    views = []
+    for written in log:
+        delta = written.delta
+        topic = topic if delta.topic is None else delta.topic
+        registrations = tuple(registration(one) for one in delta.registrations.values())
+        partitions = tuple(partition(p, one, topic) for p, one in delta.partitions.items())
+        views.append(BatchView(ordinal(written.epoch), DeltaView(registrations, optional(delta.topic), partitions)))
+    return tuple(views)
 
 
 def metadata(image: Any) -> MetadataView:
@@ -144,17 +174,22 @@ def process(one: Any, current: Any) -> ProcessView:
 
 def reply(one: Any) -> RegisterReplyView | HeartbeatReplyView | None:
     answer = one.reply
-    if answer is None:
+    if answer is None or waits(one.deferral):
         return None
     if hasattr(answer, "should_shut_down"):
         return HeartbeatReplyView(answer.error.name, answer.is_fenced, answer.should_shut_down)
     return RegisterReplyView(answer.error.name, optional(answer.broker_epoch))
 
 
+def waits(deferral: Any) -> bool:
+    """A controller keeps the reply until more is committed: nobody has seen it."""
+    return any(deferral.values())
+
+
 def replica(p: Any, held: Any) -> ReplicaView:
     topic, epoch = held.topic.value, held.leader_epoch
     led = held.leadership
-    answer = None if led is None or led.reply is None else alter_isr_reply(p, topic, led.reply)
+    answer = None if led is None or led.reply is None or waits(held.deferral) else alter_isr_reply(p, topic, led.reply)
     return ReplicaView(
         topic=ordinal(held.topic) if epoch is not None or held.has_record else None,
         leader_epoch=None if epoch is None else leader_epoch(topic, p.index, epoch.value),

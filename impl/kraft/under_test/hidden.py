@@ -6,14 +6,17 @@ Times count only as far as they have passed; back-offs and how often something w
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from operator import itemgetter
 
 from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest
-from impl.kraft.under_test.cluster import Cluster, ControllerHost, ProcessHost, Shape, Timers, topic_number
-from impl.kraft.under_test.observed import broker_epoch, metadata, reached, remembered
-from impl.kraft.under_test.views import Ordinal, leader_epoch, partition_epoch
+from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Timers
+from impl.kraft.under_test.ledger import Ledger, topic_number
+from impl.kraft.under_test.observed import metadata, reached, remembered, unfenced_in
+from impl.kraft.under_test.processes import waits
+from impl.kraft.under_test.views import Ordinal
 
 Marks = tuple[int, ...]
 WHOLE_BYTES = 1 << 30  # more than any log here has
@@ -31,34 +34,56 @@ def key(cluster: Cluster) -> Hashable:
 
 
 def controller(cluster: Cluster, host: ControllerHost) -> Hashable:
-    return remembered(host.memory, ("hidden", cluster.marks), lambda: hidden_of_controller(cluster, host))
+    own = remembered(host.memory, ("hidden", cluster.marks), lambda: hidden_of_controller(cluster, host))
+    return (own, awaited(cluster, host)) if host.waiting else own
 
 
 def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
-    core, shape, marks = host.core, cluster.shape, cluster.marks
-    unfenced = [id_ for id_, registration in host.image.registrations.items() if not registration.fenced]
+    """Of one that is lost, and of a standby that has yet to catch up, nothing decides."""
+    core, marks = host.core, cluster.marks
+    if host.is_lost or (host.behind is not None and not core.is_active):
+        return ()
     sessions = tuple(
         (id_, reached(marks, session.metadata_offset)) for id_, session in sorted(core.sessions.of_broker.items())
     )
-    looks_after = tuple(id_ for id_ in sorted(unfenced) if ("lease", id_) in host.timers)
-    own = (strays(shape, image, host.image) for image in (core.speculative, core.committed))
+    looks_after = tuple(id_ for id_ in unfenced_in(host.image) if ("lease", id_) in host.timers)
+    committed = cluster.committed if host.log else host.image
+    own = strays(cluster, core.speculative, host.image), strays(cluster, core.committed, committed)
     return (sessions, looks_after, *own)
 
 
-def strays(shape: Shape, image: Image, shown: Image) -> Hashable:
+def strays(cluster: Cluster, image: Image, shown: Image) -> Hashable:
     """What an image has instead of the one that is shown; None where they are the same."""
     same = image.registrations == shown.registrations and image.partitions == shown.partitions
-    return None if same else metadata(shape, image, ())
+    return None if same else metadata(replace(cluster, marks=()), image)
+
+
+def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
+    """Who waits for a controller, and for how many batches of its log. One that is lost answers nobody."""
+    if host.is_lost:
+        return ()
+    offsets = {one.call: one.offset for one in host.core.waiting}
+    return tuple(
+        sorted(
+            (envelope.sender, *asked_about(envelope), sum(entry.batch.base_offset <= offsets[call] for entry in host.log))
+            for call, envelope in host.waiting.items()
+            if call in offsets and waits(cluster, envelope)
+        )
+    )
+
+
+def asked_about(envelope: Envelope) -> tuple[str, int]:
+    return type(envelope.request).__name__, -1 if envelope.about is None else envelope.about[1]
 
 
 # Processes.
 
 
 def process(cluster: Cluster, host: ProcessHost) -> Hashable:
-    return remembered(host.memory, "hidden", lambda: hidden_of_process(host))
+    return remembered(host.memory, "hidden", lambda: hidden_of_process(cluster.ledger, host))
 
 
-def hidden_of_process(host: ProcessHost) -> Hashable:
+def hidden_of_process(ledger: Ledger, host: ProcessHost) -> Hashable:
     """An image counts as far as a leader looks at it: the next replay makes every image the newest.
 
     A log that is empty is as good as none.
@@ -71,9 +96,9 @@ def hidden_of_process(host: ProcessHost) -> Hashable:
         in_flight,
         not in_flight and (Due.COMMUNICATION,) in host.timers,
         waits_to_act(core) and (Due.PUBLICATION,) in host.timers,
-        tuple(leader(core, host.timers, one) for _, one in sorted(core.leaders.items())),
+        tuple(leader(ledger, core, host.timers, one) for _, one in sorted(core.leaders.items())),
         tuple((topic_number(topic), p, one.leader) for (topic, p), one in sorted(core.followers.items())),
-        tuple(log(key, one) for key, one in sorted(core.logs.items(), key=itemgetter(0)) if one.end_offset > 0),
+        tuple(log(ledger, key, one) for key, one in sorted(core.logs.items(), key=itemgetter(0)) if one.end_offset > 0),
     )
 
 
@@ -83,40 +108,43 @@ def waits_to_act(core: Broker) -> bool:
     return core.applied_offset < 0 and registration is not None and registration.broker_epoch == core.broker_epoch
 
 
-def leader(core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
+def leader(ledger: Ledger, core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
     """Of followers outside the maximal ISR, the next fetch tells the leader anew."""
-    topic, p = topic_number(one.key[0]), one.key[1]
     known = sorted((id_, state) for id_, state in one.followers.items() if id_ in one.maximal_isr)
-    due = (Due.ALTER_PARTITION, one.key[0].int, p) in timers
+    due = (Due.ALTER_PARTITION, one.key[0].int, one.key[1]) in timers
     return (
         one.replicas,
-        tuple(candidate(core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
-        tuple((id_, state.log_end_offset, broker_epoch(state.broker_epoch)) for id_, state in known),
-        asked(topic, p, one.asked),
-        one.in_flight is not None and (one.in_flight == one.asked or asked(topic, p, one.in_flight)),
+        tuple(candidate(ledger, core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
+        tuple((id_, state.log_end_offset, ledger.broker_epoch(state.broker_epoch)) for id_, state in known),
+        asked(ledger, one.asked),
+        one.in_flight is not None and (one.in_flight == one.asked or asked(ledger, one.in_flight)),
         due and one.asked is not None and one.in_flight is None,
     )
 
 
-def candidate(image: Image, broker_id: int) -> Hashable:
+def candidate(ledger: Ledger, image: Image, broker_id: int) -> Hashable:
     """What a leader sees of a replica in its image."""
     registration = image.registrations.get(broker_id)
-    return None if registration is None else (registration.is_active, broker_epoch(registration.broker_epoch))
+    return None if registration is None else (registration.is_active, ledger.broker_epoch(registration.broker_epoch))
 
 
-def asked(topic: int, p: int, request: AlterPartitionRequest | None) -> Hashable:
+def asked(ledger: Ledger, request: AlterPartitionRequest | None) -> Hashable:
     if request is None:
         return None
-    members = tuple((member.broker_id, seen(member.broker_epoch)) for member in request.new_isr)
-    epochs = leader_epoch(topic, p, request.leader_epoch), partition_epoch(topic, p, request.partition_epoch)
-    return (*epochs, broker_epoch(request.broker_epoch), members)
+    key = request.topic_id, request.partition_id
+    members = tuple((member.broker_id, seen(ledger, member.broker_epoch)) for member in request.new_isr)
+    return (
+        ledger.leader_epoch(key, request.leader_epoch),
+        ledger.partition_epoch(key, request.partition_epoch),
+        ledger.broker_epoch(request.broker_epoch),
+        members,
+    )
 
 
-def seen(epoch: int) -> Ordinal | None:
-    return None if epoch < 0 else broker_epoch(epoch)
+def seen(ledger: Ledger, epoch: int) -> Ordinal | None:
+    return None if epoch < 0 else ledger.broker_epoch(epoch)
 
 
-def log(key: PartitionKey, one: ReplicaLog) -> Hashable:
-    topic, p = topic_number(key[0]), key[1]
-    entries = tuple(leader_epoch(topic, p, entry.leader_epoch) for entry in one.read(0, WHOLE_BYTES))
-    return (topic, p, one.high_watermark, entries)
+def log(ledger: Ledger, key: PartitionKey, one: ReplicaLog) -> Hashable:
+    entries = tuple(ledger.leader_epoch(key, entry.leader_epoch) for entry in one.read(0, WHOLE_BYTES))
+    return (topic_number(key[0]), key[1], one.high_watermark, entries)

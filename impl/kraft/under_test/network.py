@@ -9,7 +9,7 @@ from typing import Any
 from impl.kraft.under_test import controllers, expected, observed
 from impl.kraft.under_test.cluster import Cluster, Envelope, deliver, settled, without_answer
 from impl.kraft.under_test.controllers import without
-from impl.kraft.under_test.processes import given_up, led
+from impl.kraft.under_test.processes import given_up, led, waiting_no_more
 from impl.kraft.under_test.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
 
 Arguments = Mapping[str, Any]
@@ -38,7 +38,13 @@ def lifecycle_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | N
 
 def alteration_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
     """The AlterPartition request that stands for a message of the spec."""
-    return meant(cluster.alterations, observed.alter_isr, before.alterations, expected.alter_isr, request)
+    return meant(
+        cluster.alterations,
+        lambda envelope: observed.alter_isr(cluster.ledger, envelope),
+        before.alterations,
+        expected.alter_isr,
+        request,
+    )
 
 
 def meant(
@@ -90,6 +96,8 @@ def lose_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Clust
 def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
     host = cluster.processes[place]
+    if host.answer is None and cluster.is_quorum:
+        return waiting_no_more(cluster, place)
     if host.answer is None:
         return Refusal("no reply is under way to it")
     host = deliver(replace(host, answer=None), host.answer.request, None)
@@ -100,6 +108,8 @@ def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
     place = arguments["leader"].index
     host = cluster.processes[place]
     key = led(host, arguments)
+    if key is not None and key not in host.isr_answers and cluster.is_quorum:
+        return waiting_no_more(cluster, place, key)
     if key is None or key not in host.isr_answers:
         return Refusal("no reply is under way to it")
     host = deliver(without_answer(host, key), host.isr_answers[key].request, None)

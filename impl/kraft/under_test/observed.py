@@ -7,7 +7,7 @@ left out here as in `expected`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from impl.kraft.broker import Broker, InMemoryReplicaLog, PartitionLeader, ReplicaLog
@@ -21,7 +21,8 @@ from impl.kraft.messages import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from impl.kraft.records import NO_LEADER
+from impl.kraft.records import NO_LEADER, Batch
+from impl.kraft.snapshot import load_snapshot
 from impl.kraft.under_test.cluster import (
     TOPIC,
     Answer,
@@ -31,13 +32,16 @@ from impl.kraft.under_test.cluster import (
     ProcessHost,
     Shape,
     put,
-    topic_number,
 )
+from impl.kraft.under_test.ledger import Ledger, topic_number
+from impl.kraft.under_test.ledger import replayed as replays
 from impl.kraft.under_test.views import (
     AlterIsrReplyView,
     AlterIsrView,
+    BatchView,
     ClusterView,
     ControllerView,
+    DeltaView,
     HeartbeatReplyView,
     HeartbeatView,
     LeadershipView,
@@ -50,9 +54,8 @@ from impl.kraft.under_test.views import (
     RegistrationView,
     ReplicaView,
     ShutdownView,
+    StableView,
     bag,
-    leader_epoch,
-    partition_epoch,
 )
 
 T = TypeVar("T")
@@ -64,9 +67,11 @@ def observe(cluster: Cluster) -> ClusterView:
     committed = cluster.committed
     return ClusterView(
         controllers=tuple(controller(cluster, host) for host in cluster.controllers),
+        committed=stable(cluster) if cluster.is_quorum else None,
+        snapshot=None if cluster.snapshot is None else metadata(cluster, load_snapshot(cluster.snapshot)),
         processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
         lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
-        alterations=bag([alter_isr(envelope) for envelope in cluster.alterations]),
+        alterations=bag([alter_isr(cluster.ledger, envelope) for envelope in cluster.alterations]),
         records=cluster.records,
         answer=cluster.answer,
     )
@@ -77,10 +82,6 @@ def remembered(memory: dict[object, object], key: object, make: Callable[[], T])
     if found is None:
         found = memory[key] = make()
     return found  # type: ignore[return-value]  # a key is always of what `make` gives
-
-
-def broker_epoch(value: int) -> Ordinal:
-    return Ordinal("BrokerEpoch", value)
 
 
 def reached(marks: Marks, offset: int) -> Ordinal | None:
@@ -97,15 +98,55 @@ def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
 
 
 def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
+    """Of one that is lost, only that it is; and where a standby lacks something, not what it has."""
     core, shape = host.core, cluster.shape
-    unfenced = (id_ for id_, registration in sorted(host.image.registrations.items()) if not registration.fenced)
+    is_blank = host.is_lost or (host.behind is not None and not core.is_active)
+    unfenced = () if is_blank else unfenced_in(host.image)
+    ledger, log = (cluster.ledger, ()) if is_blank or not host.log else log_of(cluster, host)
     return ControllerView(
-        role="ACTIVE" if core.is_active else "STANDBY",
-        epoch=Ordinal("ControllerEpoch", core.epoch or 0),
-        image=metadata(shape, host.image, cluster.marks),
-        lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
+        role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
+        epoch=controller_epoch(host.epoch),
+        image=metadata_in(ledger, shape, Image() if is_blank else host.image, cluster.marks),
+        lapsed=tuple(id_ for id_ in unfenced if core.is_active and not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
+        behind=None if host.behind is None else controller_epoch(host.behind),
+        log=log,
     )
+
+
+def unfenced_in(image: Image) -> tuple[int, ...]:
+    return tuple(id_ for id_, registration in sorted(image.registrations.items()) if not registration.fenced)
+
+
+def controller_epoch(value: int) -> Ordinal:
+    return Ordinal("ControllerEpoch", value)
+
+
+def log_of(cluster: Cluster, host: ControllerHost) -> tuple[Ledger, tuple[BatchView, ...]]:
+    """What a controller has beyond the high watermark, and when all was issued that it knows of."""
+    ledger, shown, views = cluster.ledger, metadata(cluster, cluster.committed), list[BatchView]()
+    for entry, (ledger, image) in zip(host.log, replays(ledger, cluster.committed, host.log), strict=True):
+        before, shown = shown, metadata_in(ledger, cluster.shape, image, ())
+        views.append(batch(entry.batch, before, shown))
+    return ledger, tuple(views)
+
+
+def batch(one: Batch, before: MetadataView, after: MetadataView) -> BatchView:
+    """A batch that leads from one image to another."""
+    delta = DeltaView(
+        registrations=tuple(changes(before.registrations, after.registrations)),
+        topic=None if before.topic == after.topic else after.topic,
+        partitions=tuple(changes(before.partitions, after.partitions)),
+    )
+    return BatchView(controller_epoch(one.epoch), delta)
+
+
+def changes(before: Iterable[T], after: Iterable[T]) -> Iterator[T | None]:
+    return (None if old == new else new for old, new in zip(before, after, strict=True))
+
+
+def stable(cluster: Cluster) -> StableView:
+    return StableView(metadata(cluster, cluster.committed), controller_epoch(cluster.log[-1].epoch))
 
 
 def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
@@ -118,38 +159,43 @@ def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
     return ShutdownView(Ordinal("MetadataOffset", offset), behind)
 
 
-def metadata(shape: Shape, image: Image, marks: Marks) -> MetadataView:
+def metadata(cluster: Cluster, image: Image) -> MetadataView:
+    """An image of what is committed."""
+    return metadata_in(cluster.ledger, cluster.shape, image, cluster.marks)
+
+
+def metadata_in(ledger: Ledger, shape: Shape, image: Image, marks: Marks) -> MetadataView:
     topic = image.topic_ids.get(TOPIC)
     keys = [(topic, p) for p in range(shape.partitions)] if topic is not None else []
     return MetadataView(
-        registrations=tuple(registration(image.registrations.get(id_)) for id_ in range(shape.brokers)),
+        registrations=tuple(registration(ledger, image.registrations.get(id_)) for id_ in range(shape.brokers)),
         topic=None if topic is None else Ordinal("TopicId", topic_number(topic)),
-        partitions=tuple(partition(key, image.partitions.get(key)) for key in keys) or (None,) * shape.partitions,
+        partitions=tuple(partition(ledger, key, image.partitions.get(key)) for key in keys)
+        or (None,) * shape.partitions,
         offset=reached(marks, image.offset),
     )
 
 
-def registration(one: Registration | None) -> RegistrationView | None:
+def registration(ledger: Ledger, one: Registration | None) -> RegistrationView | None:
     if one is None:
         return None
     return RegistrationView(
         incarnation=Ordinal("Incarnation", one.incarnation_id.int),
-        broker_epoch=broker_epoch(one.broker_epoch),
+        broker_epoch=ledger.broker_epoch(one.broker_epoch),
         fenced=one.fenced,
         in_controlled_shutdown=one.in_controlled_shutdown,
     )
 
 
-def partition(key: PartitionKey, one: Partition | None) -> PartitionView | None:
+def partition(ledger: Ledger, key: PartitionKey, one: Partition | None) -> PartitionView | None:
     if one is None:
         return None
-    topic = topic_number(key[0])
     return PartitionView(
         replicas=one.replicas,
         isr=tuple(sorted(one.isr)),
         leader=None if one.leader == NO_LEADER else one.leader,
-        leader_epoch=leader_epoch(topic, key[1], one.leader_epoch),
-        partition_epoch=partition_epoch(topic, key[1], one.partition_epoch),
+        leader_epoch=ledger.leader_epoch(key, one.leader_epoch),
+        partition_epoch=ledger.partition_epoch(key, one.partition_epoch),
         adding=one.adding_replicas,
         removing=one.removing_replicas,
     )
@@ -167,7 +213,7 @@ def is_superseded(committed: Image, broker_id: int, epoch: int | None) -> bool:
 def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     host = cluster.processes[place]
     if host.stand_in is not None:
-        return with_replies(host.stand_in, host)
+        return with_replies(cluster.ledger, host.stand_in, host)
     superseded = host.core is not None and is_superseded(
         committed, cluster.shape.node_ids[place], host.core.broker_epoch
     )
@@ -175,18 +221,18 @@ def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
 
 
-def with_replies(view: ProcessView, host: ProcessHost) -> ProcessView:
+def with_replies(ledger: Ledger, view: ProcessView, host: ProcessHost) -> ProcessView:
     """What a stand-in shows."""
     if host.answer is not None:
-        return view._replace(reply=reply(host.answer))
-    for (topic, p), answer in host.isr_answers.items():
-        told = alter_isr_reply(answer, topic_number(topic), p)
+        return view._replace(reply=reply(ledger, host.answer))
+    for (_, p), answer in host.isr_answers.items():
+        told = alter_isr_reply(ledger, answer)
         return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
     return view
 
 
 def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) -> ProcessView:
-    shape, core = cluster.shape, host.core
+    shape, core, ledger = cluster.shape, host.core, cluster.ledger
     if core is None:
         return ProcessView(
             state="NOT_RUNNING",
@@ -204,20 +250,20 @@ def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) ->
     return ProcessView(
         state=core.state.name,
         incarnation=Ordinal("Incarnation", core.lifecycle.incarnation_id.int) if epoch is None else None,
-        broker_epoch=None if epoch is None else broker_epoch(epoch),
+        broker_epoch=None if epoch is None else ledger.broker_epoch(epoch),
         controller=host.controller,
-        reply=None if host.answer is None else reply(host.answer),
+        reply=None if host.answer is None else reply(ledger, host.answer),
         wants_fence=core.lifecycle.wants_fence,
         caught_up=caught_up,
         applied=reached(cluster.marks, core.applied_offset) if caught_up else None,
-        replicas=tuple(replica(host, core, p) for p in range(shape.partitions)),
+        replicas=tuple(replica(ledger, host, core, p) for p in range(shape.partitions)),
     )
 
 
-def reply(answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
+def reply(ledger: Ledger, answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
     match answer.response:
         case BrokerRegistrationResponse(error, epoch):
-            return RegisterReplyView(error.name, broker_epoch(epoch) if error == ErrorCode.NONE else None)
+            return RegisterReplyView(error.name, ledger.broker_epoch(epoch) if error == ErrorCode.NONE else None)
         case BrokerHeartbeatResponse(error, _, is_fenced, should_shut_down):
             return HeartbeatReplyView(error.name, is_fenced, should_shut_down)
     raise AssertionError("an AlterPartition response is kept with its partition")
@@ -239,36 +285,36 @@ def left(host: ProcessHost, p: int) -> ReplicaView:
     return ReplicaView(topic, None, None, None, False, key is not None)
 
 
-def replica(host: ProcessHost, core: Broker, p: int) -> ReplicaView:
+def replica(ledger: Ledger, host: ProcessHost, core: Broker, p: int) -> ReplicaView:
     logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]  # the disks here are in memory
     leads = next((key for key in core.leaders if key[1] == p), None)
     follows = next((key for key in core.followers if key[1] == p), None)
     key = leads or follows or key_of(logs, p)
     if key is None:
         return ReplicaView(None, None, None, None, False, False)
-    topic, log = topic_number(key[0]), logs[key]
+    log = logs[key]
     leader = core.leaders[key] if leads is not None else None
     epoch = leader.leader_epoch if leader is not None else core.followers[key].leader_epoch if follows else None
     answer = host.isr_answers.get(key)
     return ReplicaView(
-        topic=Ordinal("TopicId", topic),
-        leader_epoch=None if epoch is None else leader_epoch(topic, p, epoch),
-        leadership=None if leader is None else leadership(leader, topic, p),
-        reply=None if answer is None else alter_isr_reply(answer, topic, p),
+        topic=Ordinal("TopicId", topic_number(key[0])),
+        leader_epoch=None if epoch is None else ledger.leader_epoch(key, epoch),
+        leadership=None if leader is None else leadership(ledger, leader),
+        reply=None if answer is None else alter_isr_reply(ledger, answer),
         high_watermark=epoch is not None and log.high_watermark > 0,
         has_record=has_record(log),
     )
 
 
-def leadership(leader: PartitionLeader, topic: int, p: int) -> LeadershipView:
+def leadership(ledger: Ledger, leader: PartitionLeader) -> LeadershipView:
     asked, added_epoch = None, None
     if leader.asked is not None:
         asked = tuple(sorted(member.broker_id for member in leader.asked.new_isr))
         added = next((member for member in leader.asked.new_isr if member.broker_id not in leader.isr), None)
-        added_epoch = None if added is None else broker_epoch(added.broker_epoch)
+        added_epoch = None if added is None else ledger.broker_epoch(added.broker_epoch)
     holds = has_record(leader.log)
     return LeadershipView(
-        partition_epoch=partition_epoch(topic, p, leader.partition_epoch),
+        partition_epoch=ledger.partition_epoch(leader.key, leader.partition_epoch),
         isr=tuple(sorted(leader.isr)),
         asked=asked,
         added_epoch=added_epoch,
@@ -277,7 +323,7 @@ def leadership(leader: PartitionLeader, topic: int, p: int) -> LeadershipView:
     )
 
 
-def alter_isr_reply(answer: Answer, topic: int, p: int) -> AlterIsrReplyView:
+def alter_isr_reply(ledger: Ledger, answer: Answer) -> AlterIsrReplyView:
     request, response = answer.request, answer.response
     assert isinstance(request, AlterPartitionRequest) and isinstance(response, AlterPartitionResponse)
     if response.error != ErrorCode.NONE:
@@ -285,7 +331,7 @@ def alter_isr_reply(answer: Answer, topic: int, p: int) -> AlterIsrReplyView:
     return AlterIsrReplyView(
         error=response.error.name,
         at_new_leader_epoch=response.leader_epoch != request.leader_epoch,
-        partition_epoch=partition_epoch(topic, p, response.partition_epoch),
+        partition_epoch=ledger.partition_epoch((request.topic_id, request.partition_id), response.partition_epoch),
         isr=tuple(sorted(response.isr)),
     )
 
@@ -294,7 +340,7 @@ def alter_isr_reply(answer: Answer, topic: int, p: int) -> AlterIsrReplyView:
 
 
 def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) -> RegisterView | HeartbeatView:
-    request = envelope.request
+    request, ledger = envelope.request, cluster.ledger
     if isinstance(request, BrokerRegistrationRequest):
         incarnation = Ordinal("Incarnation", request.incarnation_id.int)
         return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to)
@@ -303,7 +349,7 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded
     return HeartbeatView(
         sender=envelope.sender,
-        broker_epoch=broker_epoch(request.broker_epoch),
+        broker_epoch=ledger.broker_epoch(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
         caught_up=caught_up,
@@ -313,20 +359,20 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     )
 
 
-def alter_isr(envelope: Envelope) -> AlterIsrView:
+def alter_isr(ledger: Ledger, envelope: Envelope) -> AlterIsrView:
     request = envelope.request
     assert isinstance(request, AlterPartitionRequest)
-    topic, p = topic_number(request.topic_id), request.partition_id
+    key = (request.topic_id, request.partition_id)
     seen = {member.broker_id: member.broker_epoch for member in request.new_isr}
     return AlterIsrView(
         sender=envelope.sender,
-        broker_epoch=broker_epoch(request.broker_epoch),
-        topic=Ordinal("TopicId", topic),
-        partition=p,
-        leader_epoch=leader_epoch(topic, p, request.leader_epoch),
-        partition_epoch=partition_epoch(topic, p, request.partition_epoch),
+        broker_epoch=ledger.broker_epoch(request.broker_epoch),
+        topic=Ordinal("TopicId", topic_number(key[0])),
+        partition=key[1],
+        leader_epoch=ledger.leader_epoch(key, request.leader_epoch),
+        partition_epoch=ledger.partition_epoch(key, request.partition_epoch),
         isr=tuple(sorted(seen)),
-        added_epoch=None if envelope.added is None else broker_epoch(seen[envelope.added]),
+        added_epoch=None if envelope.added is None else ledger.broker_epoch(seen[envelope.added]),
         late=envelope.late,
         to=envelope.to,
     )

@@ -23,19 +23,13 @@ from impl.kraft.under_test import hidden, observed
 from impl.kraft.under_test.cluster import (
     CLUSTER_ID,
     Cluster,
+    ControllerHost,
     Envelope,
     ProcessHost,
     incarnation_id,
-    topic_number,
 )
-from impl.kraft.under_test.views import (
-    LeadershipView,
-    Ordinal,
-    ProcessView,
-    ReplicaView,
-    leader_epoch,
-    partition_epoch,
-)
+from impl.kraft.under_test.ledger import Ledger, topic_number
+from impl.kraft.under_test.views import LeadershipView, Ordinal, ProcessView, ReplicaView
 
 AHEAD = 1 << 20
 
@@ -75,10 +69,17 @@ class Asked(NamedTuple):
 def receivers(
     cluster: Cluster, before: Any, classes: Mapping[str, Any], actions: Collection[str]
 ) -> Iterator[Receiver]:
-    """The controller, where a request of each kind that the model knows can land."""
-    host = cluster.controllers[0]
-    shown = observed.controller(cluster, host), hidden.controller(cluster, host), cluster.records
-    yield Receiver(shown, lambda: Probing(cluster, before, classes).probes(actions))
+    """Every controller that may decide, where a request of each kind that the model knows can land."""
+    for voter, host in enumerate(cluster.controllers):
+        if host.core.is_active and not host.is_lost:
+            committed = observed.stable(cluster) if cluster.is_quorum else None
+            key = observed.controller(cluster, host), hidden.controller(cluster, host), committed, cluster.records
+            yield Receiver(key, Probing(knowing(cluster, host), voter, before, classes, actions).probes)
+
+
+def knowing(cluster: Cluster, host: ControllerHost) -> Cluster:
+    """The cluster with a ledger of all that a controller knows of."""
+    return replace(cluster, ledger=observed.log_of(cluster, host)[0]) if host.log else cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +87,29 @@ class Probing:
     """Makes the probes of one controller."""
 
     cluster: Cluster
+    number: int
     before: Any
     classes: Mapping[str, Any]
+    actions: Collection[str]
+
+    @property
+    def host(self) -> ControllerHost:
+        return self.cluster.controllers[self.number]
 
     @property
     def image(self) -> Image:
-        return self.cluster.controllers[0].image
+        return self.host.image
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.cluster.ledger
 
     @property
     def spec_image(self) -> Any:
-        return next(iter(self.before.controllers.values())).image
+        return self.before.controllers[self.voter()].image
 
-    def probes(self, actions: Collection[str]) -> Iterator[Probe]:
+    def probes(self) -> Iterator[Probe]:
+        actions = self.actions
         if "handle_registration" in actions:
             yield from self.registrations()
         if "handle_heartbeat" in actions:
@@ -116,7 +128,7 @@ class Probing:
         return next(place for place in self.before.processes if place.index == number)
 
     def voter(self) -> Any:
-        return next(iter(self.before.controllers))
+        return next(voter for voter in self.before.controllers if voter.index == self.number)
 
     def brokers(self) -> list[Any]:
         return list(self.spec_image.registrations)
@@ -138,8 +150,8 @@ class Probing:
         found: dict[int, Any] = {}
         if self.spec_image.offset is not None and self.cluster.marks:
             found[self.cluster.marks[-1]] = self.spec_image.offset
-        for broker, begun in next(iter(self.before.controllers.values())).shutdowns.items():
-            own = self.cluster.controllers[0].core.sessions.shutdown_offset(broker.index)
+        for broker, begun in self.before.controllers[self.voter()].shutdowns.items():
+            own = self.host.core.sessions.shutdown_offset(broker.index)
             if begun is not None and own is not None:
                 found[own] = begun.offset
         return found
@@ -160,7 +172,7 @@ class Probing:
             state=self.classes["BrokerState"]["NOT_RUNNING"],
             incarnation=None,
             broker_epoch=None,
-            controller=self.voter(),
+            controller=next(iter(self.before.controllers)),
             reply=None,
             deferral=at_once(one.deferral),
             wants_fence=False,
@@ -182,7 +194,7 @@ class Probing:
             lifecycle=nothing if alters else under_way,
             alterations=under_way if alters else nothing,
         )
-        envelope = Envelope(number, incarnation_id(0), 0, request)
+        envelope = Envelope(number, incarnation_id(0), self.number, request)
         nobody = [ProcessHost() for _ in self.cluster.processes]
         nobody[number] = host
         system = replace(
@@ -233,7 +245,7 @@ class Probing:
             to=self.voter(),
         )
         request = BrokerHeartbeatRequest(number, epoch.own, reached, want_fence=fence, want_shut_down=stop)
-        sender, host = self.stand_in(number, shown(broker_epoch=observed.broker_epoch(epoch.own)),
+        sender, host = self.stand_in(number, shown(broker_epoch=self.ledger.broker_epoch(epoch.own)),
                                      broker_epoch=epoch.spec)  # fmt: skip
         return self.probe(f"{request}", "handle_heartbeat", number, message, request, sender, host)
 
@@ -273,10 +285,10 @@ class Probing:
         registration = self.image.registrations.get(number)
         return next((p for p in self.broker_epochs() if registration and p.own == registration.broker_epoch), None)
 
-    @staticmethod
-    def pairs(spec: Any, own: int) -> list[Pair]:
-        """The epoch as it is, one that is behind it, and one that is ahead."""
-        return [Pair(type(spec)(spec.value + by), own + by) for by in (0, -1, 1)]
+    def pairs(self, spec: Any, own: int) -> list[Pair]:
+        """The epoch as it is, one that is behind it, and one that is ahead: of all, where others issue epochs, too."""
+        step = AHEAD if self.cluster.is_quorum else 1
+        return [Pair(type(spec)(spec.value + by), own + by) for by in (0, -step, step)]
 
     def isrs(self, isr: tuple[int, ...]) -> list[tuple[int, ...]]:
         """ISRs to ask for: those with at most one more member than there are, and everybody."""
@@ -333,9 +345,9 @@ class Probing:
             for p, replica in one.replicas.items()
         }
         view = shown(
-            broker_epoch=observed.broker_epoch(request.broker_epoch),
+            broker_epoch=self.ledger.broker_epoch(request.broker_epoch),
             replicas=tuple(
-                replica_that_asks(request) if p.index == request.partition_id else NO_REPLICA for p in one.replicas
+                replica_that_asks(self.ledger, request) if p.index == request.partition_id else NO_REPLICA for p in one.replicas
             ),
         )
         return self.stand_in(number, view, broker_epoch=message.broker_epoch, replicas=type(one.replicas)(held))
@@ -362,19 +374,19 @@ def unassigned(held: Any, **fields: Any) -> Any:
 NO_REPLICA = ReplicaView(None, None, None, None, False, False)
 
 
-def replica_that_asks(request: AlterPartitionRequest) -> ReplicaView:
-    topic, p = topic_number(request.topic_id), request.partition_id
+def replica_that_asks(ledger: Ledger, request: AlterPartitionRequest) -> ReplicaView:
+    key = request.topic_id, request.partition_id
     isr = tuple(sorted(member.broker_id for member in request.new_isr))
     leads = LeadershipView(
-        partition_epoch=partition_epoch(topic, p, request.partition_epoch),
+        partition_epoch=ledger.partition_epoch(key, request.partition_epoch),
         isr=isr,
         asked=isr,
-        added_epoch=observed.broker_epoch(request.broker_epoch),
+        added_epoch=ledger.broker_epoch(request.broker_epoch),
         holders=(),
         starts_with_record=False,
     )
-    epoch = leader_epoch(topic, p, request.leader_epoch)
-    return ReplicaView(Ordinal("TopicId", topic), epoch, leads, None, False, False)
+    epoch = ledger.leader_epoch(key, request.leader_epoch)
+    return ReplicaView(Ordinal("TopicId", topic_number(key[0])), epoch, leads, None, False, False)
 
 
 def shown(**fields: Any) -> ProcessView:

@@ -74,7 +74,8 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 
 
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
-    """What the process sends next about itself, which must be a `kind`."""
+    """What the process sends next about itself, which must be a `kind`. What it still waits for it gives up."""
+    cluster = waiting_no_more(cluster, place)
     host = cluster.processes[place]
     fired = None if host.core is None else fire_at(host, (Due.COMMUNICATION,))
     if fired is None:
@@ -236,6 +237,8 @@ def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
     key = led(host, arguments)
     if key is None:
         return Refusal("it does not lead")
+    cluster = waiting_no_more(cluster, place, key)
+    host = cluster.processes[place]
     isr = host.broker.leaders[key].isr
     fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, p))
     if fired is None:
@@ -294,6 +297,17 @@ def waits(cluster: Cluster, envelope: Envelope) -> bool:
     if host.stand_in is not None:
         return True
     return core is not None and core.lifecycle.incarnation_id == envelope.incarnation and not envelope.late
+
+
+def waiting_no_more(cluster: Cluster, place: int, key: PartitionKey | None = None) -> Cluster:
+    """The cluster once a process has given up what a controller has yet to answer: about a partition, or itself."""
+    for voter, controller in enumerate(cluster.controllers):
+        for call, envelope in controller.waiting.items():
+            if envelope.sender == place and envelope.about == key and waits(cluster, envelope):
+                rest = {other: one for other, one in controller.waiting.items() if other != call}
+                cluster = cluster.with_controller(voter, replace(controller, waiting=rest))
+                return given_up(cluster, envelope)
+    return cluster
 
 
 def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
-from impl.kraft.under_test import beginning, controllers, expected, hidden, lives, network, observed, processes
+from impl.kraft.under_test import beginning, controllers, expected, hidden, lives, network, observed, processes, quorum
 from impl.kraft.under_test.attempts import ATTEMPTS
 from impl.kraft.under_test.cluster import Cluster
 from impl.kraft.under_test.probes import Receiver, receivers
@@ -47,6 +47,16 @@ STEPS: dict[str, Action] = {
     "create_topic": controllers.create_topic,
     "delete_topic": controllers.delete_topic,
     "unregister": controllers.unregister,
+    # The quorum.
+    "elect": quorum.elect,
+    "hear_of_leader": quorum.hear_of_leader,
+    "claim": quorum.claim,
+    "find_controller": quorum.find_controller,
+    "fetch_batch": quorum.fetch_batch,
+    "catch_up": quorum.catch_up,
+    "commit_batch": quorum.commit_batch,
+    "write_snapshot": quorum.write_snapshot,
+    "load_snapshot": quorum.load_snapshot,
     # Several steps in one. Of `come_back` there is none: no broker runs that has no metadata.
     "fence_alive": lives.fence_alive,
     "unfence_alive": lives.unfence_alive,
@@ -74,8 +84,8 @@ class KraftUnderTest:
     refusal = Refusal
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
-        if constants["controllers"] > 1:
-            return f"one controller is driven, and the model has {constants['controllers']}"
+        if constants["controllers"] > 1 and constants.get("max_shutdowns", 0) > 0:
+            return "no controlled shutdown is driven over several controllers"
         missing = [action for action in actions if action not in STEPS]
         return f"no step is that of {', '.join(missing)}" if missing else ""
 

@@ -57,14 +57,32 @@ class ShutdownView(NamedTuple):
     behind: tuple[int, ...]
 
 
+class DeltaView(NamedTuple):
+    """What the records of a batch leave of what they are about; None: they are not about it."""
+
+    registrations: tuple[RegistrationView | None, ...]
+    topic: Ordinal | None
+    partitions: tuple[PartitionView | None, ...]
+
+
+class BatchView(NamedTuple):
+    epoch: Ordinal
+    delta: DeltaView
+
+
 class ControllerView(NamedTuple):
-    """lapsed: unfenced brokers whose lease ran out."""
+    """lapsed: unfenced brokers whose lease ran out. log: what it has beyond its high watermark.
+
+    behind: where it lacks something committed, the epoch of the last batch that it has.
+    """
 
     role: str
     epoch: Ordinal
     image: MetadataView
     lapsed: tuple[int, ...]
     shutdowns: tuple[ShutdownView | None, ...]
+    behind: Ordinal | None
+    log: tuple[BatchView, ...]
 
 
 class RegisterView(NamedTuple):
@@ -158,10 +176,22 @@ class ProcessView(NamedTuple):
     replicas: tuple[ReplicaView, ...]
 
 
+class StableView(NamedTuple):
+    """What is committed: its replay, and the epoch of the last batch."""
+
+    image: MetadataView
+    epoch: Ordinal
+
+
 class ClusterView(NamedTuple):
-    """records: per partition, what its one producer knows of its one record. answer: to the last client that asked."""
+    """records: per partition, what its one producer knows of its one record. answer: to the last client that asked.
+
+    committed: where there are several controllers; one has nothing else. snapshot: a replay of the newest.
+    """
 
     controllers: tuple[ControllerView, ...]
+    committed: StableView | None
+    snapshot: MetadataView | None
     processes: tuple[ProcessView, ...]
     lifecycle: Bag
     alterations: Bag
