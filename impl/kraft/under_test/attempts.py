@@ -12,8 +12,8 @@ from typing import Any
 from impl.kraft.broker import BrokerState
 from impl.kraft.errors import ErrorCode
 from impl.kraft.under_test import controllers, network, processes
-from impl.kraft.under_test.cluster import Cluster, Envelope, run
-from impl.kraft.under_test.processes import UNWRITTEN, followed, led, waits
+from impl.kraft.under_test.cluster import Answer, Cluster, Envelope, run
+from impl.kraft.under_test.processes import UNWRITTEN, answered, followed, led, waits
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]
@@ -147,7 +147,9 @@ def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -
     if envelope is None or envelope.to != voter or cluster.controllers[voter].core.is_active:
         return None
     after, response = controllers.call(cluster, voter, envelope.request)
-    return Refusal(response.error.name) if response.error == ErrorCode.NOT_CONTROLLER else controllers.landed(after, envelope)
+    if response.error == ErrorCode.NOT_CONTROLLER:
+        return Refusal(response.error.name)
+    return answered(after, envelope, Answer(envelope.request, response))
 
 
 def fence_lapsed(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:

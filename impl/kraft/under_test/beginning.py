@@ -22,6 +22,7 @@ from impl.kraft.under_test.cluster import (
     ControllerHost,
     ProcessHost,
     Shape,
+    Stable,
     decide,
     incarnation_id,
     run,
@@ -72,17 +73,14 @@ def addition_asked(cluster: Cluster, request: Any) -> Cluster:
 
 def with_others(cluster: Cluster, state: Any) -> Cluster:
     """The cluster with all its controllers: they have the same log, all of it committed."""
-    host, image = cluster.controllers[0], cluster.committed
+    host = cluster.controllers[0]
     others = [standby(cluster.shape, cluster.log) for _ in list(state.controllers)[1:]]
-    ledger, before = Ledger({}), Image()
     entries = [Entry(number, batch) for number, batch in enumerate(cluster.log)]
-    for ledger, _ in replayed(ledger, before, entries):
-        pass
+    *_, (ledger, image) = replayed(Ledger({}), Image(), entries)
     cluster = replace(
         cluster,
-        controllers=(host, *(replace(one, image=image, epoch=host.epoch) for one in others)),
-        replayed=image,
-        ledger=ledger,
+        controllers=tuple(replace(one, image=image, epoch=host.epoch) for one in (host, *others)),
+        stable=Stable(image, ledger),
         written=len(entries),
     )
     is_led = next(iter(state.controllers.values())).role.name != "STANDBY"

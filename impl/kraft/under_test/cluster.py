@@ -159,22 +159,38 @@ class ProcessHost:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Stable:
+    """What several controllers have committed: a replay of it, and when its epochs were issued."""
+
+    image: Image
+    ledger: Ledger
+    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """The newest snapshot."""
+
+    snapshot: Snapshot
+    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
     """The whole system under test.
 
-    log: what is committed; replayed, ledger: what a replay of it gives, and when its epochs were issued. written: how
-    many batches there were, committed or not. marks: offsets in the log that somebody waits for. incarnations, topics:
-    how many were drawn. records: of each partition, what its producer knows of its one record.
+    log: what is committed. stable: its replay, where there are several controllers; written: how many batches they have
+    written, committed or not. marks: offsets in the log that somebody waits for. incarnations, topics: how many were
+    drawn. records: of each partition, what its producer knows of its one record.
     """
 
     shape: Shape
     controllers: tuple[ControllerHost, ...]
     processes: tuple[ProcessHost, ...]
     log: tuple[Batch, ...] = ()
-    replayed: Image | None = None
-    ledger: Ledger = ONE_HISTORY
+    stable: Stable | None = None
     written: int = 0
-    snapshot: Snapshot | None = None
+    snapshot: Taken | None = None
     lifecycle: tuple[Envelope, ...] = ()
     alterations: tuple[Envelope, ...] = ()
     marks: tuple[int, ...] = ()
@@ -192,12 +208,17 @@ class Cluster:
     @property
     def committed(self) -> Image:
         """The replay of what is committed. What a controller alone decides is committed at once."""
-        return self.controllers[0].image if self.replayed is None else self.replayed
+        return self.controllers[0].image if self.stable is None else self.stable.image
+
+    @property
+    def ledger(self) -> Ledger:
+        """When the epochs were issued of what is committed."""
+        return ONE_HISTORY if self.stable is None else self.stable.ledger
 
     @property
     def is_quorum(self) -> bool:
         """There are several controllers."""
-        return self.replayed is not None
+        return self.stable is not None
 
     @property
     def topic(self) -> UUID | None:

@@ -41,7 +41,7 @@ def expect(state: Any) -> ClusterView:
     current = current_epochs(state)
     return ClusterView(
         controllers=tuple(controller(one, committed(state).topic) for one in state.controllers.values()),
-        committed=StableView(metadata(state.stable[0].image), ordinal(state.stable[0].epoch)) if state.stable else None,
+        committed=stable(state.stable[0]) if state.stable else None,
         snapshot=metadata(state.snapshots[0].image) if state.snapshots else None,
         processes=tuple(process(one, epoch) for one, epoch in zip(state.processes.values(), current, strict=True)),
         lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
@@ -56,6 +56,10 @@ def current_epochs(state: Any) -> list[Any]:
     registrations = committed(state).registrations
     holders = [None if one is None else one.broker_epoch for one in registrations.values()]
     return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
+
+
+def stable(one: Any) -> StableView:
+    return StableView(metadata(one.image), ordinal(one.epoch))
 
 
 def committed(state: Any) -> Any:
@@ -84,7 +88,7 @@ def ordered(identities: Any) -> tuple[int, ...]:
 
 
 def controller(one: Any, topic: Any) -> ControllerView:
-    """topic: the one that is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
+    """topic: what is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
     is_lost = one.role.name == "ACTIVE" and one.behind is not None and len(one.log) > 0
     return ControllerView(
         role=one.role.name,

@@ -62,12 +62,12 @@ def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
     """Who waits for a controller, and for how many batches of its log. One that is lost answers nobody."""
     if host.is_lost:
         return ()
-    offsets = {one.call: one.offset for one in host.core.waiting}
+    rests_on = {one.call: sum(entry.batch.base_offset <= one.offset for entry in host.log) for one in host.core.waiting}
     return tuple(
         sorted(
-            (envelope.sender, *asked_about(envelope), sum(entry.batch.base_offset <= offsets[call] for entry in host.log))
+            (envelope.sender, *asked_about(envelope), rests_on[call])
             for call, envelope in host.waiting.items()
-            if call in offsets and waits(cluster, envelope)
+            if call in rests_on and waits(cluster, envelope)
         )
     )
 

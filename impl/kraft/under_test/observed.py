@@ -67,8 +67,8 @@ def observe(cluster: Cluster) -> ClusterView:
     committed = cluster.committed
     return ClusterView(
         controllers=tuple(controller(cluster, host) for host in cluster.controllers),
-        committed=stable(cluster) if cluster.is_quorum else None,
-        snapshot=None if cluster.snapshot is None else metadata(cluster, load_snapshot(cluster.snapshot)),
+        committed=stable(cluster),
+        snapshot=snapshot(cluster),
         processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
         lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
         alterations=bag([alter_isr(cluster.ledger, envelope) for envelope in cluster.alterations]),
@@ -101,13 +101,13 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
     """Of one that is lost, only that it is; and where a standby lacks something, not what it has."""
     core, shape = host.core, cluster.shape
     is_blank = host.is_lost or (host.behind is not None and not core.is_active)
-    unfenced = () if is_blank else unfenced_in(host.image)
+    unfenced = unfenced_in(host.image) if core.is_active and not is_blank else ()
     ledger, log = (cluster.ledger, ()) if is_blank or not host.log else log_of(cluster, host)
     return ControllerView(
         role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
         epoch=controller_epoch(host.epoch),
         image=metadata_in(ledger, shape, Image() if is_blank else host.image, cluster.marks),
-        lapsed=tuple(id_ for id_ in unfenced if core.is_active and not core.has_valid_session(id_, host.now_ms)),
+        lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
         behind=None if host.behind is None else controller_epoch(host.behind),
         log=log,
@@ -124,11 +124,14 @@ def controller_epoch(value: int) -> Ordinal:
 
 def log_of(cluster: Cluster, host: ControllerHost) -> tuple[Ledger, tuple[BatchView, ...]]:
     """What a controller has beyond the high watermark, and when all was issued that it knows of."""
-    ledger, shown, views = cluster.ledger, metadata(cluster, cluster.committed), list[BatchView]()
-    for entry, (ledger, image) in zip(host.log, replays(ledger, cluster.committed, host.log), strict=True):
+    committed = stable(cluster)
+    assert committed is not None
+    known, shown, views = cluster.ledger, committed.image, list[BatchView]()
+    for entry, (ledger, image) in zip(host.log, replays(known, cluster.committed, host.log), strict=True):
         before, shown = shown, metadata_in(ledger, cluster.shape, image, ())
         views.append(batch(entry.batch, before, shown))
-    return ledger, tuple(views)
+        known = ledger
+    return known, tuple(views)
 
 
 def batch(one: Batch, before: MetadataView, after: MetadataView) -> BatchView:
@@ -145,8 +148,20 @@ def changes(before: Iterable[T], after: Iterable[T]) -> Iterator[T | None]:
     return (None if old == new else new for old, new in zip(before, after, strict=True))
 
 
-def stable(cluster: Cluster) -> StableView:
-    return StableView(metadata(cluster, cluster.committed), controller_epoch(cluster.log[-1].epoch))
+def stable(cluster: Cluster) -> StableView | None:
+    if cluster.stable is None:
+        return None
+    image, epoch = cluster.stable.image, cluster.log[-1].epoch
+    return remembered(
+        cluster.stable.memory, "view", lambda: StableView(metadata(cluster, image), controller_epoch(epoch))
+    )
+
+
+def snapshot(cluster: Cluster) -> MetadataView | None:
+    taken = cluster.snapshot
+    if taken is None:
+        return None
+    return remembered(taken.memory, "view", lambda: metadata(cluster, load_snapshot(taken.snapshot)))
 
 
 def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:

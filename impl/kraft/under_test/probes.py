@@ -26,6 +26,7 @@ from impl.kraft.under_test.cluster import (
     ControllerHost,
     Envelope,
     ProcessHost,
+    Stable,
     incarnation_id,
 )
 from impl.kraft.under_test.ledger import Ledger, topic_number
@@ -72,14 +73,16 @@ def receivers(
     """Every controller that may decide, where a request of each kind that the model knows can land."""
     for voter, host in enumerate(cluster.controllers):
         if host.core.is_active and not host.is_lost:
-            committed = observed.stable(cluster) if cluster.is_quorum else None
-            key = observed.controller(cluster, host), hidden.controller(cluster, host), committed, cluster.records
+            shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
+            key = shown, hidden.controller(cluster, host)
             yield Receiver(key, Probing(knowing(cluster, host), voter, before, classes, actions).probes)
 
 
 def knowing(cluster: Cluster, host: ControllerHost) -> Cluster:
     """The cluster with a ledger of all that a controller knows of."""
-    return replace(cluster, ledger=observed.log_of(cluster, host)[0]) if host.log else cluster
+    if not host.log:
+        return cluster
+    return replace(cluster, stable=Stable(cluster.committed, observed.log_of(cluster, host)[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +350,8 @@ class Probing:
         view = shown(
             broker_epoch=self.ledger.broker_epoch(request.broker_epoch),
             replicas=tuple(
-                replica_that_asks(self.ledger, request) if p.index == request.partition_id else NO_REPLICA for p in one.replicas
+                replica_that_asks(self.ledger, request) if p.index == request.partition_id else NO_REPLICA
+                for p in one.replicas
             ),
         )
         return self.stand_in(number, view, broker_epoch=message.broker_epoch, replicas=type(one.replicas)(held))

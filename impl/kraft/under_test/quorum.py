@@ -14,7 +14,7 @@ from typing import Any
 from impl.kraft.controller import Controller
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
-from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, decide, deliver, settled
+from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, Stable, Taken, decide, deliver, settled
 from impl.kraft.under_test.controllers import released
 from impl.kraft.under_test.ledger import Entry
 from impl.kraft.under_test.processes import waits
@@ -133,8 +133,8 @@ def commit_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     entry, before = leader.log[0], cluster.committed
     image = before.copy()
     image.replay(entry.batch)
-    ledger, log = cluster.ledger.after(entry, before, image), (*cluster.log, entry.batch)
-    cluster = replace(cluster, log=log, replayed=image, ledger=ledger)
+    stable = Stable(image, cluster.ledger.after(entry, before, image))
+    cluster = replace(cluster, log=(*cluster.log, entry.batch), stable=stable)
     for voter in range(len(cluster.controllers)):
         cluster = after_commit(cluster, voter, entry, leader.epoch)
     return cluster
@@ -166,7 +166,7 @@ def noticed(cluster: Cluster, voter: int, high_watermark: int) -> Cluster:
 
 
 def write_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    return replace(cluster, snapshot=cluster.controllers[arguments["voter"].index].core.snapshot())
+    return replace(cluster, snapshot=Taken(cluster.controllers[arguments["voter"].index].core.snapshot()))
 
 
 def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -174,6 +174,6 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     voter = arguments["voter"].index
     if cluster.snapshot is None:
         return Refusal("there is none")
-    core = Controller.load(cluster.shape.controller_settings(), cluster.snapshot)
+    core = Controller.load(cluster.shape.controller_settings(), cluster.snapshot.snapshot)
     host = replace(cluster.controllers[voter], behind=None)
     return cluster.with_controller(voter, following(cluster, host, core))
