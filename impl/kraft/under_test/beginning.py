@@ -79,7 +79,9 @@ def with_others(cluster: Cluster, state: Any) -> Cluster:
     *_, (ledger, image) = replayed(Ledger({}), Image(), entries)
     cluster = replace(
         cluster,
-        controllers=tuple(replace(one, image=image, epoch=host.epoch) for one in (host, *others)),
+        controllers=tuple(
+            replace(one, image=image, epoch=host.epoch, high_watermark=image.offset) for one in (host, *others)
+        ),
         stable=Stable(image, ledger),
         written=len(entries),
     )

@@ -108,7 +108,8 @@ class ControllerHost:
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
     is_elected: it leads the quorum in `epoch`. behind: where it lacks something committed, the epoch of the last batch
-    that it has. log: what it has beyond its high watermark; what a standby has that lacks something is left out.
+    that it has. high_watermark: the last offset that it knows to be committed. log: what it has beyond; what a standby
+    has that lacks something committed is left out.
     waiting: the requests of brokers that it has yet to answer, by call; made: how many calls there were.
     """
 
@@ -119,6 +120,7 @@ class ControllerHost:
     epoch: int = 0
     is_elected: bool = True
     behind: int | None = None
+    high_watermark: int = -1
     log: tuple[Entry, ...] = ()
     waiting: Mapping[int, Envelope] = field(default_factory=dict)
     made: int = 0

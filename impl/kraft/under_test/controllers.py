@@ -65,11 +65,14 @@ def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> C
     """The cluster once these replies have left a controller. To some of them nobody listens any more."""
     for number, response in replies.items():
         host = cluster.controllers[voter]
+        if number == CALL:
+            continue
+        if number not in host.waiting:
+            raise AssertionError("a call is answered that does not wait for an answer")
         waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
         cluster = cluster.with_controller(voter, replace(host, waiting=waiting))
-        if number in host.waiting:
-            envelope = host.waiting[number]
-            cluster = answered(cluster, envelope, Answer(envelope.request, response))
+        envelope = host.waiting[number]
+        cluster = answered(cluster, envelope, Answer(envelope.request, response))
     return cluster
 
 

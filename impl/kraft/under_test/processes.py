@@ -304,8 +304,8 @@ def waiting_no_more(cluster: Cluster, place: int, key: PartitionKey | None = Non
     for voter, controller in enumerate(cluster.controllers):
         for call, envelope in controller.waiting.items():
             if envelope.sender == place and envelope.about == key and waits(cluster, envelope):
-                rest = {other: one for other, one in controller.waiting.items() if other != call}
-                cluster = cluster.with_controller(voter, replace(controller, waiting=rest))
+                waiting = {**controller.waiting, call: replace(envelope, late=True)}
+                cluster = cluster.with_controller(voter, replace(controller, waiting=waiting))
                 return given_up(cluster, envelope)
     return cluster
 

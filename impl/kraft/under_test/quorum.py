@@ -33,16 +33,16 @@ def elect(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     for voter in sorted(one.index for one in arguments["voters"]):
         cluster = stepped_down(cluster, voter, epoch)
     host = cluster.controllers[candidate]
-    entry = Entry(cluster.written, Batch(end_offset(cluster, host), epoch, (NoOpRecord(),)))
+    entry = Entry(cluster.written, Batch(end_offset(host), epoch, (NoOpRecord(),)))
     elected = replace(host, is_elected=True, log=(*host.log, entry))
     return replace(cluster.with_controller(candidate, elected), written=cluster.written + 1)
 
 
-def end_offset(cluster: Cluster, host: ControllerHost) -> int:
+def end_offset(host: ControllerHost) -> int:
     """Where the log of a controller ends, exclusive."""
     if host.log:
         return host.log[-1].batch.last_offset + 1
-    return (cluster.committed if host.behind is None else host.core.committed).offset + 1
+    return host.high_watermark + 1
 
 
 def hear_of_leader(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -108,15 +108,14 @@ def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusa
     """A standby fetches all that is committed and that it lacks."""
     voter = arguments["voter"].index
     host = cluster.controllers[voter]
-    return cluster.with_controller(voter, following(cluster, replace(host, behind=None), host.core))
+    return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
 
 
 def following(cluster: Cluster, host: ControllerHost, core: Controller) -> ControllerHost:
-    """A standby with this core once it has replayed all that is committed."""
-    core = core.copy()
-    for batch in missing(cluster.log, core.committed.offset):
+    """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
+    for batch in missing(cluster.log, host.high_watermark):
         core.replay(batch)
-    return replace(host, core=core, image=cluster.committed)
+    return replace(host, core=core, image=cluster.committed, behind=None, high_watermark=cluster.committed.offset)
 
 
 def missing(log: tuple[Batch, ...], offset: int) -> Iterable[Batch]:
@@ -146,19 +145,20 @@ def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Clus
     has_it = host.behind is None and host.log[:1] == (entry,)
     if has_it and not (host.is_elected and host.epoch < epoch):
         cluster = cluster.with_controller(voter, replace(host, log=host.log[1:]))
-        return noticed(cluster, voter, entry.batch.last_offset + 1)
+        return noticed(cluster, voter)
     last = host.log[-1].batch if host.log else cluster.log[-2]
     behind = last.epoch if host.behind is None else host.behind
     log = host.log if host.core.is_active else ()
     return cluster.with_controller(voter, replace(host, behind=behind, log=log))
 
 
-def noticed(cluster: Cluster, voter: int, high_watermark: int) -> Cluster:
-    """A controller hears of its high watermark. An active one answers who waited for it, any other replays."""
-    host = cluster.controllers[voter]
+def noticed(cluster: Cluster, voter: int) -> Cluster:
+    """A controller hears that all is committed. An active one answers who waited for it, any other replays it."""
+    host, offset = cluster.controllers[voter], cluster.committed.offset
     if not host.core.is_active:
-        return cluster.with_controller(voter, following(cluster, host, host.core))
-    cluster, replies = decide(cluster, voter, lambda core, now_ms: core.on_commit(high_watermark, now_ms))
+        return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
+    cluster = cluster.with_controller(voter, replace(host, high_watermark=offset))
+    cluster, replies = decide(cluster, voter, lambda core, now_ms: core.on_commit(offset + 1, now_ms))
     return released(cluster, voter, replies)
 
 
@@ -174,6 +174,7 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     voter = arguments["voter"].index
     if cluster.snapshot is None:
         return Refusal("there is none")
-    core = Controller.load(cluster.shape.controller_settings(), cluster.snapshot.snapshot)
-    host = replace(cluster.controllers[voter], behind=None)
+    snapshot = cluster.snapshot.snapshot
+    core = Controller.load(cluster.shape.controller_settings(), snapshot)
+    host = replace(cluster.controllers[voter], high_watermark=snapshot.offset)
     return cluster.with_controller(voter, following(cluster, host, core))
