@@ -216,19 +216,20 @@ class UpdateFeatureResponse:
     message: str = ""
 
 
-Request = (
+WriteRequest = (
     BrokerRegistrationRequest
     | BrokerHeartbeatRequest
     | UnregisterBrokerRequest
     | AlterPartitionRequest
     | AlterPartitionReassignmentRequest
-    | ListPartitionReassignmentsRequest
     | CreateTopicRequest
     | DeleteTopicRequest
     | ElectPreferredLeaderRequest
     | AlterConfigRequest
     | UpdateFeatureRequest
 )
+"""What may change the metadata."""
+Request = WriteRequest | ListPartitionReassignmentsRequest
 Response = (
     BrokerRegistrationResponse
     | BrokerHeartbeatResponse

@@ -48,6 +48,7 @@ from impl.kraft.messages import (
     UnregisterBrokerResponse,
     UpdateFeatureRequest,
     UpdateFeatureResponse,
+    WriteRequest,
 )
 from impl.kraft.records import Batch, NoOpRecord, Record, UnfenceBrokerRecord
 from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
@@ -134,9 +135,14 @@ class Controller:
     # Decisions.
 
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
-        """Decide about a request. Its response leaves at once only if all that is in the log is committed."""
+        """Decide about a request. Its response leaves at once only if all that is in the log is committed.
+
+        What only reads is answered at once, from what is committed.
+        """
         if not self.is_active:
             return [Reply(call, RESPONSES[type(request)](ErrorCode.NOT_CONTROLLER))]
+        if isinstance(request, ListPartitionReassignmentsRequest):
+            return [Reply(call, list_reassignments(self.committed, request))]
         decision = self._decide(request, now_ms)
         effects = self._append(decision.records)
         if self._pending:
@@ -145,7 +151,7 @@ class Controller:
             effects.append(Reply(call, decision.response))
         return effects
 
-    def _decide(self, request: Request, now_ms: int) -> Decision:
+    def _decide(self, request: WriteRequest, now_ms: int) -> Decision:
         image, settings = self.speculative, self.settings
         match request:
             case BrokerHeartbeatRequest():
@@ -158,8 +164,6 @@ class Controller:
                 return unregister(image, settings, self.sessions, request)
             case AlterPartitionReassignmentRequest():
                 return alter_reassignment(image, settings, request)
-            case ListPartitionReassignmentsRequest():
-                return Decision(list_reassignments(image, request))
             case ElectPreferredLeaderRequest():
                 return elect_preferred(image, settings, request)
             case CreateTopicRequest():
