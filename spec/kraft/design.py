@@ -34,6 +34,8 @@ class Design:
     "Batches that a controller's log may have beyond what is committed. 0 with one controller."
     snapshots: int = 0
     "With 1, controllers write snapshots of the metadata log."
+    removals: int = 0
+    "With 1, the log of several controllers may remove a topic or a registration, and an operator awaits the reply."
 
     max_crashes: int = 0
     "Budget of crashes, those that lose the disk among them."

@@ -3,7 +3,7 @@
 Only what is not committed yet is kept as batches. What is committed is kept as its replay (`state.committed`),
 so that the log may grow for ever. With one controller what is decided is committed at once, and nothing waits.
 A batch is kept as what its records leave, key by key; a leader change is a batch of no records.
-Leaves out: records that remove something; offsets. Kafka issues offsets and epochs that were truncated once more, the
+Leaves out: offsets. Kafka issues offsets and epochs that were truncated once more, the
 spec never does: nobody can tell while replies wait, for nothing has left the controller that wrote them.
 """
 
@@ -11,7 +11,19 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, replace
 from spec.kraft.design import Design
-from spec.kraft.state import Batch, Controller, Deferral, Delta, Log, Metadata, NewOffset, Partition, Registration
+from spec.kraft.state import (
+    Batch,
+    Controller,
+    Deferral,
+    Delta,
+    Log,
+    Metadata,
+    NewOffset,
+    Partition,
+    Registration,
+    Removals,
+    Removed,
+)
 from spec.kraft.types import Broker, ControllerEpoch, Error, MetadataOffset, Role, TopicId, TopicPartition, Voter
 
 # What is written.
@@ -39,9 +51,19 @@ def changed_offset(before: Option[MetadataOffset], after: Option[MetadataOffset]
     return () if after is None or after == before else (after,)
 
 
+def removed(before: Metadata, after: Metadata) -> Removals:
+    """What is in one image, and no longer in the other."""
+    if Design.removals == 0:
+        return ()
+    topic = before.topic is not None and after.topic is None
+    brokers = frozenset(b for b in Broker if before.registrations[b] is not None and after.registrations[b] is None)
+    return (Removed(topic, brokers),) if topic or len(brokers) > 0 else ()
+
+
 def difference(before: Metadata, after: Metadata) -> Delta:
     """The records that lead from one image to another."""
     return Delta(
+        removals=removed(before, after),
         registrations=Map({b: changed_registration(before.registrations[b], after.registrations[b]) for b in Broker}),
         topic=changed_topic(before.topic, after.topic),
         partitions=Map({p: changed_partition(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
@@ -51,6 +73,7 @@ def difference(before: Metadata, after: Metadata) -> Delta:
 
 def no_records() -> Delta:
     return Delta(
+        removals=(),
         registrations=Map({b: None for b in Broker}),
         topic=None,
         partitions=Map({p: None for p in TopicPartition}),
@@ -78,8 +101,8 @@ def appended(controller: Controller, before: Metadata) -> Log:
 def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
     """The log with a decision in two batches, in Kafka's order.
 
-    A broker is unfenced before its partitions change, and fenced or registered after. A topic comes before its
-    partitions.
+    A broker is unfenced before its partitions change, and fenced, registered or unregistered after. A topic comes
+    before its partitions.
     """
     of_brokers = Batch(epoch, replace(delta, partitions=no_records().partitions))
     of_partitions = Batch(epoch, replace(no_records(), partitions=delta.partitions))
@@ -98,18 +121,33 @@ def is_unfenced(registration: Option[Registration]) -> bool:
 # What a replay gives.
 
 
+def removes_something(delta: Delta) -> bool:
+    return len(delta.removals) > 0
+
+
+def removes_topic(delta: Delta) -> bool:
+    return any(one.topic for one in delta.removals)
+
+
+def removes_registration(delta: Delta, broker: Broker) -> bool:
+    return any(broker in one.registrations for one in delta.removals)
+
+
 def replayed_registration(image: Metadata, delta: Delta, broker: Broker) -> Option[Registration]:
+    kept = None if removes_registration(delta, broker) else image.registrations[broker]
     changed = delta.registrations[broker]
-    return image.registrations[broker] if changed is None else changed
+    return kept if changed is None else changed
 
 
 def replayed_partition(image: Metadata, delta: Delta, p: TopicPartition) -> Option[Partition]:
+    kept = None if removes_topic(delta) else image.partitions[p]
     changed = delta.partitions[p]
-    return image.partitions[p] if changed is None else changed
+    return kept if changed is None else changed
 
 
 def replayed_topic(image: Metadata, delta: Delta) -> Option[TopicId]:
-    return image.topic if delta.topic is None else delta.topic
+    kept = None if removes_topic(delta) else image.topic
+    return kept if delta.topic is None else delta.topic
 
 
 def replayed(image: Metadata, delta: Delta) -> Metadata:
@@ -126,8 +164,18 @@ def composed(first: Delta, second: Delta) -> Delta:
     """What two batches leave together."""
     both = replayed(Metadata(first.registrations, first.topic, first.partitions, offset=None), second)
     return Delta(
-        both.registrations, both.topic, both.partitions, first.offset if len(second.offset) == 0 else second.offset
+        removals=removed_by_either(first.removals, second.removals),
+        registrations=both.registrations,
+        topic=both.topic,
+        partitions=both.partitions,
+        offset=first.offset if len(second.offset) == 0 else second.offset,
     )
+
+
+def removed_by_either(first: Removals, second: Removals) -> Removals:
+    if len(first) == 0 or len(second) == 0:
+        return second if len(first) == 0 else first
+    return (Removed(first[0].topic or second[0].topic, first[0].registrations | second[0].registrations),)
 
 
 def replay(image: Metadata, log: Log) -> Metadata:

@@ -285,6 +285,130 @@ CREATION = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS + "the client's wait for the reply, deleting topics; " + NOT_MODELLED,
 )
 
+REMOVALS = (
+    quorum_properties.removal_is_never_truncated,
+    quorum_witnesses.removal_survives_failover,
+    quorum_witnesses.removal_is_truncated,
+    quorum_witnesses.removal_told_after_failover,
+)
+
+DELETION = Model(
+    name="deletion",
+    doc="The topic is deleted and created again, while its leader has asked twice to add a follower; one failover.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.create_topic,
+        topics.delete_topic,
+        topics.confirm_removal,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+        broker.apply_metadata,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        properties.maximal_isr_covers_committed,
+        *CHANGES,
+        properties_topics.topics_are_complete,
+        properties_topics.deleted_topic_changes_nothing,
+        quorum_witnesses.next_topic_is_led,
+        properties_topics.unknown_topic_refused,
+        properties_topics.change_outlives_topic,
+        witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 2,
+        "removals": 1,
+        "max_failovers": 1,
+        "max_topics": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover",
+    not_modelled="data",
+)
+
+UNREGISTRATION = Model(
+    name="unregistration",
+    doc="Three controllers and a broker through its life; it is unregistered, one failover and one crash.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.unregister,
+        topics.confirm_removal,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        quorum_properties.registration_is_never_truncated,
+        quorum_properties.no_decision_stays_half_done,
+        *REPLIES,
+        properties_topics.live_broker_unregistered,
+        properties_topics.last_member_unregistered,
+        quorum_witnesses.unregistered_broker_is_back,
+        witnesses.stale_heartbeat_refused,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "removals": 1,
+        "max_failovers": 1,
+        "max_crashes": 1,
+        "max_unregistrations": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover",
+    not_modelled="data",
+)
+
+REMOVAL = Model(
+    name="removal",
+    doc="Three controllers that write and load snapshots; a topic is deleted, two brokers are unregistered; one failover.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        snapshot.write_snapshot,
+        snapshot.load_snapshot,
+        topics.delete_topic,
+        topics.unregister,
+        topics.confirm_removal,
+        topics.create_topic,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        quorum_properties.snapshot_stands_for_log,
+        quorum_properties.no_decision_stays_half_done,
+        properties_topics.topics_are_complete,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 2,
+        "snapshots": 1,
+        "removals": 1,
+        "max_topics": 1,
+        "max_failovers": 1,
+        "max_unregistrations": 2,
+    },
+    settings=SETTINGS,
+    faults="one failover",
+    not_modelled="data",
+)
+
 ELECTIONS_END = Model(
     name="elections_end",
     doc="Three controllers that nobody leads yet, and a topic to create; four elections: one is active, all follow.",
@@ -301,4 +425,4 @@ ELECTIONS_END = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 
-MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, ELECTION, SNAPSHOT, REFUSAL, CREATION, ELECTIONS_END]
+MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]

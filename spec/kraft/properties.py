@@ -69,7 +69,10 @@ def serves_alone(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 @transition_invariant(source="KIP-631, Broker Registration (S2)")
 def broker_epochs_rise(before: Cluster, after: Cluster) -> bool:
-    """From one incarnation of a broker id to the next the broker epoch rises, and an incarnation keeps its own."""
+    """From one incarnation of a broker id to the next the broker epoch rises, and an incarnation keeps its own.
+
+    Without an operator that unregisters it, a broker stays registered.
+    """
     return all(epoch_rises(before, after, broker) for broker in Broker)
 
 
@@ -78,7 +81,7 @@ def epoch_rises(before: Cluster, after: Cluster, broker: Broker) -> bool:
     if old is None:
         return True
     if new is None:
-        return False
+        return Design.max_unregistrations > 0
     if old.incarnation == new.incarnation:
         return old.broker_epoch == new.broker_epoch
     return old.broker_epoch < new.broker_epoch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant, witness
+from spec.kraft.messages import AlterIsr
 from spec.kraft.properties import has_current_record
 from spec.kraft.state import Cluster, Metadata, Partition, Replica, active_brokers, committed
 from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, TopicPartition, node_id
@@ -20,11 +21,18 @@ def has_all_partitions(image: Metadata) -> bool:
 
 @transition_invariant(source="KIP-516; KIP-631, Topic Identifiers (S15)")
 def deleted_topic_changes_nothing(before: Cluster, after: Cluster) -> bool:
-    """The AlterIsr of a topic that was deleted changes nothing that is committed, though one of its name be there."""
-    old = committed(before)
-    return committed(after) == old or not any(
-        after.alterations.count(m) < before.alterations.count(m) and m.topic != old.topic for m in before.alterations
+    """The AlterIsr of a topic that was deleted changes nothing for who decides it, though one of its name be there."""
+    return all(
+        is_about_topic(before.controllers[m.to].image, m)
+        or before.controllers[m.to].image == after.controllers[m.to].image
+        for m in before.alterations
+        if after.alterations.count(m) < before.alterations.count(m)
     )
+
+
+def is_about_topic(image: Metadata, request: AlterIsr) -> bool:
+    """The request is about the topic that there is."""
+    return request.topic == image.topic
 
 
 @invariant(source="KIP-631, Topic Identifiers; KAFKA-14616 (S15)")

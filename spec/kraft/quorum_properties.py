@@ -13,7 +13,7 @@ from spec.kraft.messages import LifecycleReply, RegisterReply
 from spec.kraft.properties import is_led_if_possible
 from spec.kraft.properties_topics import has_all_partitions
 from spec.kraft.quorum import is_deposed, is_in_office, leads
-from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, committed, is_deferred
+from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, RemovalAsked, committed, is_deferred
 from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition, Voter, node_id
 
 
@@ -82,7 +82,7 @@ def snapshot_stands_for_log(s: Cluster) -> bool:
 
 @invariant(source="KIP-631, Broker Registration; KIP-595 (S7)")
 def registration_is_never_truncated(s: Cluster) -> bool:
-    """Of a registration that was replied, there is always a log that has it or a newer one."""
+    """Of a registration that was replied, there is always a log that has it or a newer one, unless it was removed."""
     return all(is_kept(s, process, epoch_told(s.processes[process])) for process in Process)
 
 
@@ -98,7 +98,7 @@ def epoch_in(reply: Option[LifecycleReply]) -> Option[BrokerEpoch]:
 
 
 def is_kept(s: Cluster, process: Process, epoch: Option[BrokerEpoch]) -> bool:
-    if epoch is None:
+    if epoch is None or any(removal.registration == epoch for removal in s.last_removal):
         return True
     return is_registered_since(committed(s), node_id(process), epoch) or any(
         s.controllers[voter].behind is None
@@ -110,6 +110,26 @@ def is_kept(s: Cluster, process: Process, epoch: Option[BrokerEpoch]) -> bool:
 def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> bool:
     registration = image.registrations[broker]
     return registration is not None and registration.broker_epoch >= epoch
+
+
+@invariant(source="KIP-631, RemoveTopicRecord; UnregisterBrokerRecord; KIP-595 (S7, S15)")
+def removal_is_never_truncated(s: Cluster) -> bool:
+    """Of a removal that an operator was told of, there is always a log that has it. Nothing that is gone comes back."""
+    return all(not removal.is_told or is_carried_out(s, removal) for removal in s.last_removal)
+
+
+def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
+    return is_gone(committed(s), removal) or any(
+        s.controllers[voter].behind is None and is_gone(replay(committed(s), s.controllers[voter].log), removal)
+        for voter in Voter
+    )
+
+
+def is_gone(image: Metadata, removal: RemovalAsked) -> bool:
+    """What was to be removed is not there. What came after it is of another id or epoch."""
+    if removal.topic is not None and image.topic == removal.topic:
+        return False
+    return not any(r is not None and r.broker_epoch == removal.registration for r in image.registrations.values())
 
 
 @invariant(source="KAFKA-12376; Kafka, ReplicationControlManager.handleBrokerUnfenced")

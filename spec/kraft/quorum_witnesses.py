@@ -6,10 +6,11 @@ Leaves out: the reply to a leader that waits (that of a registration or heartbea
 from __future__ import annotations
 
 from checker.lang import witness
-from spec.kraft.log import no_records
+from spec.kraft.log import no_records, removes_something
+from spec.kraft.properties_topics import leads_current
 from spec.kraft.quorum import is_in_office, leads, same_batches
-from spec.kraft.state import Cluster, Deferral, Log, is_deferred
-from spec.kraft.types import Process, Role, Voter
+from spec.kraft.state import Cluster, Deferral, Log, active_brokers, committed, is_deferred
+from spec.kraft.types import Broker, Process, Role, TopicPartition, Voter
 
 
 @witness
@@ -56,6 +57,18 @@ def has_topic(log: Log) -> bool:
 
 
 @witness
+def removal_survives_failover(s: Cluster) -> bool:
+    """The log of a newly elected controller has a removal that its predecessor decided, not committed yet."""
+    return any(
+        s.controllers[voter].role == Role.ELECTED and has_removal(s.controllers[voter].log) for voter in Voter
+    )
+
+
+def has_removal(log: Log) -> bool:
+    return any(removes_something(batch.delta) for batch in log)
+
+
+@witness
 def decision_is_truncated(s: Cluster) -> bool:
     """A standby is about to cut a decision off that its leader does not have."""
     return any(
@@ -67,6 +80,12 @@ def decision_is_truncated(s: Cluster) -> bool:
 def creation_is_truncated(s: Cluster) -> bool:
     """A standby is about to cut off the topic that a deposed controller created."""
     return any(has_topic(cut_off(s, voter, leader)) for voter in Voter for leader in Voter)
+
+
+@witness
+def removal_is_truncated(s: Cluster) -> bool:
+    """A standby is about to cut off a removal that a deposed controller decided."""
+    return any(has_removal(cut_off(s, voter, leader)) for voter in Voter for leader in Voter)
 
 
 def cut_off(s: Cluster, voter: Voter, leader: Voter) -> Log:
@@ -89,3 +108,28 @@ def controller_lacks_committed(s: Cluster) -> bool:
 def active_after_failover(s: Cluster) -> bool:
     """The controller of the newest epoch was elected in this behaviour, and is active."""
     return s.faults.failovers > 0 and any(is_in_office(s, voter) for voter in Voter)
+
+
+@witness
+def removal_told_after_failover(s: Cluster) -> bool:
+    """An operator is told of a removal by a controller that was elected in this behaviour."""
+    return any(
+        removal.is_told and removal.epoch == s.controllers[removal.voter].epoch and is_in_office(s, removal.voter)
+        for removal in s.last_removal
+    ) and s.faults.failovers > 0
+
+
+@witness
+def next_topic_is_led(s: Cluster) -> bool:
+    """An operator was told that the topic is deleted; there is another of its name, and somebody leads in it."""
+    return any(removal.is_told and removal.topic is not None for removal in s.last_removal) and any(
+        leads_current(s, s.processes[process].replicas[p]) for process in Process for p in TopicPartition
+    )
+
+
+@witness
+def unregistered_broker_is_back(s: Cluster) -> bool:
+    """An operator was told that a broker is unregistered; it has registered again since, and is unfenced."""
+    return any(removal.is_told and removal.registration is not None for removal in s.last_removal) and (
+        len(active_brokers(committed(s))) == len(Broker)
+    )

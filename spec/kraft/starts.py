@@ -103,6 +103,7 @@ def nothing_registered() -> Cluster:
         start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         answer=(),
+        last_removal=(),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -148,6 +149,7 @@ def running_cluster() -> Cluster:
         start=(FirstEpochs(LeaderEpoch(0), PartitionEpoch(0)),) * min(Design.max_topics, 1),
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         answer=(),
+        last_removal=(),
         faults=Faults(**NO_FAULTS),
     )
 

@@ -84,9 +84,21 @@ NewOffset = Annotated[
 
 
 @record
-class Delta:
-    """What the records of a batch leave of what they are about; None: they are not about it. Nothing is removed."""
+class Removed:
+    """What the records of a batch remove: the topic with all its partitions, registrations."""
 
+    topic: bool
+    registrations: Set[Broker]
+
+
+Removals = Annotated[Seq[Removed], AtMost(lambda: Design.removals)]
+
+
+@record
+class Delta:
+    """What the records of a batch remove, and then leave of what they are about; None: they are not about it."""
+
+    removals: Removals  # none, where the batch removes nothing
     registrations: Map[Broker, Option[Registration]]
     topic: Option[TopicId]
     partitions: Map[TopicPartition, Option[Partition]]
@@ -253,6 +265,20 @@ AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + 
 
 
 @record
+class RemovalAsked:
+    """A topic or a registration that an operator asked a controller to remove, who answers once that is committed."""
+
+    topic: Option[TopicId]
+    registration: Option[BrokerEpoch]
+    voter: Voter
+    epoch: ControllerEpoch  # in which that controller decided it; from the next one on it knows of no reply to give
+    is_told: bool  # the operator has the reply
+
+
+LastRemoval = Annotated[Seq[RemovalAsked], AtMost(lambda: Design.removals)]
+
+
+@record
 class Stable:
     """The metadata log up to the high watermark: its replay, and the epoch of its last batch."""
 
@@ -290,6 +316,7 @@ class Cluster:
     start: Start  # one, where topics are created; never changed
     last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
     answer: Answers  # the last metadata response
+    last_removal: LastRemoval  # that was asked for over the quorum
     faults: Faults
 
 
