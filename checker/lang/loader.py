@@ -112,7 +112,7 @@ class BoundModel:
     def key(self) -> str:
         """A digest of all that this model is made from: sources, constants and the model's own lists."""
         digest = hashlib.sha256()
-        for path, text in sorted(_sources(self.spec.module).items()):
+        for path, text in sorted(_sources(self.spec.module, *_parts(self.spec.module)).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
         names = [
@@ -154,10 +154,10 @@ def _spec_modules(*starts: ModuleType) -> Iterator[ModuleType]:
             queue.append(sys.modules[name])
 
 
-def _sources(start: ModuleType) -> dict[str, str]:
+def _sources(*starts: ModuleType) -> dict[str, str]:
     """The text of every module a spec is made from, and its modules' plain values, which may come from elsewhere."""
     texts: dict[str, str] = {}
-    for module in _spec_modules(start):
+    for module in _spec_modules(*starts):
         file = getattr(module, "__file__", None)
         if file is not None:
             plain = [
