@@ -1,8 +1,9 @@
-"""What operators ask of the controller: reassign a partition, cancel that, elect its preferred leader.
+"""What operators ask of the controller: reassign a partition, cancel that, list it, elect its preferred leader.
 
 Request and decision are one step, and the operator waits for no reply; a request that is refused changes
 nothing, so only what is accepted is a step. The decisions themselves are in `partition`.
-Leaves out: what only reads (listing reassignments); several partitions in one request.
+Leaves out: several partitions in one request; the replicas in a listing (whether the partition is in it stands for
+them).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from checker.lang import Arrangement, Seq, action, replace, require, require_som
 from spec.kraft.design import Design
 from spec.kraft.log import appended, can_decide
 from spec.kraft.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
-from spec.kraft.state import Cluster, Partition, active_brokers
-from spec.kraft.types import Broker, TopicPartition, Voter
+from spec.kraft.state import Cluster, Partition, ReassignmentListing, active_brokers, committed
+from spec.kraft.types import Broker, Role, TopicPartition, Voter
 
 Target = Annotated[Seq[Broker], Arrangement]
 
@@ -59,6 +60,22 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     image.partitions[p] = changed(s, partition, cancelled(partition), active_brokers(image))
     controller.log = appended(controller, before)
     s.last_target[p] = ()
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-455, ListPartitionReassignments",
+    kafka="QuorumController.listPartitionReassignments, ReplicationControlManager.getOngoingPartitionReassignment",
+    deviates="a deposed controller that lacks something committed does not answer",
+    api="ListPartitionReassignments v0",
+)
+def list_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
+    """An operator asks whether the partition is being reassigned, and has the answer at once."""
+    controller = s.controllers[voter]
+    require(controller.role == Role.ACTIVE and controller.behind is None)
+    image = committed(s) if Design.listing_is_committed else controller.image
+    partition = require_some(image.partitions[p])
+    s.last_listing = (ReassignmentListing(p, is_reassigned(partition), partition.partition_epoch),)
 
 
 @action(

@@ -57,6 +57,8 @@ class Design:
     "Budget of topics that are created. With 0, there is one, from the start and for ever."
     metadata_responses: int = 0
     "Metadata responses that are remembered: 1 where clients ask for metadata, else 0."
+    listings: int = 0
+    "Listings of reassignments that are remembered: 1 where operators ask for them, else 0."
     max_unregistrations: int = 0
     "Budget of brokers that an operator unregisters."
 
@@ -119,6 +121,9 @@ class Design:
     counts as there already, and a list that would become empty stays as it was."""
     cancel_keeps_min_isr: bool = True
     "A cancel is refused that would take the ISR below min.insync.replicas."
+    listing_is_committed: bool = True
+    """A listing of reassignments shows what is committed. Else it shows what the active controller has decided, and may
+    yet lose."""
     unfencing_joins_no_isr: bool = True
     "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."
     kip_516: bool = True
@@ -144,6 +149,7 @@ SHIPPED = {
     "completion_keeps_min_isr": False,
     "reassignment_replaced": False,
     "cancel_keeps_min_isr": False,
+    "listing_is_committed": False,
 }
 """Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 

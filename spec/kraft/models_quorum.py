@@ -1,7 +1,7 @@
 """The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
 
 `elections_end` is of what must eventually happen.
-Leaves out: three controllers together with reassignments or controlled shutdown.
+Leaves out: three controllers together with controlled shutdown.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 from checker.lang import Model, replace
 from spec.kraft import (
     abstract_isr,
+    administration,
     broker,
     controller,
     faults,
     liveness,
     network,
     properties,
+    properties_administration,
     properties_log,
     properties_topics,
     quorum,
@@ -59,9 +61,8 @@ NOT_MODELLED_OF_VOTERS = (
     "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
     "the quorum, epochs and offsets that are issued anew after a truncation; "
 )
-NOT_MODELLED = (
-    "controlled shutdown, unregistering, reassignment; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
-)
+KIPS = "unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+NOT_MODELLED = "controlled shutdown, unregistering, reassignment; " + KIPS
 NOT_MODELLED_QUORUM = NOT_MODELLED_OF_VOTERS + "topics; " + NOT_MODELLED
 
 QUORUM = Model(
@@ -158,6 +159,52 @@ FAILOVER_RECORD = Model(
     settings=SETTINGS,
     faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
     not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
+)
+
+FAILOVER_REASSIGNMENT = Model(
+    name="failover_reassignment",
+    doc="Three controllers, two brokers, of which one is spare; one reassignment that operators list, one failover.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        administration.reassign,
+        administration.cancel_reassignment,
+        administration.list_reassignment,
+        *ISR,
+        broker.apply_metadata,
+    ),
+    properties=(
+        *LOGS,
+        quorum_witnesses.decision_survives_failover,
+        properties.leader_may_lead,
+        properties.leaderless_for_want_of_candidates,
+        properties.isr_is_never_empty,
+        properties.epochs_never_go_back,
+        properties.maximal_isr_covers_committed,
+        properties_administration.isr_is_within_replicas,
+        properties_administration.leader_changes_for_cause,
+        properties_administration.reassignment_can_be_taken_back,
+        properties_administration.reassignment_completes_in_sync,
+        properties_administration.reassignment_keeps_min_isr,
+        properties_administration.leader_reassigned_away,
+        quorum_properties.listing_is_never_truncated,
+        quorum_properties.listing_is_true,
+        quorum_witnesses.reassignment_survives_failover,
+        quorum_witnesses.end_of_reassignment_is_truncated,
+    ),
+    constants={
+        "controllers": 3,
+        "spare_brokers": 1,
+        "pending_batches": 2,
+        "listings": 1,
+        "max_failovers": 1,
+        "max_reassignments": 1,
+    },
+    settings=SETTINGS,
+    faults="one reassignment, which may be cancelled, and one failover; nobody crashes, and no request is lost",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, topics, controlled shutdown, unregistering; " + KIPS,
 )
 
 ELECTION = Model(
@@ -329,8 +376,8 @@ DELETION = Model(
         "max_duplicates": 1,
     },
     settings=SETTINGS,
-    faults="one failover",
-    not_modelled="data",
+    faults="one failover while a topic is deleted and created again, and a request about it that lands twice",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, the wait for the reply to a creation; " + NOT_MODELLED,
 )
 
 UNREGISTRATION = Model(
@@ -369,13 +416,13 @@ UNREGISTRATION = Model(
         "max_unregistrations": 1,
     },
     settings=SETTINGS,
-    faults="one failover",
-    not_modelled="data",
+    faults="one failover and one crash, while an operator unregisters the broker, dead or alive",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "lost messages, topics, controlled shutdown, reassignment; " + KIPS,
 )
 
 REMOVAL = Model(
     name="removal",
-    doc="Three controllers that write and load snapshots; a topic is deleted, two brokers are unregistered; one failover.",
+    doc="Three controllers and their snapshots; a topic is deleted, created, deleted, two brokers unregistered.",
     init=running_cluster,
     actions=(
         *RAFT,
@@ -405,8 +452,8 @@ REMOVAL = Model(
         "max_unregistrations": 2,
     },
     settings=SETTINGS,
-    faults="one failover",
-    not_modelled="data",
+    faults="one failover while operators remove all that there is, and controllers start again from snapshots",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "what brokers do, controlled shutdown, reassignment; " + KIPS,
 )
 
 ELECTIONS_END = Model(
@@ -425,4 +472,5 @@ ELECTIONS_END = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 
-MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]
+MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, FAILOVER_REASSIGNMENT, ELECTION, SNAPSHOT, REFUSAL, CREATION]
+MODELS += [DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]

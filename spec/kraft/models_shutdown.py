@@ -26,7 +26,7 @@ from spec.kraft import (
 from spec.kraft.design import SETTINGS
 from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
 from spec.kraft.starts import nothing_registered, running_cluster
-from spec.kraft.timed import TIMED
+from spec.kraft.timed import TIMED, TIMED_FAILOVER
 
 NO_LOG = (
     "the metadata log (what is decided is committed at once; a failover loses soft state only), unregistering, "
@@ -210,4 +210,4 @@ CHANGES_END = Model(
 )
 
 MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
-MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED]
+MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED, TIMED_FAILOVER]

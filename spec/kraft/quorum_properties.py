@@ -10,10 +10,21 @@ from checker.lang import Option, invariant, transition_invariant
 from spec.kraft.design import Design
 from spec.kraft.log import replay, replayed
 from spec.kraft.messages import LifecycleReply, RegisterReply
+from spec.kraft.partition import is_reassigned
 from spec.kraft.properties import is_led_if_possible
 from spec.kraft.properties_topics import has_all_partitions
 from spec.kraft.quorum import is_deposed, is_in_office, leads
-from spec.kraft.state import BrokerProcess, Cluster, Controller, Metadata, RemovalAsked, committed, is_deferred
+from spec.kraft.state import (
+    BrokerProcess,
+    Cluster,
+    Controller,
+    Metadata,
+    Partition,
+    ReassignmentListing,
+    RemovalAsked,
+    committed,
+    is_deferred,
+)
 from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition, Voter, node_id
 
 
@@ -130,6 +141,40 @@ def is_gone(image: Metadata, removal: RemovalAsked) -> bool:
     if removal.topic is not None and image.topic == removal.topic:
         return False
     return not any(r is not None and r.broker_epoch == removal.registration for r in image.registrations.values())
+
+
+@invariant(source="KIP-455, ListPartitionReassignments; KIP-595 (S7)")
+def listing_is_never_truncated(s: Cluster) -> bool:
+    """Of what a listing of reassignments has shown, there is always a log that has it or something newer."""
+    return all(is_known(s, listing) for listing in s.last_listing)
+
+
+def is_known(s: Cluster, listing: ReassignmentListing) -> bool:
+    return is_as_new(committed(s).partitions[listing.partition], listing) or any(
+        s.controllers[voter].behind is None
+        and is_as_new(replay(committed(s), s.controllers[voter].log).partitions[listing.partition], listing)
+        for voter in Voter
+    )
+
+
+def is_as_new(partition: Option[Partition], listing: ReassignmentListing) -> bool:
+    return partition is not None and partition.partition_epoch >= listing.partition_epoch
+
+
+@transition_invariant(source="KIP-455, ListPartitionReassignments")
+def listing_is_true(before: Cluster, after: Cluster) -> bool:
+    """Whether a listing has a partition is what is committed of it, or what some controller has decided."""
+    return before.last_listing == after.last_listing or all(
+        is_shown(committed(before), listing) or any(is_shown(before.controllers[v].image, listing) for v in Voter)
+        for listing in after.last_listing
+    )
+
+
+def is_shown(image: Metadata, listing: ReassignmentListing) -> bool:
+    partition = image.partitions[listing.partition]
+    if partition is None or partition.partition_epoch != listing.partition_epoch:
+        return False
+    return is_reassigned(partition) == listing.under_way
 
 
 @invariant(source="KAFKA-12376; Kafka, ReplicationControlManager.handleBrokerUnfenced")

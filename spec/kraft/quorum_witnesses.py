@@ -5,11 +5,21 @@ Leaves out: the reply to a leader that waits (that of a registration or heartbea
 
 from __future__ import annotations
 
-from checker.lang import witness
-from spec.kraft.log import no_records, removes_something
+from checker.lang import Option, witness
+from spec.kraft.log import no_records, removes_something, replay
+from spec.kraft.partition import is_reassigned
 from spec.kraft.properties_topics import leads_current
 from spec.kraft.quorum import is_in_office, leads, same_batches
-from spec.kraft.state import Cluster, Deferral, Log, active_brokers, committed, is_deferred
+from spec.kraft.state import (
+    Cluster,
+    Deferral,
+    Log,
+    Metadata,
+    Partition,
+    active_brokers,
+    committed,
+    is_deferred,
+)
 from spec.kraft.types import Broker, Process, Role, TopicPartition, Voter
 
 
@@ -117,6 +127,30 @@ def removal_told_after_failover(s: Cluster) -> bool:
         removal.is_told and removal.epoch == s.controllers[removal.voter].epoch and is_in_office(s, removal.voter)
         for removal in s.last_removal
     ) and s.faults.failovers > 0
+
+
+@witness
+def reassignment_survives_failover(s: Cluster) -> bool:
+    """A controller is active that was elected after a failover, and goes on with a reassignment."""
+    return s.faults.failovers > 0 and any(
+        is_in_office(s, voter) and moves(s.controllers[voter].image) and moves(committed(s)) for voter in Voter
+    )
+
+
+def moves(image: Metadata) -> bool:
+    return any(is_moved(image.partitions[p]) for p in TopicPartition)
+
+
+def is_moved(partition: Option[Partition]) -> bool:
+    return partition is not None and is_reassigned(partition)
+
+
+@witness
+def end_of_reassignment_is_truncated(s: Cluster) -> bool:
+    """A standby is about to cut off what ended a reassignment, which is then under way again."""
+    return moves(committed(s)) and any(
+        not moves(replay(committed(s), cut_off(s, voter, leader))) for voter in Voter for leader in Voter
+    )
 
 
 @witness

@@ -104,6 +104,7 @@ def nothing_registered() -> Cluster:
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         answer=(),
         last_removal=(),
+        last_listing=(),
         faults=Faults(**NO_FAULTS),
     )
 
@@ -150,6 +151,7 @@ def running_cluster() -> Cluster:
         last_target=Map(dict.fromkeys(TopicPartition, ())),
         answer=(),
         last_removal=(),
+        last_listing=(),
         faults=Faults(**NO_FAULTS),
     )
 

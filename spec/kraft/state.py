@@ -184,6 +184,15 @@ class Listing:
 
 
 @message
+class ReassignmentListing:
+    """ListPartitionReassignmentsResponse of a partition, and, for a property to look at, how new its answer is."""
+
+    partition: TopicPartition
+    under_way: bool
+    partition_epoch: PartitionEpoch
+
+
+@message
 class MetadataReply:
     """MetadataResponse, as far as it lists brokers."""
 
@@ -193,6 +202,7 @@ class MetadataReply:
 
 Listings = Annotated[Seq[Listing], AtMost(lambda: Design.metadata_responses)]
 Answers = Annotated[Seq[MetadataReply], AtMost(lambda: Design.metadata_responses)]
+LastListing = Annotated[Seq[ReassignmentListing], AtMost(lambda: Design.listings)]
 
 
 @record
@@ -317,6 +327,7 @@ class Cluster:
     last_target: LastTarget  # the replicas that were last asked for and not cancelled; empty before that
     answer: Answers  # the last metadata response
     last_removal: LastRemoval  # that was asked for over the quorum
+    last_listing: LastListing  # of a reassignment, that an operator has
     faults: Faults
 
 
