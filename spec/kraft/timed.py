@@ -430,33 +430,39 @@ def heartbeats_wait_for_the_queue(s: Lease) -> bool:
     return s.backlog and s.exchange == Exchange.QUEUED
 
 
+ALWAYS = (
+    fenced_after_silence,
+    live_broker_is_not_fenced,
+    silent_broker_is_fenced_in_time,
+    lease_is_as_old_as_the_silence,
+    heartbeat_takes_its_course,
+    queue_moves_as_a_whole,
+    clocks_run_alike,
+    message_takes_its_time,
+    answered_at_once,
+    dead_broker_fenced,
+)
+
+DRAFT = {
+    "heartbeat_interval_ticks": 6,
+    "session_timeout_ticks": 36,
+    "request_timeout_ticks": 60,
+    "lease_from_arrival": False,
+}
+
 TIMED = Model(
     name="timed",
     doc="One lease in ticks of 500 ms: one lost message, or a queue that stalls for up to 12 s.",
     init=just_heard,
     actions=(tick, send, arrive, process, reply, fence, stall, lose, crash),
     properties=(
-        fenced_after_silence,
-        live_broker_is_not_fenced,
-        silent_broker_is_fenced_in_time,
-        lease_is_as_old_as_the_silence,
-        heartbeat_takes_its_course,
-        queue_moves_as_a_whole,
-        clocks_run_alike,
-        message_takes_its_time,
-        answered_at_once,
-        dead_broker_fenced,
+        *ALWAYS,
         heartbeats_wait_for_the_queue,
     ),
     settings={
         "repaired": {},
         "shipped": {"lease_from_arrival": False},
-        "draft": {
-            "heartbeat_interval_ticks": 6,
-            "session_timeout_ticks": 36,
-            "request_timeout_ticks": 60,
-            "lease_from_arrival": False,
-        },
+        "draft": DRAFT,
     },
     faults="one mishap: a message that the network swallows, or a controller thread that is blocked for up to 12 s",
     not_modelled="everything but the lease of one broker; backoff before a request is sent again. draft: the document "
@@ -469,17 +475,8 @@ TIMED_FAILOVER = Model(
     init=just_heard,
     actions=(tick, send, arrive, process, reply, fence, fail_over, miss, hear_of_controller, crash),
     properties=(
-        fenced_after_silence,
-        live_broker_is_not_fenced,
-        silent_broker_is_fenced_in_time,
-        lease_is_as_old_as_the_silence,
-        heartbeat_takes_its_course,
-        queue_moves_as_a_whole,
-        clocks_run_alike,
+        *ALWAYS,
         broker_turns_to_the_active_controller,
-        message_takes_its_time,
-        answered_at_once,
-        dead_broker_fenced,
         hears_while_it_waits,
         silent_for_as_long_as_may_be,
     ),
@@ -487,12 +484,7 @@ TIMED_FAILOVER = Model(
     settings={
         "repaired": {},
         "shipped": {"lease_from_arrival": False, "lease_check_by_timer": False},
-        "draft": {
-            "heartbeat_interval_ticks": 6,
-            "session_timeout_ticks": 36,
-            "request_timeout_ticks": 60,
-            "lease_from_arrival": False,
-        },
+        "draft": DRAFT,
     },
     faults="two failovers, each at the worst moment, of controllers that go without a word",
     not_modelled="everything but the lease of one broker; backoff before a request is sent again; lost messages and "
