@@ -28,9 +28,9 @@ docs: .venv/.installed
 	$(BIN)/python -m tests.models_table
 
 # The models by how soon they are explored: what one kills is not tried on those after it.
-MUTATED := abstract_isr timed stuck_reassignment election lifecycle restarts leases_end shutdown_ends unregistered \
-	unfencing_ends changes_end elections_end creation twins_spurious snapshot refusal metadata topics failover quorum \
-	recreated failover_record membership late shutdown_late stopped_record rolling moved_record isr_spurious \
+MUTATED := abstract_isr timed timed_failover stuck_reassignment election lifecycle restarts leases_end shutdown_ends \
+	unregistered unfencing_ends changes_end elections_end creation failover_reassignment deletion unregistration removal \
+	twins_spurious snapshot refusal metadata topics failover quorum recreated failover_record membership late shutdown_late stopped_record rolling moved_record isr_spurious \
 	reassignment shutdown twins zombie isr lossy
 VERDICTS := build/mutants.ndjson
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from checker.lang import Bug
-from spec.kraft import models_administration, properties, properties_administration, properties_topics
+from spec.kraft import (
+    models_administration,
+    models_quorum,
+    properties,
+    properties_administration,
+    properties_topics,
+    quorum_properties,
+)
 
 KAFKA_15665 = Bug(
     name="kafka-15665",
@@ -52,6 +59,24 @@ REASSIGNMENT_REPLACED = Bug(
     violates=properties_administration.reassignment_ends_as_last_asked,
     states=3,
     guard="A second reassignment replaces both lists, counted from the replicas before the first.",
+)
+
+LISTING_IS_COMMITTED = Bug(
+    name="listing-is-committed",
+    title="A listing of reassignments shows what is then lost",
+    label="shipped; no report known",
+    found_in="Apache Kafka in KRaft mode from 3.0 to late 2024",
+    story="""An operator asks for a reassignment, the controller decides it, and before that is committed somebody lists
+        the reassignments. The reply to the first waits for the commit, the reply to the second does not: it is given
+        at once, and takes what it says of a partition from the controller's newest image; only which topics there are
+        is read from what is committed. Another controller has been elected by then that does not have the decision, and
+        once its own first batch is committed the decision is gone. A tool that polls for the end of a reassignment
+        reads the same listing.""",
+    model=models_quorum.FAILOVER_REASSIGNMENT,
+    constants={"listing_is_committed": False},
+    violates=quorum_properties.listing_is_never_truncated,
+    states=6,
+    guard="A listing is read from what is committed.",
 )
 
 CANCEL_KEEPS_MIN_ISR = Bug(
@@ -141,5 +166,5 @@ KIP_516 = Bug(
 
 BUGS = [
     KAFKA_15665, KAFKA_19975, KAFKA_14616, KIP_516, REASSIGNMENT_REPLACED, CANCEL_KEEPS_MIN_ISR,
-    COMPLETION_KEEPS_MIN_ISR, UNFENCING_JOINS_NO_ISR,
+    COMPLETION_KEEPS_MIN_ISR, LISTING_IS_COMMITTED, UNFENCING_JOINS_NO_ISR,
 ]  # fmt: skip

@@ -177,6 +177,19 @@ MUTANTS = [
     Mutant("queue_moves_as_a_whole", "timed", "timed.py", "require(s.stall == 0 and lease_is_over(s))",
            "require(lease_is_over(s))"),
     Mutant("clocks_run_alike", "timed", "timed.py", "s.stall = max(s.stall - 1, 0)", "s.stall = 0"),
+    Mutant("fenced_after_silence", "timed_failover", "timed.py",
+           "    s.lease_age = 0 if Timing.lease_begins_anew else Timing.session_timeout_ticks\n", ""),
+    Mutant("broker_turns_to_the_active_controller", "timed_failover", "timed.py",
+           "require(s.heard < s.failovers and s.exchange != Exchange.SENT)", "require(s.heard < s.failovers)"),
+    Mutant("removal_is_never_truncated", "deletion", "topics.py", "and removal.epoch == controller.epoch and", "and"),
+    Mutant("deleted_topic_changes_nothing", "deletion", "controller.py",
+           "Design.kip_516 and image.topic != request.topic", "not Design.kip_516"),
+    Mutant("image_is_replay_of_log", "unregistration", "log.py",
+           "kept = None if removes_registration(delta, broker) else", "kept ="),
+    Mutant("snapshot_stands_for_log", "removal", "log.py",
+           "return second if len(first) == 0 else first", "return first"),
+    Mutant("listing_is_true", "failover_reassignment", "administration.py",
+           "ReassignmentListing(p, is_reassigned(partition),", "ReassignmentListing(p, not is_reassigned(partition),"),
 ]  # fmt: skip
 
 
