@@ -8,8 +8,8 @@ Leaves out: topics and partitions in a response, and listeners.
 from __future__ import annotations
 
 from checker.lang import Set, action, require, transition_invariant, witness
-from spec.kraft.state import Cluster, Listing, MetadataReply, committed, is_active
-from spec.kraft.types import Broker, BrokerState, Process
+from spec.kraft.state import Cluster, Listing, Metadata, MetadataReply, committed, is_active
+from spec.kraft.types import Broker, BrokerState, Process, node_id
 
 
 @action(
@@ -45,3 +45,19 @@ def only_active_brokers_are_listed(before: Cluster, after: Cluster) -> bool:
 def fenced_broker_listed(s: Cluster) -> bool:
     """A client was told of a broker that is fenced by now: the answerer's image is old."""
     return any(not is_active(committed(s), broker) for reply in s.answer for broker in reply.brokers)
+
+
+@witness
+def restarted_broker_lists_itself(s: Cluster) -> bool:
+    """A broker that was out of the ISR, because it crashed, has heard that it is unfenced again."""
+    only_crashes = s.faults.early_expiries == 0 and s.faults.unregistrations == 0
+    return only_crashes and any(
+        node_id(process) in listing.active and is_out_of_every_isr(committed(s), node_id(process))
+        for process in Process
+        if s.processes[process].caught_up
+        for listing in s.processes[process].listing
+    )
+
+
+def is_out_of_every_isr(image: Metadata, broker: Broker) -> bool:
+    return all(partition is None or broker not in partition.isr for partition in image.partitions.values())

@@ -6,7 +6,7 @@ out, metadata is applied. Crashes, failovers and early expiries never have to ha
 
 from __future__ import annotations
 
-from checker.lang import leads_to
+from checker.lang import leads_to, witness
 from spec.kraft.properties import is_registered
 from spec.kraft.quorum import is_in_office
 from spec.kraft.state import Cluster, committed, is_alive, is_silent, is_unfenced
@@ -70,3 +70,9 @@ def some_controller_is_active(s: Cluster) -> tuple[bool, bool]:
     """Where the newest epoch has no active controller, it gets one, or a newer epoch does."""
     active = any(is_in_office(s, voter) for voter in Voter)
     return not active, active
+
+
+@witness
+def log_has_grown(s: Cluster) -> bool:
+    """The log has grown by records that change nothing: what is compared with its end runs after it."""
+    return committed(s).offset is not None

@@ -61,6 +61,7 @@ SAFETY = (
     properties.fenced_for_cause,
     properties.unfenced_broker_is_ready,
     properties.lapsed_broker_is_unfenced,
+    properties.leases_are_looked_after,
     properties.heartbeat_renews_lease,
     properties.leader_may_lead,
     properties.leaderless_for_want_of_candidates,

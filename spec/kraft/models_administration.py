@@ -40,6 +40,7 @@ REASSIGNED = (
     properties_administration.leader_changes_for_cause,
     properties_administration.reassignment_ends_as_last_asked,
     properties_administration.reassignment_can_be_taken_back,
+    properties_administration.only_what_is_under_way_is_cancelled,
     properties_administration.reassignment_completes_in_sync,
     properties_administration.reassignment_keeps_min_isr,
     properties_administration.reassignment_under_way,
@@ -72,7 +73,14 @@ REASSIGNMENT = Model(
     doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
     init=running_cluster,
     actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
-    properties=(*REASSIGNED, properties_administration.cancel_refused),
+    properties=(
+        *REASSIGNED,
+        properties_administration.cancel_refused,
+        properties_administration.cancelled_with_one_in_sync,
+        properties_administration.replica_only_added,
+        properties_administration.replica_only_removed,
+        properties_administration.preferred_replica_elected,
+    ),
     constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 2, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
@@ -250,6 +258,7 @@ METADATA = Model(
     properties=(
         clients.only_active_brokers_are_listed,
         clients.fenced_broker_listed,
+        clients.restarted_broker_lists_itself,
         properties_topics.live_broker_unregistered,
     ),
     constants={"metadata_responses": 1, "max_crashes": 1, "max_early_expiries": 1, "max_unregistrations": 1},

@@ -183,6 +183,7 @@ UNFENCING_ENDS = Model(
         liveness.starting_process_is_registered,
         liveness.ready_broker_is_unfenced,
         liveness.leaderless_partition_gets_leader,
+        liveness.log_has_grown,
     ),
     constants={"max_crashes": 1},
     settings=SETTINGS,

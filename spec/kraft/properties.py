@@ -22,7 +22,17 @@ from spec.kraft.state import (
     is_unfenced,
     maximal_isr,
 )
-from spec.kraft.types import Broker, BrokerEpoch, Error, Process, RecordStatus, TopicPartition, Voter, node_id
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    Error,
+    Process,
+    RecordStatus,
+    Role,
+    TopicPartition,
+    Voter,
+    node_id,
+)
 
 # Membership.
 
@@ -128,6 +138,14 @@ def lapsed_broker_is_unfenced(s: Cluster) -> bool:
     """The controller waits to fence only brokers that are unfenced."""
     return all(
         is_unfenced(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
+    )
+
+
+@invariant(source="KIP-631, Broker Leases (L1)")
+def leases_are_looked_after(s: Cluster) -> bool:
+    """An active controller looks for leases that ran out, whatever it has heard or not heard last."""
+    return not Design.lease_check_by_timer or all(
+        s.controllers[voter].role != Role.ACTIVE or s.controllers[voter].checks_leases for voter in Voter
     )
 
 

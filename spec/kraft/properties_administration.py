@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant, leads_to, transition_invariant, witness
+from checker.lang import Option, Set, invariant, leads_to, transition_invariant, witness
 from spec.kraft.administration import may_be_cancelled
 from spec.kraft.design import Design
 from spec.kraft.partition import everyone, is_reassigned, original_replicas, target_replicas, those_in
@@ -46,6 +46,19 @@ def keeps_original(old: Option[Partition], new: Option[Partition]) -> bool:
     if old is None or new is None or not is_reassigned(new):
         return True
     return original_replicas(old) == original_replicas(new)
+
+
+@transition_invariant(source="KIP-455, Cancellation (NO_REASSIGNMENT_IN_PROGRESS)")
+def only_what_is_under_way_is_cancelled(before: Cluster, after: Cluster) -> bool:
+    """What was asked for is forgotten where a reassignment is cancelled, or its topic deleted, and nowhere else."""
+    return all(is_forgotten_for_cause(before, after, p) for p in TopicPartition)
+
+
+def is_forgotten_for_cause(before: Cluster, after: Cluster, p: TopicPartition) -> bool:
+    old, new = committed(before).partitions[p], committed(after).partitions[p]
+    if after.last_target[p] == before.last_target[p] or len(after.last_target[p]) > 0 or new is None:
+        return True
+    return old is not None and is_reassigned(old) and not is_reassigned(new)
 
 
 @transition_invariant(source="KIP-455; KAFKA-15665; KAFKA-19975 (S10)")
@@ -157,6 +170,56 @@ def cancel_refused(s: Cluster) -> bool:
 
 def refuses_cancel(partition: Option[Partition]) -> bool:
     return partition is not None and is_reassigned(partition) and not may_be_cancelled(partition)
+
+
+@witness
+def cancelled_with_one_in_sync(s: Cluster) -> bool:
+    """A cancel was accepted of a leader alone in the ISR, who still asks to add whom the cancel took away."""
+    return s.faults.reassignments == 1 and any(
+        len(s.last_target[p]) == 0 and is_alone(committed(s).partitions[p], s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def is_alone(partition: Option[Partition], leader: Replica) -> bool:
+    if partition is None or is_reassigned(partition) or leader.leadership is None or leader.leadership.asked is None:
+        return False
+    asks_for_another = leader.leadership.asked.member not in partition.replicas
+    return len(partition.isr) == 1 and len(leader.leadership.isr) == 1 and asks_for_another
+
+
+@witness
+def replica_only_added(s: Cluster) -> bool:
+    """A reassignment is complete that has added broker 2 and removed nobody."""
+    return s.faults.reassignments == 1 and any(
+        consists_of(committed(s).partitions[p], frozenset({Broker(0), Broker(1), Broker(2)})) for p in TopicPartition
+    )
+
+
+@witness
+def replica_only_removed(s: Cluster) -> bool:
+    """A reassignment is complete that has removed broker 1 and added nobody."""
+    return s.faults.reassignments == 1 and any(
+        consists_of(committed(s).partitions[p], frozenset({Broker(0)})) for p in TopicPartition
+    )
+
+
+def consists_of(partition: Option[Partition], replicas: Set[Broker]) -> bool:
+    return partition is not None and not is_reassigned(partition) and everyone(partition.replicas) == replicas
+
+
+@witness
+def preferred_replica_elected(s: Cluster) -> bool:
+    """One reassignment has put broker 1 before broker 0; it leads, though broker 0 might go on."""
+    asked_once = s.faults.reassignments == 1 and s.faults.early_expiries == 0
+    return asked_once and any(prefers_second(committed(s).partitions[p]) for p in TopicPartition)
+
+
+def prefers_second(partition: Option[Partition]) -> bool:
+    if partition is None or partition.replicas[0] != Broker(1):
+        return False
+    return partition.leader == Broker(1) and Broker(0) in partition.isr
 
 
 @witness
