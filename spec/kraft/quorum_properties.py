@@ -138,7 +138,7 @@ def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
 
 @transition_invariant(source="KIP-631, RemoveTopicRecord; UnregisterBrokerRecord")
 def removal_is_of_what_there_is(before: Cluster, after: Cluster) -> bool:
-    """An operator waits for the reply of a controller that had what is to be removed in its image, and no longer has."""
+    """An operator waits for a controller that had in its image what is to be removed, and no longer has."""
     return before.last_removal == after.last_removal or all(
         removal.is_told
         or (
