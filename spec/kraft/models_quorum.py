@@ -334,6 +334,7 @@ CREATION = Model(
 
 REMOVALS = (
     quorum_properties.removal_is_never_truncated,
+    quorum_properties.removal_is_of_what_there_is,
     quorum_witnesses.removal_survives_failover,
     quorum_witnesses.removal_is_truncated,
     quorum_witnesses.removal_told_after_failover,

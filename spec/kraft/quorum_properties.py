@@ -136,6 +136,19 @@ def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
     )
 
 
+@transition_invariant(source="KIP-631, RemoveTopicRecord; UnregisterBrokerRecord")
+def removal_is_of_what_there_is(before: Cluster, after: Cluster) -> bool:
+    """An operator waits for a controller that had in its image what is to be removed, and no longer has."""
+    return before.last_removal == after.last_removal or all(
+        removal.is_told
+        or (
+            not is_gone(before.controllers[removal.voter].image, removal)
+            and is_gone(after.controllers[removal.voter].image, removal)
+        )
+        for removal in after.last_removal
+    )
+
+
 def is_gone(image: Metadata, removal: RemovalAsked) -> bool:
     """What was to be removed is not there. What came after it is of another id or epoch."""
     if removal.topic is not None and image.topic == removal.topic:

@@ -187,6 +187,8 @@ MUTANTS = [
     Mutant("broker_turns_to_the_active_controller", "timed_failover", "timed.py",
            "require(s.heard < s.failovers and s.exchange != Exchange.SENT)", "require(s.heard < s.failovers)"),
     Mutant("removal_is_never_truncated", "deletion", "topics.py", "and removal.epoch == controller.epoch and", "and"),
+    Mutant("removal_is_of_what_there_is", "deletion", "topics.py",
+           "require(can_decide(controller) and image.topic is not None)", "require(can_decide(controller))"),
     Mutant("deleted_topic_changes_nothing", "deletion", "controller.py",
            "Design.kip_516 and image.topic != request.topic", "not Design.kip_516"),
     Mutant("image_is_replay_of_log", "unregistration", "log.py",
