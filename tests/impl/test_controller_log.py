@@ -196,6 +196,19 @@ def test_the_log_grows_while_nothing_happens() -> None:
         office.controller.on_timer(("tea",), 0)
 
 
+def test_a_session_is_valid_of_who_is_registered_unfenced_and_heard_of() -> None:
+    office = Office(commits=False)
+    controller = office.controller
+    office.call(BrokerRegistrationRequest(0, CLUSTER, incarnation(0, 1)))
+    assert not controller.has_valid_session(0, 0), "it is fenced"
+    epoch = office.image.registrations[0].broker_epoch
+    office.call(BrokerHeartbeatRequest(0, epoch, epoch, False, False))
+    assert controller.has_valid_session(0, 0), "committed or not"
+    office.commit()
+    controller.renounce(0)
+    assert not controller.has_valid_session(0, 0), "a standby hears of nobody"
+
+
 # Snapshots and copies.
 
 

@@ -49,7 +49,7 @@ def cancel(office: Office) -> AlterPartitionReassignmentResponse:
 
 def listed(office: Office, *partitions: tuple[str, int]) -> tuple[OngoingReassignment, ...]:
     response = office.ask(ListPartitionReassignmentsRequest(partitions or None))
-    assert isinstance(response, ListPartitionReassignmentsResponse)
+    assert isinstance(response, ListPartitionReassignmentsResponse) and response.error is ErrorCode.NONE
     return response.reassignments
 
 
@@ -131,6 +131,12 @@ def test_a_second_reassignment_replaces_the_first(office: Office, key: Partition
     assert set(partition.removing_replicas) == {3, 4}
     cancel(office)
     assert office.partition(key).replicas == (1, 2, 3)
+
+
+def test_a_change_names_what_it_changes_and_nothing_else(office: Office, key: PartitionKey) -> None:
+    reassign(office, 1, 2, 4)
+    reassign(office, 2, 1, 4)
+    assert office.records() == [PartitionChangeRecord(0, key[0], replicas=(2, 1, 4, 3))]
 
 
 def test_back_to_what_it_was_ends_the_first(office: Office, key: PartitionKey) -> None:
