@@ -118,7 +118,7 @@ def looked_up(node: ast.AST, scope: dict[str, Any]) -> Any:
 
 
 class Finder:
-    """Collects (operator, path, path of the statement, what is dropped or replaced, by what, what stands there then)."""
+    """Collects (operator, path, path of the statement, what is dropped or replaced, by what, what then stands)."""
 
     def __init__(self, tree: ast.FunctionDef, scope: dict[str, Any]) -> None:
         self.found: list[tuple[str, Path, Path, str, str, ast.AST]] = []

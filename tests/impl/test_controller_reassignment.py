@@ -74,6 +74,16 @@ def test_a_subset_that_is_in_sync_completes_at_once(office: Office, key: Partiti
     assert office.partition(key).leader_epoch == 1
 
 
+def test_more_replicas_wait_for_those_that_are_added(office: Office, key: PartitionKey) -> None:
+    reassign(office, 1, 2, 3, 4)
+    partition = office.partition(key)
+    assert (partition.adding_replicas, partition.removing_replicas) == ((4,), ()) and partition.is_reassigning
+    assert office.image.reassigning == {key}
+    office.alter_isr(key, 1, 2, 3, 4)
+    partition = office.partition(key)
+    assert not partition.is_reassigning and partition.leader_epoch == 0, "nothing went"
+
+
 def test_fewer_replicas_wait_for_every_one_of_them(office: Office, key: PartitionKey) -> None:
     """KAFKA-15665."""
     office.alter_isr(key, 1, 2)

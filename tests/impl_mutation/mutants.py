@@ -5,8 +5,8 @@ set where they are, so that all who have imported them have the mutant. Whoever 
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import dataclasses
 import importlib

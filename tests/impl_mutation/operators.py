@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import itertools
 from typing import Any
 
 from checker.mutate import operators
@@ -33,7 +34,7 @@ class Finder(operators.Finder):
 
     def block(self, statements: list[ast.stmt], field: str, path: Path) -> None:
         super().block(statements, field, path)
-        for index, (one, other) in enumerate(zip(statements, statements[1:], strict=False)):
+        for index, (one, other) in enumerate(itertools.pairwise(statements)):
             if _is_guard(one) and _is_guard(other):
                 assert isinstance(one, ast.If) and isinstance(other, ast.If)
                 self.statement = here = (*path, (field, index))
@@ -72,8 +73,7 @@ class Finder(operators.Finder):
         optional = _optional(called)
         for index, keyword in enumerate(node.keywords):
             if called is dataclasses.replace or keyword.arg in optional:
-                fewer = [*node.keywords[:index], *node.keywords[index + 1 :]]
-                self.offer("field", path, keyword, ast.Call(node.func, node.args, fewer))
+                self.offer("field", path, keyword, ast.Call(node.func, node.args, _without(node.keywords, index)))
         if len(node.args) - 1 in optional.values() and not any(isinstance(one, ast.Starred) for one in node.args):
             self.offer("field", path, node.args[-1], ast.Call(node.func, node.args[:-1], node.keywords))
         if isinstance(node.func, ast.Name) and node.func.id == "sorted":
@@ -101,7 +101,7 @@ class Finder(operators.Finder):
         """One of any number of elements, which has another in it: each element left out, and two in the other order."""
         if any(isinstance(one, ast.Starred) for one in node.elts):
             for index, element in enumerate(node.elts):
-                self.offer("field", path, element, _display_of(node, [*node.elts[:index], *node.elts[index + 1 :]]))
+                self.offer("field", path, element, _display_of(node, _without(node.elts, index)))
             if len(node.elts) == 2 and not isinstance(node, ast.Set):
                 self.offer("order", path, node, _display_of(node, node.elts[::-1]))
         self._children(node, path)
@@ -109,9 +109,13 @@ class Finder(operators.Finder):
     def _visit_Dict(self, node: ast.Dict, path: Path) -> None:
         for index, key in enumerate(node.keys):
             if key is not None:
-                keys, values = node.keys[:index] + node.keys[index + 1 :], node.values[:index] + node.values[index + 1 :]
-                self.offer("field", path, key, ast.Dict(keys, values))
+                fewer = ast.Dict(_without(node.keys, index), _without(node.values, index))
+                self.offer("field", path, key, fewer)
         self._children(node, path)
+
+
+def _without(items: list[Any], index: int) -> list[Any]:
+    return items[:index] + items[index + 1 :]
 
 
 def _is_guard(statement: ast.stmt) -> bool:

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -54,7 +54,7 @@ def _asked(judge: Judge, mutant: Mutant, last: str | None) -> tuple[Connection, 
 
 
 def _ask(connection: Connection, judge: Judge, mutant: Mutant, last: str | None) -> None:
-    """What a process does. It is killed where it takes too long; where it dies for want of memory, that is a verdict."""
+    """What a process does. It is killed where it takes too long."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     quiet = os.open(os.devnull, os.O_WRONLY)
