@@ -6,7 +6,8 @@ processes crash, with or without their disk, and metadata arrives in pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from uuid import UUID
 
 from hypothesis import settings
@@ -28,6 +29,7 @@ from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, BrokerRegistrationRequest, Request
+from impl.kraft.records import NO_LEADER
 from tests.impl.office import CLUSTER, Office
 
 MIN_INSYNC = 2
@@ -77,6 +79,7 @@ class Cluster(RuleBasedStateMachine):
         self.network: list[Message] = []
         self.owner: dict[int, int] = {}
         self.lives = 0
+        self.values = 0
         self.written: list[Written] = []
         self.acknowledged: dict[int, bytes] = {}
 
@@ -227,7 +230,8 @@ class Cluster(RuleBasedStateMachine):
     def write_to(self, slot: int) -> None:
         leader = self.alive[slot].broker.leaders.get(self.key)
         if leader is not None:
-            value = f"{slot}/{len(self.written)}/{self.office.now_ms}".encode()
+            self.values += 1
+            value = f"{self.values}".encode()
             error, end_offset = self.alive[slot].broker.append(self.key, value)
             if error == ErrorCode.NONE:
                 self.written.append(Written(self.alive[slot], leader.leader_epoch, end_offset, value))
@@ -319,12 +323,50 @@ class Cluster(RuleBasedStateMachine):
                 assert self.has_all(slot)
 
     @invariant()
-    def maximal_isr_includes_the_committed_one(self) -> None:
+    def who_is_in_the_isr_has_all_that_was_acknowledged(self) -> None:
+        """Whoever it is now that holds the id; a process that is gone has it on its disk."""
+        for member in self.office.partition(self.key).isr:
+            registration = self.office.image.registrations.get(member)
+            for slot, process in self.alive.items():
+                incarnation_id = process.broker.lifecycle.incarnation_id
+                if registration is not None and registration.incarnation_id == incarnation_id:
+                    assert self.has_all(slot)
+
+    @invariant()
+    def logs_agree_up_to_where_they_have_the_same_epoch(self) -> None:
+        """Of one leader epoch there is one log, and what comes before it is its leader's."""
+        logs = [self.log(slot).read(0, 1 << 20) for slot in self.alive]
+        for one, other in combinations(logs, 2):
+            alike = [a.leader_epoch == b.leader_epoch for a, b in zip(one, other, strict=False)]
+            end = len(alike) - alike[::-1].index(True) if any(alike) else 0
+            assert one[:end] == other[:end]
+
+    @invariant()
+    def replicas_do_what_the_image_says(self) -> None:
+        for process in self.alive.values():
+            broker = process.broker
+            partition = broker.image.partitions.get(self.key)
+            if broker.applied_offset < 0 or partition is None:
+                assert not broker.leaders and not broker.followers
+                continue
+            assert broker.applied_offset == broker.image.offset and self.key in broker.logs
+            roles = (self.key in broker.leaders, self.key in broker.followers)
+            assert roles == (
+                partition.leader == broker.broker_id,
+                partition.leader not in (broker.broker_id, NO_LEADER),
+            )
+            role = broker.leaders.get(self.key) or broker.followers.get(self.key)
+            assert role is None or role.leader_epoch == partition.leader_epoch
+
+    @invariant()
+    def a_leader_knows_the_isr_or_more(self) -> None:
         partition = self.office.partition(self.key)
         for process in self.alive.values():
             leader = process.broker.leaders.get(self.key)
             if leader is not None and leader.leader_epoch == partition.leader_epoch:
                 assert set(partition.isr) <= leader.maximal_isr
+                assert leader.partition_epoch <= partition.partition_epoch
+                assert leader.partition_epoch < partition.partition_epoch or leader.isr == set(partition.isr)
 
     @invariant()
     def high_watermarks_do_not_go_back_while_leading(self) -> None:
@@ -350,13 +392,15 @@ class Cluster(RuleBasedStateMachine):
         return leader is not None and leader.leader_epoch == message.request.leader_epoch
 
     @invariant()
-    def what_is_asked_for_will_be_sent(self) -> None:
-        """A change that is asked for is in flight or due; so is the next registration or heartbeat."""
+    def what_is_to_be_done_will_be_done(self) -> None:
+        """A change that is asked for is in flight or due; so is the next registration or heartbeat, and all else."""
         for process in self.alive.values():
             assert process.broker.lifecycle.in_flight is not None or (Due.COMMUNICATION,) in process.timers
+            assert (Due.ISR_EXPIRATION,) in process.timers
             for key, leader in process.broker.leaders.items():
-                due = (Due.ALTER_PARTITION, key[0].int, key[1])
-                assert leader.asked is None or leader.in_flight is not None or due in process.timers
+                due = {what for what, *about in process.timers if about == [key[0].int, key[1]]}
+                assert leader.asked is None or leader.in_flight is not None or Due.ALTER_PARTITION in due
+                assert leader.replicated_offset <= leader.log.high_watermark or Due.HIGH_WATERMARK in due
 
 
 def kind(request: Request) -> str:
@@ -392,3 +436,34 @@ def test_a_follower_that_lost_its_disk_joins_only_once_it_has_everything():
     assert c.office.partition(c.key).leader == 2
     c.acknowledged_records_survive()
     assert set(c.office.partition(c.key).isr) == {1, 2}
+
+
+def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr():
+    """KIP-903: the follower was seen caught up, lost its disk, and is back before the leader's request lands."""
+    c = cluster()
+    c.crash(1, lossy=False)
+    c.calm_down(10)
+    leader = c.alive[0].broker.leaders[c.key]
+    assert leader.maximal_isr == {0, 2}
+    c.start(1)
+    while leader.asked is None:
+        c.calm_down(1)
+    c.work(0)
+    [late] = [message for message in c.network if isinstance(message.request, AlterPartitionRequest)]
+    c.network.remove(late)
+    c.crash(1, lossy=True)
+    c.start(1)
+    c.calm_down(8, lagging=1, uninformed=0)
+    assert (
+        c.office.image.is_active(1)
+        and c.office.image.registrations[1].broker_epoch > late.request.new_isr[1].broker_epoch
+    )
+    before = c.office.partition(c.key)
+    c.network.append(late)
+    c.deliver(len(c.network) - 1, answered=True)
+    assert c.office.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
+    assert leader.maximal_isr == {0, 2} and leader.asked is None
+    c.calm_down(3, uninformed=0)
+    assert c.has_all(1) and leader.asked is None, "the image of the leader has the process before"
+    c.calm_down(3)
+    assert set(c.office.partition(c.key).isr) == {0, 1, 2}
