@@ -14,9 +14,9 @@ def batch(base_offset: int, records: int) -> Batch:
 
 @pytest.fixture
 def log() -> InMemoryLog:
-    """Batches at 0 to 1, at 2, and at 3 to 5, of which the first two are committed."""
+    """Batches at 0, at 1 to 2, and at 3 to 5, of which the first two are committed."""
     log = InMemoryLog()
-    for base_offset, records in ((0, 2), (2, 1), (3, 3)):
+    for base_offset, records in ((0, 1), (1, 2), (3, 3)):
         log.append(batch(base_offset, records))
     log.commit(3)
     return log
@@ -27,11 +27,11 @@ def offsets(log: InMemoryLog, offset: int = 0) -> list[int]:
 
 
 def test_what_is_committed_whole_can_be_read(log: InMemoryLog) -> None:
-    assert [offsets(log, offset) for offset in range(4)] == [[0, 2], [2], [2], []]
+    assert [offsets(log, offset) for offset in range(4)] == [[0, 1], [1], [], []]
     log.commit(5)
-    assert offsets(log) == [0, 2]
+    assert offsets(log) == [0, 1]
     log.commit(6)
-    assert offsets(log) == [0, 2, 3]
+    assert offsets(log) == [0, 1, 3]
 
 
 @pytest.mark.parametrize("base_offset", [5, 7])
@@ -54,7 +54,7 @@ def test_what_is_not_committed_can_be_truncated(log: InMemoryLog) -> None:
     assert log.end_offset == 3
     log.append(batch(3, 1))
     log.commit(4)
-    assert offsets(log) == [0, 2, 3]
+    assert offsets(log) == [0, 1, 3]
     with pytest.raises(LogError, match="cannot be truncated to 3"):
         log.truncate(3)
 

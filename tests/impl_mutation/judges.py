@@ -66,10 +66,10 @@ class Judge(Protocol):
     def prepare(self, files: Collection[str]) -> None:
         """Work on the implementation as it is. Raises RuntimeError where it objects to that."""
 
-    def runs(self, file: str, lines: range) -> bool:
+    def runs(self, file: str, lines: range | None) -> bool:
         """Some of these lines."""
 
-    def objection(self, file: str, lines: range, last: str | None) -> str | None:
+    def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
         """What it has against the implementation as it is now, the mutant in it; None: nothing.
 
         last: what it had against it when it was asked the last time, of which it is likely still.
@@ -104,13 +104,13 @@ class Tests:
         reports = runtestprotocol(item, log=False, nextitem=item.session)  # type: ignore[arg-type]  # what is the session's stays
         return next((report.longreprtext for report in reports if report.failed), "")
 
-    def runs(self, file: str, lines: range) -> bool:
+    def runs(self, file: str, lines: range | None) -> bool:
         return any(self._meets(name, file, lines) for name in self.items)
 
-    def _meets(self, name: str, file: str, lines: range) -> bool:
-        return any((file, line) in self.lines[name] for line in lines)
+    def _meets(self, name: str, file: str, lines: range | None) -> bool:
+        return lines is None or any((file, line) in self.lines[name] for line in lines)
 
-    def objection(self, file: str, lines: range, last: str | None) -> str | None:
+    def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
         names = [last] * (last in self.items) + [name for name in self.items if self._meets(name, file, lines)]
         return next((name for name in names if name is not None and self._failure(name)), None)
 
@@ -136,10 +136,10 @@ class Model:
     def _conform(self) -> Report:
         return conform(self.pin.load(), SYSTEM, "kraft", Options(jobs=1))
 
-    def runs(self, file: str, lines: range) -> bool:
-        return any((file, line) in self.lines for line in lines)
+    def runs(self, file: str, lines: range | None) -> bool:
+        return lines is None or any((file, line) in self.lines for line in lines)
 
-    def objection(self, file: str, lines: range, last: str | None) -> str | None:
+    def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
         report = self._conform()
         if report.verdict == DIVERGES:
             return "diverges"

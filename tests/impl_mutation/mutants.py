@@ -33,6 +33,7 @@ CORE = (
     "image", "snapshot", "log",
 )  # fmt: skip
 """The modules that are mutated, in this order. What is not here holds values only, or drives the core under test."""
+GIVE = "give"  # the name of functions that stand for tables and defaults
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,13 @@ class Mutant:
     """One edit of one function, table or default.
 
     key: names it for as long as the place keeps its name and the text that is changed, whatever changes around it.
-    file, lines: the statement that is changed, from its begin to the change.
+    file, lines: the statement that is changed, from its begin to the change; None: of a table or a default, which
+    whatever runs may look at.
     """
 
     key: str
     file: str
-    lines: range
+    lines: range | None
     edit: Edit
     apply: Callable[[], None]
 
@@ -69,8 +71,8 @@ def mutants_of(module: ModuleType) -> Iterator[Mutant]:
             key = f"{module.__name__.removeprefix(f'{PACKAGE}.')}.{name}: {edit.text}"
             counts[key] = counts.get(key, 0) + 1
             numbered = key if counts[key] == 1 else f"{key} #{counts[key]}"
-            first = at(place, edit.statement).lineno
-            yield Mutant(numbered, module.__file__, range(first, edit.line + 1), edit, _applying(put, module, edit))
+            lines = None if place.name == GIVE else range(at(place, edit.statement).lineno, edit.line + 1)
+            yield Mutant(numbered, module.__file__, lines, edit, _applying(put, module, edit))
 
 
 Put = Callable[[CodeType, dict[str, Any]], None]
@@ -124,7 +126,7 @@ def _giving(value: ast.expr) -> ast.FunctionDef:
     """A function that gives a value."""
     arguments = ast.arguments([], [], None, [], [], None, [])
     statement = ast.copy_location(ast.Return(value), value)
-    function = ast.FunctionDef("give", arguments, [statement], [], None)
+    function = ast.FunctionDef(GIVE, arguments, [statement], [], None)
     return ast.copy_location(function, value)
 
 
