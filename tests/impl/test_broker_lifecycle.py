@@ -122,9 +122,12 @@ def test_a_refused_registration_is_repeated_by_the_same_incarnation(error: Error
     assert world.communicate().request == request
 
 
-def test_a_broker_that_cannot_register_in_time_gives_up():
+@pytest.mark.parametrize("caught_up", [False, True])
+def test_a_broker_that_cannot_register_in_time_gives_up(caught_up: bool):
     world = World()
     assert delay_ms(world.broker.start(3), Due.INITIAL_REGISTRATION, 3) == 60_000
+    if caught_up:
+        world.replay()
     assert world.due(Due.INITIAL_REGISTRATION) == []
     assert world.broker.state == BrokerState.SHUTTING_DOWN
     assert world.due(Due.COMMUNICATION) == []

@@ -3,8 +3,8 @@
 usage: python -m tests.impl_mutation [--only TEXT] [--judge TEXT] [--jobs N] [--verdicts FILE]
 
 --only: mutants whose key has TEXT in it. --judge: judges whose name has: `tests`, or a model. A run that was ended
-goes on where it was. Exit codes: 0 all are killed or explained, 1 some are not, 3 not all were judged. See
-docs/mutation.md.
+goes on where it was. Exit codes: 0 all are killed or explained, 1 some are not, 2 usage, or a judge that objects to
+the implementation as it is, 3 not all were judged. See docs/mutation.md.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ RANDOM = {
     "cluster at random": "tests/conform/test_kraft_random.py::test_what_the_spec_claims_holds",
 }
 TESTS = ["tests/impl", RANDOM["cluster at random"]]
+LIVE = sys.stdout.isatty()  # one line that changes, else one from time to time
 TOLD_EVERY_S = 10.0
 
 
@@ -63,7 +64,7 @@ class Run:
         if not mutants:
             return
         if judge.name not in self.prepared:
-            print(f"{judge.name}: prepares", flush=True)
+            show(f"{judge.name}: prepares")
             judge.prepare(self.files)
             self.prepared.add(judge.name)
         mutants = [mutant for mutant in mutants if judge.runs(mutant.file, mutant.lines)]
@@ -74,13 +75,20 @@ class Run:
         for number, (mutant, objection) in enumerate(answers(judge, questions, self.jobs), 1):
             self.verdicts.add(mutant.key, judge.name, objection)
             killed += objection is not None
-            if time.monotonic() - told > TOLD_EVERY_S or number == len(mutants):
-                told = time.monotonic()
-                print(f"{judge.name}: {number}/{len(mutants)}, {killed} killed, {told - started:.0f} s", flush=True)
+            now = time.monotonic()
+            if LIVE or now - told > TOLD_EVERY_S or number == len(mutants):
+                told = now
+                show(f"{judge.name}: {number}/{len(mutants)}, {killed} killed, {now - started:.0f} s")
+
+
+def show(progress: str) -> None:
+    print(f"\r\x1b[K{progress}" if LIVE else progress, end="" if LIVE else "\n", flush=True)
 
 
 def tell(run: Run, explained: dict[str, str], whole: bool) -> int:
     """Print what became of the mutants. Gives the exit code."""
+    if LIVE:
+        print()
     verdicts = run.verdicts
     killers: Counter[str] = Counter()
     survivors, stale = [], []
@@ -137,6 +145,9 @@ def judged(arguments: argparse.Namespace, items: list[pytest.Item]) -> int:
     try:
         run.judge_all()
         whole = True
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         whole = False
     return tell(run, read_explained(EXPLAINED), whole)
