@@ -9,7 +9,7 @@ import ast
 import dataclasses
 import inspect
 import itertools
-from typing import Any
+from typing import Any, TypeGuard
 
 from checker.mutate import operators
 from checker.mutate.operators import Path, looked_up
@@ -36,7 +36,6 @@ class Finder(operators.Finder):
         super().block(statements, field, path)
         for index, (one, other) in enumerate(itertools.pairwise(statements)):
             if _is_guard(one) and _is_guard(other):
-                assert isinstance(one, ast.If) and isinstance(other, ast.If)
                 self.statement = here = (*path, (field, index))
                 first = ast.If(other.test, other.body, [ast.If(one.test, one.body, [])])
                 self.offer("order", here, one.test, first, f"{operators.one_line(other.test)} first")
@@ -98,12 +97,13 @@ class Finder(operators.Finder):
         self._display(node, path)
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set, path: Path) -> None:
-        """One of any number of elements, which has another in it: each element left out, and two in the other order."""
-        if any(isinstance(one, ast.Starred) for one in node.elts):
+        """Of any number of elements, not a pair or the like, each left out; a part and one more in the other order."""
+        has_part = any(isinstance(one, ast.Starred) for one in node.elts)
+        if has_part or isinstance(node, ast.List):
             for index, element in enumerate(node.elts):
-                self.offer("field", path, element, _display_of(node, _without(node.elts, index)))
-            if len(node.elts) == 2 and not isinstance(node, ast.Set):
-                self.offer("order", path, node, _display_of(node, node.elts[::-1]))
+                self.offer("field", path, element, _like(node, _without(node.elts, index)))
+        if has_part and len(node.elts) == 2 and not isinstance(node, ast.Set):
+            self.offer("order", path, node, _like(node, node.elts[::-1]))
         self._children(node, path)
 
     def _visit_Dict(self, node: ast.Dict, path: Path) -> None:
@@ -118,19 +118,20 @@ def _without(items: list[Any], index: int) -> list[Any]:
     return items[:index] + items[index + 1 :]
 
 
-def _is_guard(statement: ast.stmt) -> bool:
+def _like(node: ast.Tuple | ast.List | ast.Set, elements: list[ast.expr]) -> ast.expr:
+    return ast.Set(elements) if isinstance(node, ast.Set) else type(node)(elements, ast.Load())
+
+
+def _is_guard(statement: ast.stmt) -> TypeGuard[ast.If]:
     """Ends the function where its condition holds."""
-    ends = isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Return | ast.Raise)
-    return ends and not statement.orelse
-
-
-def _display_of(node: ast.expr, elements: list[ast.expr]) -> ast.expr:
-    return ast.Set(elements) if isinstance(node, ast.Set) else type(node)(elements, ast.Load())  # type: ignore[call-arg]
+    if not isinstance(statement, ast.If) or statement.orelse:
+        return False
+    return isinstance(statement.body[-1], ast.Return | ast.Raise)
 
 
 def _optional(called: Any) -> dict[str, int]:
     """The arguments that a call may leave out: name -> place."""
-    if not (inspect.isfunction(called) or dataclasses.is_dataclass(called)):
+    if not (inspect.isfunction(called) or (isinstance(called, type) and dataclasses.is_dataclass(called))):
         return {}
     parameters = enumerate(inspect.signature(called).parameters.values())
     return {parameter.name: place for place, parameter in parameters if parameter.default is not parameter.empty}
