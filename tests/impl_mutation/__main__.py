@@ -94,21 +94,22 @@ def tell(run: Run, explained: dict[str, str], whole: bool) -> int:
     survivors, stale = [], []
     for mutant in run.mutants:
         killer = verdicts.killer(mutant.key)
-        if killer is None:
-            survivors.append(mutant)
-        else:
+        if killer is not None:
             killers[killer[0]] += 1
             stale += [mutant.key] * (mutant.key in explained)
+        elif whole or mutant.key in verdicts.found:
+            survivors.append(mutant)
     unexplained = [mutant for mutant in survivors if mutant.key not in explained]
     for mutant in unexplained:
-        print(f"  {mutant.place}  {mutant.key}" + ("" if verdicts.found.get(mutant.key) else "  (nobody runs it)"))
+        print(f"  {mutant.place}  {mutant.key}" + ("" if mutant.key in verdicts.found else "  (nobody runs it)"))
     for key in stale:
         print(f"killed, and need not be explained: {key}")
     for name, count in killers.most_common():
         print(f"{count:6,} killed by {name}")
+    left = len(run.mutants) - killers.total() - len(survivors)
     print(
         f"{len(run.mutants):,} mutants: {killers.total():,} killed, {len(survivors) - len(unexplained)} explained, "
-        f"{len(unexplained)} survived" + ("" if whole else "; incomplete")
+        f"{len(unexplained)} survived" + ("" if whole else f", {left:,} not judged; incomplete")
     )
     return 3 if not whole else 1 if unexplained or stale else 0
 
