@@ -27,7 +27,7 @@ from impl.kraft.broker import (
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import PartitionKey
+from impl.kraft.image import PartitionKey, Registration
 from impl.kraft.messages import AlterPartitionRequest, BrokerRegistrationRequest, Request
 from impl.kraft.records import NO_LEADER
 from tests.impl.office import CLUSTER, Office
@@ -151,6 +151,21 @@ class Cluster(RuleBasedStateMachine):
         if slot in self.alive:
             self.end(self.alive[slot], lossy and self.others_have_all(SLOTS[slot]))
 
+    @rule(slot=slots, lossy=st.booleans(), lags=st.booleans())
+    def restart(self, slot: int, lossy: bool, lags: bool) -> None:
+        """A process comes back after a while, and may get no data for as long."""
+        self.crash(slot, lossy)
+        self.calm_down(8)
+        self.start(slot)
+        self.calm_down(8, lagging=slot if lags else None)
+
+    @rule(slot=st.sampled_from([0, 3]))
+    def supersede(self, slot: int) -> None:
+        """While a process is cut off, another one is started for its id, on another disk."""
+        self.office.pass_time(4_000)
+        self.start(slot)
+        self.calm_down(6)
+
     @rule(slot=slots)
     def sigterm(self, slot: int) -> None:
         if slot in self.alive:
@@ -187,9 +202,8 @@ class Cluster(RuleBasedStateMachine):
         if isinstance(request, BrokerRegistrationRequest):
             self.forfeit(process)
         response = self.office.ask(request)
-        registration = self.office.image.registrations.get(process.broker.broker_id)
-        if registration is not None and registration.incarnation_id == process.broker.lifecycle.incarnation_id:
-            self.owner[registration.broker_id] = process.slot
+        if holds(self.office.image.registrations, process):
+            self.owner[process.broker.broker_id] = process.slot
         if self.alive.get(process.slot) is process and not message.late:
             given = response if answered else None
             self.perform(process, process.broker.on_response(request, given, self.office.now_ms))  # type: ignore[arg-type]
@@ -233,6 +247,7 @@ class Cluster(RuleBasedStateMachine):
             self.values += 1
             value = f"{self.values}".encode()
             error, end_offset = self.alive[slot].broker.append(self.key, value)
+            assert (error == ErrorCode.NONE) == (len(leader.isr) >= MIN_INSYNC)
             if error == ErrorCode.NONE:
                 self.written.append(Written(self.alive[slot], leader.leader_epoch, end_offset, value))
 
@@ -303,11 +318,28 @@ class Cluster(RuleBasedStateMachine):
         for slot in (0, 1, 2):
             self.start(slot)
         self.calm_down(20)
-        assert {slot: process.state for slot, process in self.alive.items()} == dict.fromkeys(
-            (0, 1, 2), BrokerState.RUNNING
-        )
+        assert self.serving() == {0: 0, 1: 1, 2: 2}
+        self.check_all_in_sync()
+
+    @rule()
+    def settle(self) -> None:
+        """Where a process runs for each id, all get into the ISR, and have everything."""
+        self.calm_down(20)
+        if len(self.serving()) == 3:
+            self.check_all_in_sync()
+
+    def serving(self) -> dict[int, int]:
+        """The slots of the processes that run and hold their ids, by id."""
+        registrations = self.office.image.registrations
+        return {
+            process.broker.broker_id: slot
+            for slot, process in self.alive.items()
+            if process.state == BrokerState.RUNNING and holds(registrations, process)
+        }
+
+    def check_all_in_sync(self) -> None:
         assert set(self.office.partition(self.key).isr) == {0, 1, 2}
-        logs = [self.log(slot) for slot in (0, 1, 2)]
+        logs = [self.log(slot) for slot in self.serving().values()]
         assert len({(log.end_offset, log.high_watermark) for log in logs}) == 1
         assert logs[0].end_offset == logs[0].high_watermark
 
@@ -326,10 +358,8 @@ class Cluster(RuleBasedStateMachine):
     def who_is_in_the_isr_has_all_that_was_acknowledged(self) -> None:
         """Whoever it is now that holds the id; a process that is gone has it on its disk."""
         for member in self.office.partition(self.key).isr:
-            registration = self.office.image.registrations.get(member)
             for slot, process in self.alive.items():
-                incarnation_id = process.broker.lifecycle.incarnation_id
-                if registration is not None and registration.incarnation_id == incarnation_id:
+                if SLOTS[slot] == member and holds(self.office.image.registrations, process):
                     assert self.has_all(slot)
 
     @invariant()
@@ -371,10 +401,10 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def high_watermarks_do_not_go_back_while_leading(self) -> None:
         for process in self.alive.values():
+            assert all(log.high_watermark <= log.end_offset for log in process.broker.logs.values())
             for key, leader in process.broker.leaders.items():
                 epoch, high_watermark = process.high_watermarks.get(key, (-1, 0))
                 now = leader.log.high_watermark
-                assert now <= leader.log.end_offset
                 assert leader.leader_epoch != epoch or now >= high_watermark
                 process.high_watermarks[key] = (leader.leader_epoch, now)
 
@@ -401,6 +431,12 @@ class Cluster(RuleBasedStateMachine):
                 due = {what for what, *about in process.timers if about == [key[0].int, key[1]]}
                 assert leader.asked is None or leader.in_flight is not None or Due.ALTER_PARTITION in due
                 assert leader.replicated_offset <= leader.log.high_watermark or Due.HIGH_WATERMARK in due
+
+
+def holds(registrations: dict[int, Registration], process: Process) -> bool:
+    """The process is the one that is registered at its id."""
+    registration = registrations.get(process.broker.broker_id)
+    return registration is not None and registration.incarnation_id == process.broker.lifecycle.incarnation_id
 
 
 def kind(request: Request) -> str:
