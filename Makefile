@@ -1,10 +1,11 @@
 # make check: install into .venv, then run the main job.  make test: everything CI runs.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
+# make mutate-impl: those of the core of impl/kraft. It takes an hour, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench docs mutate clean
+.PHONY: check test bench docs mutate mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -37,6 +38,9 @@ VERDICTS := build/mutants.ndjson
 mutate: .venv/.installed
 	mkdir -p $(dir $(VERDICTS))
 	$(BIN)/fencepost mutate $(MUTATED:%=kraft/%) $(if $(wildcard $(VERDICTS)),--resume,--checkpoint) $(VERDICTS)
+
+mutate-impl: .venv/.installed
+	$(BIN)/python -m tests.impl_mutation
 
 .venv/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Fencepost needs Python 3.11 or newer: make PYTHON=python3.12 check")'

@@ -24,6 +24,7 @@ _SHIFTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
 _OPPOSITE = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)  # for these, to shift is to negate
+_LEFT_OUT = ("clause", "field")  # operators that leave out a part of what they change
 _SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
@@ -46,18 +47,20 @@ class Edit:
         return f"replace {self.before} by {self.after}" if self.after else f"drop {self.before}"
 
 
-def edits(tree: ast.FunctionDef, scope: dict[str, Any]) -> Iterator[Edit]:
-    """Every edit of a function whose globals are `scope`; those that come to the same are given once."""
-    finder = _Finder(tree, scope)
-    finder.block(tree.body, "body", ())
+def edits(tree: ast.FunctionDef, scope: dict[str, Any], finder: type[Finder] | None = None) -> Iterator[Edit]:
+    """Every edit of a function whose globals are `scope`; those that come to the same are given once.
+
+    finder: looks for what can be changed; None: what is changed of a spec.
+    """
+    looking = (finder or Finder)(tree, scope)
+    looking.block(tree.body, "body", ())
     seen = {ast.unparse(tree)}
-    for operator, path, statement, before, node in finder.found:
+    for operator, path, statement, before, after, node in looking.found:
         changed = replaced(tree, path, node)
         text = ast.unparse(changed)
         if text not in seen:
             seen.add(text)
             line = getattr(at(tree, path), "lineno", tree.lineno)
-            after = "" if isinstance(node, ast.Pass) or operator in ("clause", "field") else one_line(node)
             yield Edit(operator, before, after, line, changed, statement)
 
 
@@ -114,18 +117,21 @@ def looked_up(node: ast.AST, scope: dict[str, Any]) -> Any:
     return UNKNOWN
 
 
-class _Finder:
-    """Collects (operator, path, path of the statement, what is dropped or replaced, what stands there instead)."""
+class Finder:
+    """Collects (operator, path, path of the statement, what is dropped or replaced, by what, what then stands)."""
 
     def __init__(self, tree: ast.FunctionDef, scope: dict[str, Any]) -> None:
-        self.found: list[tuple[str, Path, Path, str, ast.AST]] = []
+        self.found: list[tuple[str, Path, Path, str, str, ast.AST]] = []
         self.bound = {a.arg for a in tree.args.args}
         local = self.bound | {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.scope = {name: value for name, value in scope.items() if name not in local}
         self.statement: Path = ()
 
-    def offer(self, operator: str, path: Path, before: ast.AST, node: ast.AST) -> None:
-        self.found.append((operator, path, self.statement, one_line(before), node))
+    def offer(self, operator: str, path: Path, before: ast.AST, node: ast.AST, after: str | None = None) -> None:
+        """after: how the change is told where the source of `node` would say too much."""
+        if after is None:
+            after = "" if isinstance(node, ast.Pass) or operator in _LEFT_OUT else one_line(node)
+        self.found.append((operator, path, self.statement, one_line(before), after, node))
 
     # Statements.
 

@@ -6,7 +6,8 @@ processes crash, with or without their disk, and metadata arrives in pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from uuid import UUID
 
 from hypothesis import settings
@@ -26,8 +27,9 @@ from impl.kraft.broker import (
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import PartitionKey
+from impl.kraft.image import PartitionKey, Registration
 from impl.kraft.messages import AlterPartitionRequest, BrokerRegistrationRequest, Request
+from impl.kraft.records import NO_LEADER
 from tests.impl.office import CLUSTER, Office
 
 MIN_INSYNC = 2
@@ -77,6 +79,7 @@ class Cluster(RuleBasedStateMachine):
         self.network: list[Message] = []
         self.owner: dict[int, int] = {}
         self.lives = 0
+        self.values = 0
         self.written: list[Written] = []
         self.acknowledged: dict[int, bytes] = {}
 
@@ -148,6 +151,21 @@ class Cluster(RuleBasedStateMachine):
         if slot in self.alive:
             self.end(self.alive[slot], lossy and self.others_have_all(SLOTS[slot]))
 
+    @rule(slot=slots, lossy=st.booleans(), lags=st.booleans())
+    def restart(self, slot: int, lossy: bool, lags: bool) -> None:
+        """A process comes back after a while, and may get no data for as long."""
+        self.crash(slot, lossy)
+        self.calm_down(8)
+        self.start(slot)
+        self.calm_down(8, lagging=slot if lags else None)
+
+    @rule(slot=st.sampled_from([0, 3]))
+    def supersede(self, slot: int) -> None:
+        """While a process is cut off, another one is started for its id, on another disk."""
+        self.office.pass_time(4_000)
+        self.start(slot)
+        self.calm_down(6)
+
     @rule(slot=slots)
     def sigterm(self, slot: int) -> None:
         if slot in self.alive:
@@ -184,9 +202,8 @@ class Cluster(RuleBasedStateMachine):
         if isinstance(request, BrokerRegistrationRequest):
             self.forfeit(process)
         response = self.office.ask(request)
-        registration = self.office.image.registrations.get(process.broker.broker_id)
-        if registration is not None and registration.incarnation_id == process.broker.lifecycle.incarnation_id:
-            self.owner[registration.broker_id] = process.slot
+        if holds(self.office.image.registrations, process):
+            self.owner[process.broker.broker_id] = process.slot
         if self.alive.get(process.slot) is process and not message.late:
             given = response if answered else None
             self.perform(process, process.broker.on_response(request, given, self.office.now_ms))  # type: ignore[arg-type]
@@ -227,8 +244,10 @@ class Cluster(RuleBasedStateMachine):
     def write_to(self, slot: int) -> None:
         leader = self.alive[slot].broker.leaders.get(self.key)
         if leader is not None:
-            value = f"{slot}/{len(self.written)}/{self.office.now_ms}".encode()
+            self.values += 1
+            value = f"{self.values}".encode()
             error, end_offset = self.alive[slot].broker.append(self.key, value)
+            assert (error == ErrorCode.NONE) == (len(leader.isr) >= MIN_INSYNC)
             if error == ErrorCode.NONE:
                 self.written.append(Written(self.alive[slot], leader.leader_epoch, end_offset, value))
 
@@ -299,11 +318,28 @@ class Cluster(RuleBasedStateMachine):
         for slot in (0, 1, 2):
             self.start(slot)
         self.calm_down(20)
-        assert {slot: process.state for slot, process in self.alive.items()} == dict.fromkeys(
-            (0, 1, 2), BrokerState.RUNNING
-        )
+        assert self.serving() == {0: 0, 1: 1, 2: 2}
+        self.check_all_in_sync()
+
+    @rule()
+    def settle(self) -> None:
+        """Where a process runs for each id, all get into the ISR, and have everything."""
+        self.calm_down(20)
+        if len(self.serving()) == 3:
+            self.check_all_in_sync()
+
+    def serving(self) -> dict[int, int]:
+        """The slots of the processes that run and hold their ids, by id."""
+        registrations = self.office.image.registrations
+        return {
+            process.broker.broker_id: slot
+            for slot, process in self.alive.items()
+            if process.state == BrokerState.RUNNING and holds(registrations, process)
+        }
+
+    def check_all_in_sync(self) -> None:
         assert set(self.office.partition(self.key).isr) == {0, 1, 2}
-        logs = [self.log(slot) for slot in (0, 1, 2)]
+        logs = [self.log(slot) for slot in self.serving().values()]
         assert len({(log.end_offset, log.high_watermark) for log in logs}) == 1
         assert logs[0].end_offset == logs[0].high_watermark
 
@@ -319,20 +355,56 @@ class Cluster(RuleBasedStateMachine):
                 assert self.has_all(slot)
 
     @invariant()
-    def maximal_isr_includes_the_committed_one(self) -> None:
+    def who_is_in_the_isr_has_all_that_was_acknowledged(self) -> None:
+        """Whoever it is now that holds the id; a process that is gone has it on its disk."""
+        for member in self.office.partition(self.key).isr:
+            for slot, process in self.alive.items():
+                if SLOTS[slot] == member and holds(self.office.image.registrations, process):
+                    assert self.has_all(slot)
+
+    @invariant()
+    def logs_agree_up_to_where_they_have_the_same_epoch(self) -> None:
+        """Of one leader epoch there is one log, and what comes before it is its leader's."""
+        logs = [self.log(slot).read(0, 1 << 20) for slot in self.alive]
+        for one, other in combinations(logs, 2):
+            alike = [a.leader_epoch == b.leader_epoch for a, b in zip(one, other, strict=False)]
+            end = len(alike) - alike[::-1].index(True) if any(alike) else 0
+            assert one[:end] == other[:end]
+
+    @invariant()
+    def replicas_do_what_the_image_says(self) -> None:
+        for process in self.alive.values():
+            broker = process.broker
+            partition = broker.image.partitions.get(self.key)
+            if broker.applied_offset < 0 or partition is None:
+                assert not broker.leaders and not broker.followers
+                continue
+            assert broker.applied_offset == broker.image.offset and self.key in broker.logs
+            roles = (self.key in broker.leaders, self.key in broker.followers)
+            assert roles == (
+                partition.leader == broker.broker_id,
+                partition.leader not in (broker.broker_id, NO_LEADER),
+            )
+            role = broker.leaders.get(self.key) or broker.followers.get(self.key)
+            assert role is None or role.leader_epoch == partition.leader_epoch
+
+    @invariant()
+    def a_leader_knows_the_isr_or_more(self) -> None:
         partition = self.office.partition(self.key)
         for process in self.alive.values():
             leader = process.broker.leaders.get(self.key)
             if leader is not None and leader.leader_epoch == partition.leader_epoch:
                 assert set(partition.isr) <= leader.maximal_isr
+                assert leader.partition_epoch <= partition.partition_epoch
+                assert leader.partition_epoch < partition.partition_epoch or leader.isr == set(partition.isr)
 
     @invariant()
     def high_watermarks_do_not_go_back_while_leading(self) -> None:
         for process in self.alive.values():
+            assert all(log.high_watermark <= log.end_offset for log in process.broker.logs.values())
             for key, leader in process.broker.leaders.items():
                 epoch, high_watermark = process.high_watermarks.get(key, (-1, 0))
                 now = leader.log.high_watermark
-                assert now <= leader.log.end_offset
                 assert leader.leader_epoch != epoch or now >= high_watermark
                 process.high_watermarks[key] = (leader.leader_epoch, now)
 
@@ -350,13 +422,21 @@ class Cluster(RuleBasedStateMachine):
         return leader is not None and leader.leader_epoch == message.request.leader_epoch
 
     @invariant()
-    def what_is_asked_for_will_be_sent(self) -> None:
-        """A change that is asked for is in flight or due; so is the next registration or heartbeat."""
+    def what_is_to_be_done_will_be_done(self) -> None:
+        """A change that is asked for is in flight or due; so is the next registration or heartbeat, and all else."""
         for process in self.alive.values():
             assert process.broker.lifecycle.in_flight is not None or (Due.COMMUNICATION,) in process.timers
+            assert (Due.ISR_EXPIRATION,) in process.timers
             for key, leader in process.broker.leaders.items():
-                due = (Due.ALTER_PARTITION, key[0].int, key[1])
-                assert leader.asked is None or leader.in_flight is not None or due in process.timers
+                due = {what for what, *about in process.timers if about == [key[0].int, key[1]]}
+                assert leader.asked is None or leader.in_flight is not None or Due.ALTER_PARTITION in due
+                assert leader.replicated_offset <= leader.log.high_watermark or Due.HIGH_WATERMARK in due
+
+
+def holds(registrations: dict[int, Registration], process: Process) -> bool:
+    """The process is the one that is registered at its id."""
+    registration = registrations.get(process.broker.broker_id)
+    return registration is not None and registration.incarnation_id == process.broker.lifecycle.incarnation_id
 
 
 def kind(request: Request) -> str:
@@ -392,3 +472,34 @@ def test_a_follower_that_lost_its_disk_joins_only_once_it_has_everything():
     assert c.office.partition(c.key).leader == 2
     c.acknowledged_records_survive()
     assert set(c.office.partition(c.key).isr) == {1, 2}
+
+
+def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr():
+    """KIP-903: the follower was seen caught up, lost its disk, and is back before the leader's request lands."""
+    c = cluster()
+    c.crash(1, lossy=False)
+    c.calm_down(10)
+    leader = c.alive[0].broker.leaders[c.key]
+    assert leader.maximal_isr == {0, 2}
+    c.start(1)
+    while leader.asked is None:
+        c.calm_down(1)
+    c.work(0)
+    [late] = [message for message in c.network if isinstance(message.request, AlterPartitionRequest)]
+    c.network.remove(late)
+    c.crash(1, lossy=True)
+    c.start(1)
+    c.calm_down(8, lagging=1, uninformed=0)
+    assert (
+        c.office.image.is_active(1)
+        and c.office.image.registrations[1].broker_epoch > late.request.new_isr[1].broker_epoch
+    )
+    before = c.office.partition(c.key)
+    c.network.append(late)
+    c.deliver(len(c.network) - 1, answered=True)
+    assert c.office.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
+    assert leader.maximal_isr == {0, 2} and leader.asked is None
+    c.calm_down(3, uninformed=0)
+    assert c.has_all(1) and leader.asked is None, "the image of the leader has the process before"
+    c.calm_down(3)
+    assert set(c.office.partition(c.key).isr) == {0, 1, 2}

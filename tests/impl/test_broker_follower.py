@@ -60,6 +60,9 @@ def test_a_read_is_bounded_but_gives_something():
 
 def test_no_high_watermark_is_past_the_end():
     log = InMemoryReplicaLog([LogEntry(0, b"")] * 3, high_watermark=2)
+    log.truncate(3)
+    assert (log.end_offset, log.high_watermark) == (3, 2)
+    assert log.copy().high_watermark == 2
     log.truncate(1)
     assert (log.end_offset, log.high_watermark) == (1, 1)
 
@@ -97,8 +100,9 @@ def test_the_high_watermark_of_a_follower_goes_no_further_than_its_log():
 
 def test_what_the_leader_does_not_have_is_truncated_first():
     own, leader = log_of(1, 3), leader_of(log_of(1, 2, 2))
+    leader.log.high_watermark = 3
     fetch(own, leader)
-    assert epochs(own) == [1]
+    assert (epochs(own), own.high_watermark) == ([1], 0), "where the logs part is not known yet"
     assert leader.followers[1].log_end_offset == 0
     fetch(own, leader)
     assert epochs(own) == [1, 2, 2]
@@ -125,6 +129,7 @@ def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole():
 
 REQUEST = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1))
 RESPONSE = FetchResponse(ErrorCode.NONE, 2, None, (LogEntry(1, b"x"),))
+DIVERGING = FetchResponse(ErrorCode.NONE, 2, EpochEnd(NO_EPOCH, 0))
 
 
 @pytest.mark.parametrize(
@@ -133,6 +138,7 @@ RESPONSE = FetchResponse(ErrorCode.NONE, 2, None, (LogEntry(1, b"x"),))
         (replace(REQUEST, current_leader_epoch=4), RESPONSE),
         (replace(REQUEST, fetch_offset=0), RESPONSE),
         (replace(REQUEST, last_fetched_epoch=0), RESPONSE),
+        (replace(REQUEST, fetch_offset=0), DIVERGING),
         (REQUEST, FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
     ],
 )

@@ -12,6 +12,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import AlterPartitionResponse, IsrMember
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
+    ConfigRecord,
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
@@ -39,6 +40,19 @@ def test_a_follower_that_is_caught_up_is_asked_for():
     request = world.ask()
     assert (request.broker_id, request.broker_epoch, request.leader_epoch, request.partition_epoch) == (1, 0, 0, 0)
     assert request.new_isr == (IsrMember(1, 0), IsrMember(2, 1))
+
+
+def test_of_a_member_that_never_fetched_the_broker_epoch_is_not_known():
+    world = leading(isr=(1, 3))
+    world.fetch(2, 0)
+    assert world.ask().new_isr == (IsrMember(1, 0), IsrMember(2, 1), IsrMember(3, -1))
+
+
+def test_members_are_asked_for_in_the_order_of_their_ids():
+    leader = leading().broker.leaders[KEY]
+    leader.isr = frozenset({1, 8, 16, 3})
+    leader.ask_to_remove([3])
+    assert [member.broker_id for member in leader.asked.new_isr] == [1, 8, 16]
 
 
 def test_a_follower_behind_the_high_watermark_may_not_join():
@@ -154,6 +168,8 @@ def test_a_response_to_the_leader_of_an_earlier_epoch_is_nothing():
     world.change(leader=1)
     assert world.answer(request, ErrorCode.NONE, isr=(1, 2, 3)) == []
     assert world.broker.leaders[KEY].isr == {1, 3}
+    world.change(leader=3)
+    assert world.answer(request, ErrorCode.NONE, isr=(1, 2, 3)) == world.due(Due.HIGH_WATERMARK, KEY) == []
 
 
 # What settles a change.
@@ -165,6 +181,15 @@ def test_a_success_is_taken_over_as_it_is():
     world.answer(world.ask(), ErrorCode.NONE, isr=(1,))
     leader = world.broker.leaders[KEY]
     assert (leader.isr, leader.partition_epoch, leader.asked) == ({1}, 1, None)
+
+
+def test_one_success_after_another():
+    world = leading()
+    for isr in ((1, 2), (1, 2, 3)):
+        world.fetch(isr[-1], 0)
+        world.answer(world.ask(), ErrorCode.NONE, isr=isr)
+    leader = world.broker.leaders[KEY]
+    assert (leader.isr, leader.leader_epoch, leader.partition_epoch, leader.asked) == ({1, 2, 3}, 0, 2, None)
 
 
 def test_an_ineligible_replica_is_forgotten():
@@ -256,6 +281,7 @@ def test_members_that_lag_for_too_long_are_asked_to_be_removed():
     world.now_ms = LAG_MS + 1
     effects = world.due(Due.ISR_EXPIRATION)
     assert delay_ms(effects, Due.ISR_EXPIRATION, world.now_ms) == LAG_MS // 2
+    assert delay_ms(effects, Due.ALTER_PARTITION, world.now_ms) == 0
     assert world.ask().new_isr == (IsrMember(1, 0), IsrMember(3, 2))
     assert world.broker.leaders[KEY].maximal_isr == {1, 2, 3}
 
@@ -267,9 +293,11 @@ def test_a_member_that_has_everything_does_not_lag_however_long_it_is_silent():
 
 
 def test_a_member_that_never_fetched_lags_from_the_start_of_the_epoch():
-    world = leading(isr=(1, 2))
-    assert world.broker.expire_isr(LAG_MS) == []
-    assert world.broker.expire_isr(LAG_MS + 1) != []
+    world = World().running()
+    world.now_ms = 500
+    world.with_partition(isr=(1, 2))
+    assert world.broker.expire_isr(500 + LAG_MS) == []
+    assert world.broker.expire_isr(501 + LAG_MS) != []
 
 
 def test_a_member_that_always_reaches_the_last_end_of_the_log_does_not_lag():
@@ -365,6 +393,29 @@ def test_a_record_is_acknowledged_once_it_is_committed_by_enough_replicas():
     assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NONE
     assert leader.acknowledgement(end_offset, 2) == ErrorCode.NONE
     assert leader.acknowledgement(end_offset, 3) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_a_record_of_a_leader_that_is_alone_in_the_isr_is_committed_at_once():
+    world = leading()
+    _, end_offset = world.broker.append(KEY, b"x")
+    assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NONE
+
+
+def test_a_record_counts_by_the_min_insync_replicas_that_hold_when_it_is_committed():
+    world = leading()
+    _, end_offset = world.broker.append(KEY, b"x")
+    world.replay(ConfigRecord(2, "t", "min.insync.replicas", "2"))
+    assert world.broker.acknowledgement(KEY, end_offset) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+
+def test_records_have_the_leader_epoch_in_which_they_were_appended():
+    world = leading(isr=(1, 2))
+    world.change(isr=(1,))
+    world.broker.append(KEY, b"x")
+    assert world.broker.logs[KEY].last_epoch == 0
+    world.change(leader=1)
+    world.broker.append(KEY, b"y")
+    assert world.broker.logs[KEY].last_epoch == 1
 
 
 def test_who_does_not_lead_takes_no_records():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from uuid import UUID
 
@@ -16,7 +17,8 @@ from impl.kraft.messages import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-from impl.kraft.records import RegisterBrokerRecord
+from impl.kraft.records import Endpoint, RegisterBrokerRecord, SupportedFeature
+from impl.kraft.snapshot import Snapshot
 from tests.impl.broker_parts import SETTINGS, World, delay_ms, incarnation
 
 
@@ -69,6 +71,25 @@ def test_from_start_to_end():
     assert states == [1, 2, 3, 6, 7, 0]
 
 
+def test_a_registration_says_what_the_broker_is():
+    settings = replace(
+        SETTINGS,
+        listeners=(Endpoint("plain", "host", 9092, 0),),
+        features=(SupportedFeature("metadata.version", 1, 5),),
+        rack="a",
+    )
+    world = World(settings=settings)
+    world.broker.start(0)
+    request = world.communicate().request
+    assert isinstance(request, BrokerRegistrationRequest)
+    assert (request.listeners, request.features, request.rack) == (settings.listeners, settings.features, "a")
+
+
+def test_isrs_are_looked_at_from_the_start():
+    effects = World().broker.start(3)
+    assert delay_ms(effects, Due.ISR_EXPIRATION, 3) == SETTINGS.replica_lag_time_max_ms // 2
+
+
 def test_one_request_is_under_way_at_a_time():
     world = World()
     world.broker.start(0)
@@ -95,15 +116,19 @@ def test_a_refused_registration_is_repeated_by_the_same_incarnation(error: Error
     world.broker.start(0)
     request = world.communicate().request
     effects = world.broker.on_response(request, BrokerRegistrationResponse(error), 5)
+    assert len(effects) == 1, "nothing of the image is made without a broker epoch"
     assert delay_ms(effects, Due.COMMUNICATION, 5) == 100
     assert world.broker.broker_epoch is None
     assert world.communicate().request == request
 
 
-def test_a_broker_that_cannot_register_in_time_gives_up():
+@pytest.mark.parametrize("caught_up", [False, True])
+def test_a_broker_that_cannot_register_in_time_gives_up(caught_up: bool):
     world = World()
     assert delay_ms(world.broker.start(3), Due.INITIAL_REGISTRATION, 3) == 60_000
-    world.due(Due.INITIAL_REGISTRATION)
+    if caught_up:
+        world.replay()
+    assert world.due(Due.INITIAL_REGISTRATION) == []
     assert world.broker.state == BrokerState.SHUTTING_DOWN
     assert world.due(Due.COMMUNICATION) == []
 
@@ -219,6 +244,10 @@ def test_only_a_broker_that_asked_to_shut_down_is_released():
     world = World().running()
     world.heartbeat(should_shut_down=True)
     assert world.broker.state == BrokerState.RUNNING
+    recovering = World().registered()
+    recovering.replay(RegisterBrokerRecord(1, incarnation(1), 0))
+    recovering.heartbeat(fenced=True, should_shut_down=True)
+    assert recovering.broker.state == BrokerState.RECOVERY
 
 
 def test_a_broker_that_is_not_released_waits():
@@ -237,8 +266,10 @@ def test_a_second_sigterm_changes_nothing():
 
 def test_a_controlled_shutdown_takes_no_longer_than_its_time_limit():
     world = World().running()
-    assert delay_ms(world.broker.shut_down(9), Due.CONTROLLED_SHUTDOWN, 9) == 300_000
-    world.due(Due.CONTROLLED_SHUTDOWN)
+    effects = world.broker.shut_down(9)
+    assert delay_ms(effects, Due.COMMUNICATION, 9) == 0
+    assert delay_ms(effects, Due.CONTROLLED_SHUTDOWN, 9) == 300_000
+    assert world.due(Due.CONTROLLED_SHUTDOWN) == []
     assert world.broker.state == BrokerState.SHUTTING_DOWN
 
 
@@ -255,7 +286,8 @@ def test_a_stopped_broker_does_nothing_any_more():
     world.due(Due.CONTROLLED_SHUTDOWN)
     world.broker.stopped()
     assert world.broker.on_response(request, BrokerHeartbeatResponse(ErrorCode.NONE, True, False), 0) == []
-    assert world.due(Due.COMMUNICATION) == world.due(Due.PUBLICATION) == world.replay() == []
+    assert world.due(Due.COMMUNICATION) == world.due(Due.PUBLICATION) == world.due(Due.ISR_EXPIRATION) == []
+    assert world.change(isr=(1,)) == world.broker.load(Snapshot(0, 1, ()), 1, 0) == []
     assert world.broker.leaders == {} and world.broker.state == BrokerState.NOT_RUNNING
 
 

@@ -61,6 +61,17 @@ def test_nothing_is_made_of_an_image_before_the_broker_knows_its_epoch():
     assert roles(world) == (True, False)
 
 
+def test_a_replica_that_is_not_in_the_isr_is_found_too_once_the_broker_knows_its_epoch():
+    world = World()
+    world.broker.start(0)
+    world.replay(RegisterBrokerRecord(1, incarnation(1), 0, fenced=False))
+    world.with_partition(isr=(2,), leader=2)
+    request = world.communicate().request
+    world.broker.on_response(request, BrokerRegistrationResponse(ErrorCode.NONE, 0), 0)
+    world.due(Due.PUBLICATION)
+    assert roles(world) == (False, True)
+
+
 def test_nothing_is_made_of_an_image_that_is_not_caught_up():
     world = World(disk={KEY: log_of(0)}).registered()
     batch = world.batch(RegisterBrokerRecord(1, incarnation(1), 0))
@@ -77,9 +88,11 @@ def test_an_image_that_has_an_older_registration_is_too_old_to_act_on():
     assert world.broker.applied_offset == 3
 
 
-def test_a_superseded_broker_neither_leads_nor_follows_and_keeps_its_logs():
-    world = World().running().with_partition()
-    world.broker.append(KEY, b"x")
+@pytest.mark.parametrize("leader", [1, 2])
+def test_a_superseded_broker_neither_leads_nor_follows_and_keeps_its_logs(leader: int):
+    world = World().running().with_partition(isr=(1, 2), leader=leader)
+    world.broker.logs[KEY].append(log_of(0).entries)
+    assert roles(world) == (leader == 1, leader == 2)
     epoch = world.registered_anew(1)
     assert epoch > 0 and roles(world) == (False, False)
     assert world.broker.logs[KEY].end_offset == 1
@@ -130,8 +143,10 @@ def test_a_topic_that_was_deleted_and_created_again_starts_from_an_empty_log():
     assert set(world.broker.leaders) == {(again, 0)}
 
 
-def test_a_replica_that_is_removed_is_deleted():
-    world = World().running().with_partition(isr=(1, 2))
+@pytest.mark.parametrize("leader", [1, 2])
+def test_a_replica_that_is_removed_is_deleted(leader: int):
+    world = World().running().with_partition(isr=(1, 2), leader=leader)
+    assert roles(world) == (leader == 1, leader == 2)
     world.replay(PartitionChangeRecord(0, TOPIC, isr=(2,), leader=2, replicas=(2, 3)))
     assert roles(world) == (False, False) and world.broker.logs == {}
 
@@ -176,7 +191,8 @@ def test_no_image_goes_back_to_an_older_snapshot():
 def test_metadata_responses_name_the_brokers_that_are_not_fenced():
     world = World().running()
     world.replay(FenceBrokerRecord(2, 1))
-    assert [registration.broker_id for registration in world.broker.alive_brokers()] == [1, 3]
+    world.replay(RegisterBrokerRecord(0, incarnation(0), world.end_offset, fenced=False))
+    assert [registration.broker_id for registration in world.broker.alive_brokers()] == [0, 1, 3]
 
 
 def test_min_insync_replicas_is_the_topics_own_where_it_has_one():

@@ -9,6 +9,7 @@ import pytest
 from impl.kraft.controller import lease_timer
 from impl.kraft.effects import SetTimer
 from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import BrokerHeartbeatRequest
 from impl.kraft.records import (
     NO_LEADER,
     BrokerRegistrationChangeRecord,
@@ -46,6 +47,13 @@ def test_a_broker_is_unfenced_once_its_image_reaches_its_registration() -> None:
     assert kinds(office) == [UnfenceBrokerRecord]
 
 
+def test_a_broker_that_serves_is_not_fenced_for_an_image_that_is_behind() -> None:
+    office = Office()
+    office.activate(0)
+    late = office.heartbeat(0, offset=-1)
+    assert not late.is_fenced and not late.is_caught_up and not office.records()
+
+
 def test_a_broker_that_wants_the_fence_keeps_it() -> None:
     office = Office()
     office.register(0)
@@ -66,6 +74,16 @@ def test_fencing_moves_leaderships_and_shrinks_isrs_but_for_the_last_member() ->
     assert (office.partition(alone).isr, office.partition(alone).leader) == ((0,), NO_LEADER)
     assert [office.partition(key).leader_epoch for key in (follows, leads, alone)] == [0, 1, 1]
     assert [office.partition(key).partition_epoch for key in (follows, leads, alone)] == [1, 1, 1]
+
+
+def test_the_records_of_a_batch_are_in_the_order_of_topic_ids_and_partition_ids() -> None:
+    office = Office()
+    office.activate(0, 1)
+    for name in ("a", "b", "c"):
+        office.create(*[(0, 1)] * 12, name=name)
+    office.heartbeat(0, want_fence=True)
+    places = [(r.topic_id.int, r.partition_id) for r in office.records() if isinstance(r, PartitionChangeRecord)]
+    assert places == sorted(places) and len(places) == 36
 
 
 def test_unfencing_joins_no_isr_and_gives_leaderless_partitions_a_leader() -> None:
@@ -131,6 +149,33 @@ def test_the_lease_timer_of_a_fenced_broker_ends() -> None:
     office.pass_time(2 * TIMEOUT_MS)
     assert lease_timer(0) not in office.timers
     assert FenceBrokerRecord not in kinds(office)
+
+
+def test_the_lease_timer_of_a_broker_that_was_fenced_just_now_is_the_last() -> None:
+    office = Office()
+    office.activate(0)
+    office.heartbeat(0, want_fence=True)
+    assert office.controller.on_timer(lease_timer(0), office.now_ms) == []
+
+
+def test_who_is_fenced_already_is_not_fenced_again_before_that_is_committed() -> None:
+    office = Office()
+    office.activate(0)
+    office.commits = False
+    office.call(BrokerHeartbeatRequest(0, office.image.registrations[0].broker_epoch, 9, True, False))
+    office.pass_time(TIMEOUT_MS)
+    assert FenceBrokerRecord not in kinds(office)
+
+
+def test_a_lapsed_lease_is_decided_on_by_the_whole_log() -> None:
+    """The last change of the ISR is not committed yet."""
+    office = Office()
+    office.activate(0, 1)
+    key = office.create((0, 1))
+    office.commits = False
+    office.call(office.alter_isr_request(key, 0))
+    office.pass_time(TIMEOUT_MS)
+    assert (office.partition(key).isr, office.partition(key).leader) == ((0,), NO_LEADER)
 
 
 # Controlled shutdown.

@@ -9,7 +9,7 @@ import pytest
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
-from impl.kraft.messages import AlterPartitionReassignmentRequest, IsrMember
+from impl.kraft.messages import AlterPartitionReassignmentRequest, IsrMember, UnregisterBrokerRequest
 from impl.kraft.records import PartitionChangeRecord
 from tests.impl.office import Office
 
@@ -93,6 +93,11 @@ def ineligible(office: Office, key: PartitionKey, *isr: int, **changes: Any) -> 
 def test_a_fenced_member_is_refused(office: Office, key: PartitionKey) -> None:
     office.heartbeat(2, want_fence=True)
     ineligible(office, key, 0, 1, 2)
+
+
+def test_a_member_that_is_not_registered_any_more_is_refused(office: Office, key: PartitionKey) -> None:
+    office.ask(UnregisterBrokerRequest(2))
+    ineligible(office, key, 0, 1, new_isr=(IsrMember(0), IsrMember(1), IsrMember(2, 1)))
 
 
 def test_a_member_in_controlled_shutdown_is_refused(office: Office, key: PartitionKey) -> None:

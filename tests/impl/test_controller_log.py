@@ -173,7 +173,9 @@ def test_what_survived_a_failover_is_replayed_and_not_answered() -> None:
     call = office.call(BrokerRegistrationRequest(0, CLUSTER, incarnation(0, 1)))
     office.fail_over()
     assert office.replies[call].error is ErrorCode.NOT_CONTROLLER
-    assert office.image.registrations[0].incarnation_id == incarnation(0, 1)
+    office.commit()
+    assert office.controller.committed.registrations[0].incarnation_id == incarnation(0, 1)
+    assert list(office.replies) == [call]
 
 
 def test_claims_that_cannot_be() -> None:
@@ -194,6 +196,19 @@ def test_the_log_grows_while_nothing_happens() -> None:
     assert office.log.end_offset == end + 10
     with pytest.raises(ValueError, match="no timer"):
         office.controller.on_timer(("tea",), 0)
+
+
+def test_a_session_is_valid_of_who_is_registered_unfenced_and_heard_of() -> None:
+    office = Office(commits=False)
+    controller = office.controller
+    office.call(BrokerRegistrationRequest(0, CLUSTER, incarnation(0, 1)))
+    assert not controller.has_valid_session(0, 0), "it is fenced"
+    epoch = office.image.registrations[0].broker_epoch
+    office.call(BrokerHeartbeatRequest(0, epoch, epoch, False, False))
+    assert controller.has_valid_session(0, 0), "committed or not"
+    office.commit()
+    controller.renounce(0)
+    assert not controller.has_valid_session(0, 0), "a standby hears of nobody"
 
 
 # Snapshots and copies.
@@ -239,8 +254,8 @@ def test_a_snapshot_holds_what_is_committed_only_and_one_record_of_each_thing() 
     office = busy_office()
     office.commits = False
     before = office.controller.snapshot()
-    office.call(CreateTopicRequest("later", UUID(int=9)))
-    assert office.controller.snapshot() == before
+    office.call(BrokerRegistrationRequest(7, CLUSTER, incarnation(7, 1)))
+    assert 7 in office.image.registrations and office.controller.snapshot() == before
     assert len(before.records) == 4 + 2 + 3 + 2
 
 

@@ -49,7 +49,7 @@ def cancel(office: Office) -> AlterPartitionReassignmentResponse:
 
 def listed(office: Office, *partitions: tuple[str, int]) -> tuple[OngoingReassignment, ...]:
     response = office.ask(ListPartitionReassignmentsRequest(partitions or None))
-    assert isinstance(response, ListPartitionReassignmentsResponse)
+    assert isinstance(response, ListPartitionReassignmentsResponse) and response.error is ErrorCode.NONE
     return response.reassignments
 
 
@@ -72,6 +72,16 @@ def test_a_subset_that_is_in_sync_completes_at_once(office: Office, key: Partiti
     reassign(office, 2, 3)
     assert office.records() == [PartitionChangeRecord(0, key[0], isr=(2, 3), leader=2, replicas=(2, 3))]
     assert office.partition(key).leader_epoch == 1
+
+
+def test_more_replicas_wait_for_those_that_are_added(office: Office, key: PartitionKey) -> None:
+    reassign(office, 1, 2, 3, 4)
+    partition = office.partition(key)
+    assert (partition.adding_replicas, partition.removing_replicas) == ((4,), ()) and partition.is_reassigning
+    assert office.image.reassigning == {key}
+    office.alter_isr(key, 1, 2, 3, 4)
+    partition = office.partition(key)
+    assert not partition.is_reassigning and partition.leader_epoch == 0, "nothing went"
 
 
 def test_fewer_replicas_wait_for_every_one_of_them(office: Office, key: PartitionKey) -> None:
@@ -131,6 +141,12 @@ def test_a_second_reassignment_replaces_the_first(office: Office, key: Partition
     assert set(partition.removing_replicas) == {3, 4}
     cancel(office)
     assert office.partition(key).replicas == (1, 2, 3)
+
+
+def test_a_change_names_what_it_changes_and_nothing_else(office: Office, key: PartitionKey) -> None:
+    reassign(office, 1, 2, 4)
+    reassign(office, 2, 1, 4)
+    assert office.records() == [PartitionChangeRecord(0, key[0], replicas=(2, 1, 4, 3))]
 
 
 def test_back_to_what_it_was_ends_the_first(office: Office, key: PartitionKey) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
-from impl.kraft.messages import UnregisterBrokerRequest, UpdateFeatureRequest
+from impl.kraft.messages import BrokerRegistrationRequest, UnregisterBrokerRequest, UpdateFeatureRequest
 from impl.kraft.records import (
     NO_LEADER,
+    Endpoint,
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
@@ -23,6 +24,13 @@ def test_a_new_incarnation_starts_fenced_at_the_offset_of_its_record() -> None:
     assert isinstance(record, RegisterBrokerRecord)
     assert response.broker_epoch == record.broker_epoch == office.appended[0].base_offset
     assert record.fenced and record.rack == "a" and not record.in_controlled_shutdown
+
+
+def test_a_registration_tells_where_the_broker_is_reached() -> None:
+    office = Office()
+    listeners = (Endpoint("plain", "host", 9092, 0),)
+    office.ask(BrokerRegistrationRequest(0, CLUSTER, incarnation(0, 1), listeners=listeners))
+    assert office.image.registrations[0].endpoints == listeners
 
 
 def test_broker_epochs_rise_from_one_incarnation_to_the_next() -> None:
@@ -73,6 +81,15 @@ def test_the_id_of_a_live_session_is_refused() -> None:
     office.activate(0)
     assert office.register(0, 2).error is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     assert office.image.registrations[0].incarnation_id == incarnation(0, 1)
+
+
+def test_the_id_of_a_live_session_is_refused_whatever_the_other_one_supports() -> None:
+    feature = SupportedFeature("metadata.version", 1, 3)
+    office = Office(ControllerSettings(CLUSTER, supported_features=(feature,)))
+    office.register(0, features=(feature,))
+    office.heartbeat(0)
+    office.ask(UpdateFeatureRequest("metadata.version", 3))
+    assert office.register(0, 2).error is ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
 
 def test_a_fenced_holder_does_not_block_its_id() -> None:

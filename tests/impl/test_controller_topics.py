@@ -14,10 +14,12 @@ from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
     AlterConfigRequest,
+    AlterConfigResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
     UpdateFeatureRequest,
+    UpdateFeatureResponse,
 )
 from impl.kraft.records import ConfigRecord, PartitionRecord, RemoveTopicRecord, SupportedFeature, TopicRecord
 from tests.impl.office import CLUSTER, Office
@@ -65,7 +67,8 @@ def test_fenced_brokers_get_replicas_and_active_ones_make_the_isr() -> None:
 def test_manual_assignments_keep_their_order_and_the_first_active_replica_leads() -> None:
     office = office_of(0, 1, 2)
     office.heartbeat(2, want_fence=True)
-    assert create(office, assignments=((2, 1, 0), (1, 0, 2))).error is ErrorCode.NONE
+    numbers = {"num_partitions": -1, "replication_factor": -1}
+    assert create(office, assignments=((2, 1, 0), (1, 0, 2)), **numbers).error is ErrorCode.NONE
     partitions = [partition for _, partition in office.image.of_topic(ID)]
     assert [(p.replicas, p.isr, p.leader) for p in partitions] == [((2, 1, 0), (1, 0), 1), ((1, 0, 2), (1, 0), 1)]
 
@@ -77,6 +80,7 @@ REFUSED: list[tuple[dict[str, Any], ErrorCode]] = [
     ({"name": "a\n"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     ({"name": "x" * 250}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     ({"name": "taken"}, ErrorCode.TOPIC_ALREADY_EXISTS),
+    ({"name": "taken", "topic_id": UUID(int=1)}, ErrorCode.TOPIC_ALREADY_EXISTS),
     ({"topic_id": UUID(int=1)}, ErrorCode.INVALID_REQUEST),
     ({"num_partitions": 0}, ErrorCode.INVALID_PARTITIONS),
     ({"assignments": ()}, ErrorCode.INVALID_PARTITIONS),
@@ -181,6 +185,27 @@ def test_leaderships_go_round_and_their_second_replicas_too() -> None:
     assert len(behind_0) == 2, "both brokers of the next rack"
 
 
+def test_leaderships_go_round_also_where_each_rack_has_as_many_brokers_as_there_are_racks() -> None:
+    office = office_of(*range(4), racks={b: "ab"[b % 2] for b in range(4)})
+    create(office, num_partitions=40, replication_factor=2)
+    assert set(Counter(replicas[0] for replicas in placed(office)).values()) == {10}
+
+
+@pytest.mark.parametrize("racks", ["a", "ab", "aab"])
+def test_no_broker_is_named_twice(racks: str) -> None:
+    office = office_of(*range(6), racks={b: racks[b % len(racks)] for b in range(6)})
+    create(office, num_partitions=60, replication_factor=6)
+    assert all(set(replicas) == set(range(6)) for replicas in placed(office))
+
+
+def test_where_replicas_go_does_not_depend_on_who_came_first() -> None:
+    racks = {b: "abc"[b % 3] for b in range(6)}
+    offices = office_of(*range(6), racks=racks), office_of(*reversed(range(6)), racks=racks)
+    for office in offices:
+        create(office, num_partitions=12, replication_factor=3)
+    assert placed(offices[0]) == placed(offices[1])
+
+
 def test_without_racks_every_other_broker_is_a_second_replica() -> None:
     office = office_of(*range(5))
     create(office, num_partitions=20, replication_factor=2)
@@ -191,7 +216,10 @@ def test_without_racks_every_other_broker_is_a_second_replica() -> None:
 
 
 def alter(office: Office, type_: int, resource: str, name: str, value: str | None) -> ErrorCode:
-    return office.ask(AlterConfigRequest(type_, resource, name, value)).error
+    response = office.ask(AlterConfigRequest(type_, resource, name, value))
+    assert isinstance(response, AlterConfigResponse)
+    assert bool(response.message) == (response.error is not ErrorCode.NONE)
+    return response.error
 
 
 def test_configs_are_set_and_deleted() -> None:
@@ -205,6 +233,8 @@ def test_configs_are_set_and_deleted() -> None:
     assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE and not office.records()
     assert alter(office, 4, "0", "a", "1") is ErrorCode.NONE
     assert alter(office, 4, "", "min.insync.replicas", "1") is ErrorCode.NONE
+    assert alter(office, 4, "", "min.insync.replicas", None) is ErrorCode.NONE
+    assert office.image.configs == {(4, "0"): {"a": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -229,20 +259,34 @@ def test_configs_that_are_refused(type_: int, resource: str, name: str, value: s
 # Features.
 
 VERSIONS = SupportedFeature("metadata.version", 1, 5)
+NEWER = SupportedFeature("group.version", 2, 3)
 
 
 @pytest.fixture
 def versioned() -> Office:
-    """A controller and a broker that support levels 1 to 5, and a fenced broker that supports 1 to 4."""
-    office = Office(ControllerSettings(CLUSTER, supported_features=(VERSIONS,)))
-    office.register(0, features=(VERSIONS,))
+    """A controller and a broker that support levels 1 to 5, and a fenced broker that supports 1 to 4.
+
+    The brokers support levels 2 to 4 of another feature, the controller 2 and 3.
+    """
+    office = Office(ControllerSettings(CLUSTER, supported_features=(VERSIONS, NEWER)))
+    group = SupportedFeature("group.version", 2, 4)
+    office.register(0, features=(VERSIONS, group))
     office.heartbeat(0)
-    office.register(1, features=(SupportedFeature("metadata.version", 1, 4),))
+    office.register(1, features=(SupportedFeature("metadata.version", 1, 4), group))
     return office
 
 
 def update(office: Office, level: int, name: str = "metadata.version", allow_downgrade: bool = False) -> ErrorCode:
-    return office.ask(UpdateFeatureRequest(name, level, allow_downgrade)).error
+    response = office.ask(UpdateFeatureRequest(name, level, allow_downgrade))
+    assert isinstance(response, UpdateFeatureResponse)
+    assert bool(response.message) == (response.error is not ErrorCode.NONE)
+    return response.error
+
+
+def test_the_lowest_level_is_a_level_too(versioned: Office) -> None:
+    assert update(versioned, 0) is ErrorCode.NONE and not versioned.records()
+    assert update(versioned, 1) is ErrorCode.NONE
+    assert versioned.image.features == {"metadata.version": (1, 1)}
 
 
 def test_a_feature_is_raised_lowered_and_removed(versioned: Office) -> None:
@@ -256,7 +300,13 @@ def test_a_feature_is_raised_lowered_and_removed(versioned: Office) -> None:
     assert versioned.image.features == {}
 
 
-@pytest.mark.parametrize("level, name", [(6, "metadata.version"), (5, "metadata.version"), (1, "other"), (-1, "other")])
+REFUSED_LEVELS = [
+    (6, "metadata.version"), (5, "metadata.version"), (1, "group.version"), (4, "group.version"), (1, "other"),
+    (-1, "other"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("level, name", REFUSED_LEVELS)
 def test_a_level_that_somebody_does_not_support_is_refused(versioned: Office, level: int, name: str) -> None:
     assert update(versioned, level, name) is ErrorCode.INVALID_UPDATE_VERSION
     assert not versioned.records()

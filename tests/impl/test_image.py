@@ -8,6 +8,7 @@ import pytest
 
 from impl.kraft.image import Image, ReplayError
 from impl.kraft.records import (
+    NO_LEADER,
     Batch,
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -58,8 +59,8 @@ ABOUT_NOTHING: list[Record] = [
 
 @pytest.mark.parametrize("record", ABOUT_NOTHING, ids=str)
 def test_a_record_about_what_is_not_there_is_refused(record: Record) -> None:
-    with pytest.raises(ReplayError, match="offset 3"):
-        image().replay(Batch(3, 1, (record,)))
+    with pytest.raises(ReplayError, match="offset 4"):
+        image().replay(Batch(3, 1, (NoOpRecord(), record)))
 
 
 def changed(**fields: object) -> tuple[int, int]:
@@ -77,6 +78,29 @@ def test_which_epochs_a_change_raises() -> None:
     assert changed(leader=1) == (1, 1)
     assert changed(leader=0) == (1, 1), "a leader that is named leads anew"
     assert changed(replicas=(0,), isr=(0,)) == (1, 1)
+
+
+def test_a_replica_that_goes_raises_the_leader_epoch_whether_it_was_in_the_isr_or_not() -> None:
+    after = image()
+    changes = PartitionChangeRecord(0, TOPIC, isr=(0,)), PartitionChangeRecord(0, TOPIC, replicas=(0,))
+    after.replay(Batch(3, 1, changes))
+    assert after.partitions[TOPIC, 0].leader_epoch == 1
+
+
+def test_a_topic_may_have_no_partition() -> None:
+    after = image()
+    after.replay(Batch(3, 1, (TopicRecord("empty", OTHER),)))
+    assert list(after.of_topic(OTHER)) == []
+    after.replay(Batch(4, 1, (RemoveTopicRecord(OTHER),)))
+    assert OTHER not in after.topics
+
+
+def test_a_partition_without_a_leader_is_found_until_it_has_one() -> None:
+    after = image()
+    after.replay(Batch(3, 1, (PartitionChangeRecord(0, TOPIC, leader=NO_LEADER),)))
+    assert after.leaderless == {(TOPIC, 0)}
+    after.replay(Batch(4, 1, (PartitionChangeRecord(0, TOPIC, leader=1),)))
+    assert after.leaderless == set()
 
 
 def test_a_topic_that_is_not_there_has_no_partitions() -> None:

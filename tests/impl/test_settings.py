@@ -1,0 +1,34 @@
+"""What a controller and a broker are configured with, unless told otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from impl.kraft.broker import BrokerSettings
+from impl.kraft.controller import ControllerSettings
+
+
+def test_the_defaults_are_kafkas() -> None:
+    assert asdict(ControllerSettings("c")) == {
+        "cluster_id": "c",
+        "session_timeout_ms": 9_000,
+        "max_idle_interval_ms": 500,
+        "min_insync_replicas": 1,
+        "supported_features": (),
+    }
+    assert asdict(BrokerSettings(1, "c")) == {
+        "broker_id": 1,
+        "cluster_id": "c",
+        "listeners": (),
+        "features": (),
+        "rack": None,
+        "heartbeat_interval_ms": 2_000,
+        "initial_registration_timeout_ms": 60_000,
+        "controlled_shutdown_timeout_ms": 300_000,
+        "retry_backoff_ms": 100,
+        "retry_backoff_max_ms": 4_500,
+        "alter_partition_retry_ms": 50,
+        "replica_lag_time_max_ms": 30_000,
+        "replica_fetch_max_bytes": 1_048_576,
+        "min_insync_replicas": 1,
+    }

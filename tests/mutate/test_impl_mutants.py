@@ -1,0 +1,89 @@
+"""The mutants of the implementation: which there are, that they are put in, and that who is explained is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pytest
+
+from checker.mutate.summary import read_explained
+from impl.kraft.broker import BrokerSettings, BrokerState, Event, next_state
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.image import Image
+from impl.kraft.snapshot import Snapshot
+from tests.conftest import ROOT
+from tests.impl_mutation.mutants import CORE, PACKAGE, Mutant, all_mutants
+from tests.impl_mutation.pool import answers
+
+KRAFT = ROOT.joinpath(*PACKAGE.split("."))
+VALUES_ONLY = {"effects", "errors", "messages", "records", "controller.decision"}
+"""Modules that decide nothing."""
+
+
+@pytest.fixture(scope="module")
+def mutants() -> dict[str, Mutant]:
+    """By key."""
+    listed = list(all_mutants())
+    by_key = {mutant.key: mutant for mutant in listed}
+    assert len(by_key) == len(listed)
+    return by_key
+
+
+def test_every_explained_survivor_is_a_mutant(mutants: dict[str, Mutant]) -> None:
+    assert read_explained(ROOT / "tests/impl_mutation/survivors.toml").keys() <= mutants.keys()
+
+
+def test_every_module_of_the_core_is_mutated() -> None:
+    paths = [path.relative_to(KRAFT) for path in KRAFT.rglob("*.py") if path.name != "__init__.py"]
+    modules = {".".join(path.with_suffix("").parts) for path in paths if path.parts[0] != "under_test"}
+    assert modules - VALUES_ONLY == set(CORE)
+
+
+class Looking:
+    """A judge that objects to what it sees, whatever it is."""
+
+    name, seconds = "looking", 0.0
+
+    def __init__(self, look: Callable[[], Any]) -> None:
+        self.look = look
+
+    def prepare(self, files: Collection[str]) -> None:
+        pass
+
+    def runs(self, file: str, lines: range | None) -> bool:
+        return True
+
+    def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
+        return repr(self.look())
+
+
+LOAD = "controller.committed = controller.speculative = load_snapshot(snapshot)"
+PUT_IN: dict[str, tuple[Callable[[], Any], object]] = {
+    "image.Image.__init__: replace 1 by 2": (lambda: Image().offset, -2),
+    "controller.controller.Controller.is_active: replace self.epoch is not None by self.epoch is None": (
+        lambda: Controller(ControllerSettings("c")).is_active,
+        True,
+    ),
+    f"controller.controller.Controller.load: drop {LOAD}": (
+        lambda: Controller.load(ControllerSettings("c"), Snapshot(7, 1, ())).committed.offset,
+        -1,
+    ),
+    "broker.states.NEXT_STATE: drop (BrokerState.STARTING, Event.CAUGHT_UP)": (
+        lambda: next_state(BrokerState.STARTING, Event.CAUGHT_UP),
+        BrokerState.STARTING,
+    ),
+    "broker.settings.BrokerSettings.retry_backoff_ms: replace 100 by 101": (
+        lambda: BrokerSettings(1, "c").retry_backoff_ms,
+        101,
+    ),
+}
+"""Of a method, a property, a class method, a table and a default: what is seen of it."""
+
+
+@pytest.mark.parametrize("key", PUT_IN)
+def test_a_mutant_is_put_in_where_it_is_judged_and_nowhere_else(mutants: dict[str, Mutant], key: str) -> None:
+    look, seen = PUT_IN[key]
+    before = look()
+    [(_, objection)] = answers(Looking(look), [(mutants[key], None)], jobs=1)
+    assert objection == repr(seen) and look() == before != seen
