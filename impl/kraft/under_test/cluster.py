@@ -7,7 +7,7 @@ rest. Every host has a clock of its own, which moves when a timer of it is to fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from impl.kraft.messages import (
     Response,
 )
 from impl.kraft.records import Batch
+from impl.kraft.under_test.values import Remembering, replace
 from impl.kraft.under_test.views import ProcessView
 
 CLUSTER_ID = "cluster under test"
@@ -70,7 +71,7 @@ class Shape:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Envelope:
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
@@ -85,7 +86,7 @@ class Envelope:
     added: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """A reply under way to a process, and what it answers."""
 
@@ -93,8 +94,8 @@ class Answer:
     response: Response
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ControllerHost:
+@dataclass(frozen=True, eq=False)
+class ControllerHost(Remembering):
     """A controller and the host that runs it.
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
@@ -105,11 +106,10 @@ class ControllerHost:
     image: Image
     timers: Timers
     now_ms: int = 0
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessHost:
+@dataclass(frozen=True, eq=False)
+class ProcessHost(Remembering):
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
     isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
@@ -124,7 +124,6 @@ class ProcessHost:
     timers: Timers = field(default_factory=dict)
     now_ms: int = 0
     stand_in: ProcessView | None = None
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def broker(self) -> Broker:
@@ -133,7 +132,7 @@ class ProcessHost:
         return self.core
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cluster:
     """The whole system under test.
 

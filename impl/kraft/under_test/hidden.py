@@ -12,8 +12,8 @@ from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest
 from impl.kraft.under_test.cluster import Cluster, ControllerHost, ProcessHost, Shape, Timers, topic_number
-from impl.kraft.under_test.observed import broker_epoch, metadata, reached, remembered
-from impl.kraft.under_test.views import Ordinal, leader_epoch, partition_epoch
+from impl.kraft.under_test.observed import metadata, reached, remembered
+from impl.kraft.under_test.views import Ordinal, broker_epoch, leader_epoch, partition_epoch
 
 Marks = tuple[int, ...]
 WHOLE_BYTES = 1 << 30  # more than any log here has

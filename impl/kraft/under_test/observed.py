@@ -51,6 +51,7 @@ from impl.kraft.under_test.views import (
     ReplicaView,
     ShutdownView,
     bag,
+    broker_epoch,
     leader_epoch,
     partition_epoch,
 )
@@ -77,10 +78,6 @@ def remembered(memory: dict[object, object], key: object, make: Callable[[], T])
     if found is None:
         found = memory[key] = make()
     return found  # type: ignore[return-value]  # a key is always of what `make` gives
-
-
-def broker_epoch(value: int) -> Ordinal:
-    return Ordinal("BrokerEpoch", value)
 
 
 def reached(marks: Marks, offset: int) -> Ordinal | None:

@@ -7,7 +7,7 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -28,11 +28,13 @@ from impl.kraft.under_test.cluster import (
     incarnation_id,
     topic_number,
 )
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import (
     LeadershipView,
     Ordinal,
     ProcessView,
     ReplicaView,
+    broker_epoch,
     leader_epoch,
     partition_epoch,
 )
@@ -233,7 +235,7 @@ class Probing:
             to=self.voter(),
         )
         request = BrokerHeartbeatRequest(number, epoch.own, reached, want_fence=fence, want_shut_down=stop)
-        sender, host = self.stand_in(number, shown(broker_epoch=observed.broker_epoch(epoch.own)),
+        sender, host = self.stand_in(number, shown(broker_epoch=broker_epoch(epoch.own)),
                                      broker_epoch=epoch.spec)  # fmt: skip
         return self.probe(f"{request}", "handle_heartbeat", number, message, request, sender, host)
 
@@ -333,7 +335,7 @@ class Probing:
             for p, replica in one.replicas.items()
         }
         view = shown(
-            broker_epoch=observed.broker_epoch(request.broker_epoch),
+            broker_epoch=broker_epoch(request.broker_epoch),
             replicas=tuple(
                 replica_that_asks(request) if p.index == request.partition_id else NO_REPLICA for p in one.replicas
             ),
@@ -369,7 +371,7 @@ def replica_that_asks(request: AlterPartitionRequest) -> ReplicaView:
         partition_epoch=partition_epoch(topic, p, request.partition_epoch),
         isr=isr,
         asked=isr,
-        added_epoch=observed.broker_epoch(request.broker_epoch),
+        added_epoch=broker_epoch(request.broker_epoch),
         holders=(),
         starts_with_record=False,
     )
