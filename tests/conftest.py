@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +58,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled kernels of tests do not land in the user's cache."""
+    """Compiled kernels of tests do not land in the user's cache. The processes of one run of the suite share them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("FENCEPOST_CACHE", str(folder / "kernels"))
         yield
