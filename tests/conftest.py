@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from checker.explicit import check
+from checker.explicit.kernel import passing_kernel
+from checker.lang.frontend import compile_model
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -54,6 +58,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         prefix = marker.args[0]
         pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix) and not p.long]
         metafunc.parametrize("pin", pins, ids=str)
+
+
+@pytest.fixture
+def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` compiles with hardly any passes of LLVM, and keeps nothing: for models that are searched in no time.
+
+    The kernels of the quorum's models take five seconds otherwise, and their searches a tenth of one. With all passes
+    are compiled: models whose search takes longer, those of tests/models, and what the command line is tried with.
+    """
+    monkeypatch.setattr(check, "kernel_of", lambda model: passing_kernel(compile_model(model), quick=True))
 
 
 @pytest.fixture(scope="session", autouse=True)
