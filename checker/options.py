@@ -74,13 +74,16 @@ TRACE_OUT = click.option(
 TIME_LIMIT = click.option(
     "--time-limit-s", type=click.FloatRange(0), callback=finite, help="Stop after this many seconds of search."
 )
+MEMORY = click.option(
+    "--memory-gib", type=click.FloatRange(0, min_open=True), callback=finite,
+    help="Stop before using more memory (default: 80 % of what is free).",
+)  # fmt: skip
 _SEARCH = (
     click.option("--threads", type=click.IntRange(1, MAX_THREADS), help="Threads to search with (default: all cores)."),
     click.option("--max-states", type=click.IntRange(1), help="Stop after this many distinct states."),
     click.option("--max-depth", type=click.IntRange(1), help="Stop after this many levels."),
     TIME_LIMIT,
-    click.option("--memory-gib", type=click.FloatRange(0, min_open=True), callback=finite,
-                 help="Stop before using more memory (default: 80 % of what is free)."),
+    MEMORY,
 )  # fmt: skip
 
 
@@ -141,11 +144,16 @@ def cores() -> int:
 def limits(options: dict[str, Any]) -> Limits:
     from checker.explicit.results import Limits
 
-    gib = options["memory_gib"]
     return Limits(
         max_states=options["max_states"], max_depth=options["max_depth"], time_limit_s=options["time_limit_s"],
-        memory_bytes=None if gib is None else int(gib * 2**30),
+        memory_bytes=memory_bytes(options),
     )  # fmt: skip
+
+
+def memory_bytes(options: dict[str, Any]) -> int | None:
+    """What --memory-gib allows; None where it is not given."""
+    gib = options["memory_gib"]
+    return None if gib is None else int(gib * 2**30)
 
 
 def write_traces(traces: list[Trace], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from checker.explicit import check
+from checker.explicit.kernel import passing_kernel
+from checker.lang.frontend import compile_model
 
 ROOT = Path(__file__).parent.parent
 
@@ -55,9 +60,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("pin", pins, ids=str)
 
 
+@pytest.fixture
+def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` compiles with hardly any passes of LLVM, and keeps nothing: for models that are searched in no time.
+
+    The kernels of the quorum's models take five seconds otherwise, and their searches a tenth of one. With all passes
+    are compiled: models whose search takes longer, those of tests/models, and what the command line is tried with.
+    """
+    monkeypatch.setattr(check, "kernel_of", lambda model: passing_kernel(compile_model(model), quick=True))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled kernels of tests do not land in the user's cache."""
+    """Compiled kernels of tests do not land in the user's cache. The processes of one run of the suite share them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FENCEPOST_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("FENCEPOST_CACHE", str(folder / "kernels"))
         yield

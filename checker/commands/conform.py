@@ -6,7 +6,18 @@ from typing import Any
 
 import click
 
-from checker.options import SET, SETTING, TIME_LIMIT, TRACE_OUT, cores, load_model, show, write_traces
+from checker.options import (
+    MEMORY,
+    SET,
+    SETTING,
+    TIME_LIMIT,
+    TRACE_OUT,
+    cores,
+    load_model,
+    memory_bytes,
+    show,
+    write_traces,
+)
 
 
 @click.command()
@@ -18,6 +29,7 @@ from checker.options import SET, SETTING, TIME_LIMIT, TRACE_OUT, cores, load_mod
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes to explore in (default: all cores).")
 @click.option("--max-depth", type=click.IntRange(1), help="Stop after this many levels.")
 @TIME_LIMIT
+@MEMORY
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @TRACE_OUT
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -35,7 +47,7 @@ def conform(model: str, name: str, changes: dict[str, str], setting: str | None,
     from checker.report import ProgressLine, print_json
 
     system = load_system(name)
-    how = Options(options["jobs"] or cores(), options["max_depth"], options["time_limit_s"])
+    how = Options(options["jobs"] or cores(), options["max_depth"], options["time_limit_s"], memory_bytes(options))
     with ProgressLine(quiet=options["quiet"]) as line:
         report = run(bound, system, name, how, searching=line.search, exploring=line.product)
     if options["as_json"]:

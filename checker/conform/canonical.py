@@ -35,6 +35,7 @@ class Canonical:
         self._ordinals: dict[Structure, Ordinals] = {}
         self._renamed: dict[tuple[Structure, tuple[int, ...]], Structure] = {}
         self._ranks: dict[Ordinals, Ranks] = {}
+        self._pairs: dict[tuple[Structure, Structure], tuple[Structure, Structure]] = {}
 
     def of(self, structure: Structure) -> Structure:
         """The structure with its own ordinals by rank. All tuples in it are plain ones."""
@@ -42,7 +43,13 @@ class Canonical:
 
     def pair(self, shown: Structure, hidden: Structure) -> tuple[Structure, Structure]:
         """(`shown` by its own ranks, what is equal exactly where the rest of the two together is equal too)."""
-        self._forget()
+        found = self._pairs.get((shown, hidden))
+        if found is None:
+            self._forget()
+            found = self._pairs[shown, hidden] = self._paired(shown, hidden)
+        return found
+
+    def _paired(self, shown: Structure, hidden: Structure) -> tuple[Structure, Structure]:
         own, others = self._in(shown), self._in(hidden)
         ranks = self._ranked(own)
         canonical = self._rename(shown, ranks)
@@ -52,7 +59,7 @@ class Canonical:
         return canonical, (self._rename(hidden, together), tuple([together[ordinal] for ordinal in own]))
 
     def _forget(self) -> None:
-        for memory in (self._ordinals, self._renamed, self._ranks):
+        for memory in (self._ordinals, self._renamed, self._ranks, self._pairs):
             if len(memory) > MOST_REMEMBERED:
                 memory.clear()
 

@@ -15,9 +15,10 @@ from checker.conform.spec_side import kernel_of
 from checker.conform.system import System
 from checker.conform.worker import BEGIN, Counts, Worker
 from checker.explicit.kernel import Kernel
-from checker.explicit.results import Limits, SearchResult
+from checker.explicit.results import Limits, SearchResult, default_memory
 from checker.explicit.results import Progress as SearchProgress
 from checker.explicit.search import interrupts, search
+from checker.explicit.store import Budget
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
@@ -31,11 +32,12 @@ EXIT_CODES = {CONFORMS: 0, DIVERGES: 1, INCOMPLETE: 3, VACUOUS: 4}
 
 @dataclass(frozen=True)
 class Options:
-    """How to go about it. jobs: processes."""
+    """How to go about it. jobs: processes. memory_bytes: of all of them together; None: 80 % of what is available."""
 
     jobs: int = 1
     max_depth: int | None = None
     time_limit_s: float | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass
@@ -43,7 +45,8 @@ class Report:
     """What an exploration found. name: of the implementation.
 
     states, transitions: of the spec alone, None where its search was not finished. pairs, depth, receivers, probes: as
-    in `Product`. seconds: spec (compile and search), product, total.
+    in `Product`. peak_memory_bytes: most that the exploration was seen to hold, in all processes. seconds: spec
+    (compile and search), product, total.
     """
 
     model: BoundModel
@@ -57,6 +60,7 @@ class Report:
     transitions: int | None
     stopped: str | None
     divergence: Divergence | None
+    peak_memory_bytes: int
     seconds: dict[str, float]
 
     @property
@@ -125,6 +129,7 @@ class Report:
                 {"place": row.path, "spec": row.spec, "implementation": row.system}
                 for row in self.divergence.rows if row.differs
             ],
+            "peak_memory_bytes": self.peak_memory_bytes,
             "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
         }  # fmt: skip
 
@@ -149,10 +154,11 @@ def conform(
     alone = _alone(model, kernel, options, searching)
     searched = time.monotonic()
     deadline = None if options.time_limit_s is None else started + options.time_limit_s
+    budget = Budget(default_memory() if options.memory_bytes is None else options.memory_bytes)
     with crew(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
         product = Product(
             members, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
-            limit=f"time limit of {options.time_limit_s or 0:g} s", progress=exploring,
+            limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring,
         )  # fmt: skip
         with interrupts(product):
             if alone.stopped == INTERRUPTED:
@@ -164,7 +170,7 @@ def conform(
     return Report(
         model, name, product.counts, product.pairs, product.depth, product.receivers, product.probes,
         alone.distinct if finished else None, sum(a.fired for a in alone.actions) if finished else None,
-        product.stopped, divergence,
+        product.stopped, divergence, budget.peak,
         {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
     )  # fmt: skip
 
@@ -181,7 +187,7 @@ def _alone(
     """The search of the spec alone, for a share of the time. Raises SpecError where the spec breaks down."""
     initial = [model.state_type.encode(state) for state in model.initial_states()]
     time_limit_s = None if options.time_limit_s is None else options.time_limit_s * SHARE_ALONE
-    limits = Limits(max_depth=options.max_depth, time_limit_s=time_limit_s)
+    limits = Limits(max_depth=options.max_depth, time_limit_s=time_limit_s, memory_bytes=options.memory_bytes)
     found = search(kernel, initial, threads=options.jobs, limits=limits, progress=progress)
     if found.errors:
         site = kernel.sites[min(found.errors)]

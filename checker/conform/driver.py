@@ -37,6 +37,7 @@ class Driver:
         self._system, self._canonical = system, canonical
         self._actions = {action.name: action for action in reference.actions}
         self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
+        self._before: tuple[Any, tuple[Structure, Structure]] = None, (None, None)
 
     @property
     def actions(self) -> Collection[str]:
@@ -78,7 +79,7 @@ class Driver:
             after = self._system.attempt(system, action, arguments, before)
             if after is None or after is system or isinstance(after, self._system.refusal):
                 return after is not None
-            old, new = self._whole(system), self._whole(after)
+            old, new = self._whole_before(system), self._whole(after)
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
         if old == new:
@@ -92,6 +93,12 @@ class Driver:
 
     def _whole(self, system: Any) -> tuple[Structure, Structure]:
         return self._system.observe(system), self._system.key(system)
+
+    def _whole_before(self, system: Any) -> tuple[Structure, Structure]:
+        """The whole of a SUT at which much is tried, one attempt after the other."""
+        if self._before[0] is not system:
+            self._before = system, self._whole(system)
+        return self._before[1]
 
     def probe(self, probe: Probe) -> bool:
         """Let a message land that is not under way. Whether there was something to try.

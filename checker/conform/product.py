@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from checker.conform.crew import Member, ready
+from checker.conform.memory import Held
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, Candidate, Counts, Place, Portion
 from checker.explicit.path import Packed
+from checker.explicit.store import Budget, OutOfMemoryError
 
 SLICE_S = 0.1  # a worker reports, and hears of limits, about so often
 
@@ -50,12 +52,13 @@ class Product:
 
     def __init__(
         self, members: Sequence[Member], actions: int, *, max_depth: int | None = None, deadline: float | None = None,
-        limit: str = "", progress: Callable[[Progress], None] | None = None,
+        limit: str = "", budget: Budget, progress: Callable[[Progress], None] | None = None,
     ) -> None:  # fmt: skip
-        """deadline: of `time.monotonic()`, and `limit` what to say then."""
+        """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes."""
         self._members = list(members)
         self._max_depth, self._deadline, self._limit, self._tell = max_depth, deadline, limit, progress
         self._started = time.monotonic()
+        self._budget, self._held = budget, Held()
         self._pairs: set[tuple[Packed, Structure]] = set()
         self._parents, self._instances = array("q"), array("l")
         self._probed: dict[Structure, int] = {}
@@ -140,6 +143,11 @@ class Product:
         """Whether something says stop in the middle of a level."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self.stop(self._limit)
+        self._budget.hold(*self._held.now())
+        try:
+            self._budget.check()
+        except OutOfMemoryError as error:
+            self.stop(f"memory limit: {error}")
         return self.stopped is not None
 
     def _go_on(self, member: Member) -> None:
@@ -148,6 +156,7 @@ class Product:
     def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
         level.counts.add(portion.counts)
         level.probed.update(portion.receivers)
+        self._budget.hold(*portion.held)
         places = [place for place in (self.divergence, portion.divergence) if place is not None]
         self.divergence = min(places, default=None)
         return portion.candidates

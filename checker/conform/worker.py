@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from checker.conform.canonical import Canonical
 from checker.conform.driver import Diverges, Driver
+from checker.conform.memory import Held
 from checker.conform.spec_side import Moves, SpecSide
 from checker.conform.system import Probe, Receiver, Structure, System
 from checker.explicit import abi
@@ -82,7 +83,7 @@ class Portion:
     """What a worker found in one go.
 
     receivers: keys of those that were probed, and with how many probes. left: pairs of its part of the level that are
-    still to be expanded.
+    still to be expanded. held: in which process the exploration holds how many bytes.
     """
 
     counts: Counts
@@ -90,6 +91,7 @@ class Portion:
     receivers: list[tuple[Structure, int]] = field(default_factory=list)
     divergence: Place | None = None
     left: int = 0
+    held: tuple[str, int] = ("", 0)
 
 
 class Worker:
@@ -98,6 +100,7 @@ class Worker:
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
         self._model, self._kernel, self._system = model, kernel, system
         self._number, self._jobs = number, jobs
+        self._held = Held()
         self._canonical = Canonical(system.ordinal)
         self._spec = SpecSide(model, kernel, system, self._canonical)
         self._driver = Driver(self._spec.reference, system, self._canonical)
@@ -146,7 +149,7 @@ class Worker:
                 self._frontier.clear()
         if self._frontier and self._frontier[-1][0] > last:
             self._frontier.clear()
-        self._portion.left = len(self._frontier)
+        self._portion.left, self._portion.held = len(self._frontier), self._held.now()
         return self._portion
 
     def _expand(self, number: int, words: Packed, system: Any) -> Place | None:

@@ -1,6 +1,6 @@
 """The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
 
-Values in it are immutable, so that a copy is as cheap as its dictionaries, and an old image never changes.
+Values in it are immutable, and copies share even the dictionaries until one of them changes: an old image never does.
 Indexes spare a scan of all partitions: of which ones a broker is in the ISR, which ones have no leader, which ones are
 being reassigned.
 """
@@ -111,19 +111,25 @@ class Image:
         self.in_isr: dict[int, set[PartitionKey]] = {}
         self.leaderless: set[PartitionKey] = set()
         self.reassigning: set[PartitionKey] = set()
+        self._is_shared = False
 
     def copy(self) -> Image:
-        """An image that changes on its own."""
+        """An image that changes on its own. The two share their collections until one of them changes."""
+        self._is_shared = True
         other = Image.__new__(Image)
-        other.offset, other.epoch = self.offset, self.epoch
-        other.registrations = dict(self.registrations)
-        other.topics, other.topic_ids = dict(self.topics), dict(self.topic_ids)
-        other.partition_counts, other.partitions = dict(self.partition_counts), dict(self.partitions)
-        other.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
-        other.features = dict(self.features)
-        other.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
-        other.leaderless, other.reassigning = set(self.leaderless), set(self.reassigning)
+        vars(other).update(vars(self))
         return other
+
+    def _unshare(self) -> None:
+        """Make the collections this image's own."""
+        self.registrations = dict(self.registrations)
+        self.topics, self.topic_ids = dict(self.topics), dict(self.topic_ids)
+        self.partition_counts, self.partitions = dict(self.partition_counts), dict(self.partitions)
+        self.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
+        self.features = dict(self.features)
+        self.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
+        self.leaderless, self.reassigning = set(self.leaderless), set(self.reassigning)
+        self._is_shared = False
 
     def is_active(self, broker_id: int) -> bool:
         """The broker is registered, unfenced and not shutting down."""
@@ -148,6 +154,8 @@ class Image:
 
     def replay_record(self, record: Record, offset: int) -> None:
         """Take over one record, whose offset this is."""
+        if self._is_shared:
+            self._unshare()
         match record:
             case PartitionChangeRecord():
                 key = (record.topic_id, record.partition_id)

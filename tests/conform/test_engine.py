@@ -26,8 +26,8 @@ def run(system: Any = SYSTEM, model: str = LEASE, **options: Any) -> Report:
 
 
 def figures(report: Report) -> dict[str, Any]:
-    """All that a report says, but for the time it took."""
-    return {name: value for name, value in report.to_json().items() if name != "seconds"}
+    """All that a report says, but for the time and the memory that it took."""
+    return {name: value for name, value in report.to_json().items() if name not in ("seconds", "peak_memory_bytes")}
 
 
 def test_what_conforms_is_driven_through_all_of_the_spec() -> None:
@@ -155,6 +155,17 @@ def test_a_depth_limit_leaves_it_incomplete() -> None:
 def test_no_time_at_all_leaves_it_incomplete() -> None:
     report = run(time_limit_s=0.0)
     assert (report.verdict, report.stopped) == (INCOMPLETE, "time limit of 0 s")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_memory_limit_leaves_it_incomplete(jobs: int) -> None:
+    """Five clients: far more than fits."""
+    model, options = load(LEASE, {"clients": "5"}), Options(jobs, max_depth=10, memory_bytes=8 << 20)
+    report = conform(model, SYSTEM, "lease", options)
+    assert report.verdict == INCOMPLETE and report.stopped is not None
+    assert report.stopped.startswith("memory limit: ") and report.stopped.endswith("0.00781 GiB allowed")
+    assert 0 < report.counts.pairs < report.pairs
+    assert 8 << 20 < report.peak_memory_bytes < 64 << 20
 
 
 class Probing(LeaseSystem):

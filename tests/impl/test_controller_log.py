@@ -47,6 +47,7 @@ def contents(image: Image) -> dict[str, object]:
     return {
         name: {k: v for k, v in value.items() if v} if isinstance(value, dict) else value
         for name, value in vars(image).items()
+        if not name.startswith("_")
     }
 
 

@@ -11,6 +11,8 @@ from impl.kraft.records import (
     NO_LEADER,
     Batch,
     BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
     FenceBrokerRecord,
     NoOpRecord,
     PartitionChangeRecord,
@@ -38,6 +40,10 @@ def image() -> Image:
     return image
 
 
+def contents(image: Image) -> dict[str, object]:
+    return {name: value for name, value in vars(image).items() if not name.startswith("_")}
+
+
 @pytest.mark.parametrize("base_offset", [2, 4])
 def test_a_batch_that_does_not_follow_is_refused(base_offset: int) -> None:
     with pytest.raises(ReplayError, match=f"offset {base_offset} cannot be replayed after offset 2"):
@@ -61,6 +67,30 @@ ABOUT_NOTHING: list[Record] = [
 def test_a_record_about_what_is_not_there_is_refused(record: Record) -> None:
     with pytest.raises(ReplayError, match="offset 4"):
         image().replay(Batch(3, 1, (NoOpRecord(), record)))
+
+
+CHANGES: list[Record] = [
+    RegisterBrokerRecord(1, UUID(int=8), broker_epoch=3),
+    UnfenceBrokerRecord(0, 0),
+    TopicRecord("invoices", OTHER),
+    PartitionRecord(1, TOPIC, replicas=(0,), isr=(0,), leader=NO_LEADER),
+    PartitionChangeRecord(0, TOPIC, isr=(1,), leader=1, adding_replicas=(1,)),
+    RemoveTopicRecord(TOPIC),
+    ConfigRecord(2, "orders", "retention.ms", "2"),
+    FeatureLevelRecord("metadata.version", 1, 2),
+]
+
+
+@pytest.mark.parametrize("record", CHANGES, ids=str)
+def test_a_copy_and_what_it_was_made_of_change_on_their_own(record: Record) -> None:
+    first, untouched = image(), contents(image())
+    second = first.copy()
+    third = second.copy()
+    second.replay(Batch(first.offset + 1, 1, (record,)))
+    assert contents(second) != untouched
+    assert contents(first) == contents(third) == untouched
+    first.replay(Batch(first.offset + 1, 1, (record,)))
+    assert contents(first) == contents(second) and contents(third) == untouched
 
 
 def changed(**fields: object) -> tuple[int, int]:

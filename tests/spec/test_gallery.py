@@ -30,6 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return call
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize("name", NAMES)
 def test_pages_are_what_runs_give(run: Callable[..., Result], name: str) -> None:
     """With `make docs` they are written anew."""

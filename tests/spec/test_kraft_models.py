@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+import tomllib
 
 import pytest
 
 from checker.explicit.check import Options, Report, check
 from checker.lang.loader import load, load_spec
+from tests.conftest import ROOT, Pin, read_pins
 
-if TYPE_CHECKING:
-    from tests.conftest import Pin
+SECONDS = tomllib.loads((ROOT / "tests" / "seconds.toml").read_text(encoding="utf-8"))["seconds"]
+SHORT_S = 1.0  # a search of the whole model, with a kernel that was compiled with all passes
 
 
 def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
@@ -20,7 +21,9 @@ def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
 
 
 @pytest.mark.pins("kraft/")
-def test_pinned(pin: Pin) -> None:
+def test_pinned(pin: Pin, request: pytest.FixtureRequest) -> None:
+    if SECONDS.get(pin.target, SHORT_S) < SHORT_S:
+        request.getfixturevalue("quick_kernels")
     report = explored(pin.target, 2, pin)
     found = report.to_json()
     expected = dict(pin.expected)
@@ -51,8 +54,6 @@ def test_threads_find_the_same_counterexample(threads: int) -> None:
 
 def test_every_switch_is_pinned_off() -> None:
     """No switch of the design is without a model that finds the bug when it is off."""
-    from tests.conftest import ROOT, read_pins
-
     broken = {name for p in read_pins(ROOT / "tests" / "pins.toml") if "violated" in p.expected for name in p.changes}
     switches = {n for n, v in load("kraft").constants.items() if isinstance(v, bool)}
     assert switches <= broken

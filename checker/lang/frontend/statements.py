@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,11 @@ def may_return(statement: ast.stmt | Binding) -> bool:
     """Whether a return stands anywhere inside."""
     if isinstance(statement, Binding):
         return any(may_return(s) for s in statement.body)
+    return _has_return(statement)
+
+
+@functools.cache  # the same statement is met on every path and in every model
+def _has_return(statement: ast.stmt) -> bool:
     return any(isinstance(n, ast.Return) for n in ast.walk(statement))
 
 

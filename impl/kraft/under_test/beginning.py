@@ -7,7 +7,6 @@ start, register again as the incarnations that they are registered as, replay th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,6 +30,7 @@ from impl.kraft.under_test.cluster import (
 from impl.kraft.under_test.controllers import handle_lifecycle
 from impl.kraft.under_test.ledger import Entry, Ledger, replayed
 from impl.kraft.under_test.quorum import stepped_down
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Refusal
 
 FIRST_EPOCH = 1

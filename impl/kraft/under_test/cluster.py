@@ -7,7 +7,7 @@ rest. Every host has a clock of its own, which moves when a timer of it is to fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -28,6 +28,7 @@ from impl.kraft.messages import (
 from impl.kraft.records import Batch
 from impl.kraft.snapshot import Snapshot
 from impl.kraft.under_test.ledger import Entry, Ledger
+from impl.kraft.under_test.values import Remembering, replace
 from impl.kraft.under_test.views import ProcessView
 
 CLUSTER_ID = "cluster under test"
@@ -73,7 +74,7 @@ class Shape:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Envelope:
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
@@ -94,7 +95,7 @@ class Envelope:
         return (request.topic_id, request.partition_id) if isinstance(request, AlterPartitionRequest) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
     """A reply under way to a process, and what it answers."""
 
@@ -102,8 +103,8 @@ class Answer:
     response: Response
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ControllerHost:
+@dataclass(frozen=True, eq=False)
+class ControllerHost(Remembering):
     """A controller and the host that runs it.
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
@@ -124,7 +125,6 @@ class ControllerHost:
     log: tuple[Entry, ...] = ()
     waiting: Mapping[int, Envelope] = field(default_factory=dict)
     made: int = 0
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def is_lost(self) -> bool:
@@ -135,8 +135,8 @@ class ControllerHost:
         return self.core.is_active and self.behind is not None and len(self.log) > 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessHost:
+@dataclass(frozen=True, eq=False)
+class ProcessHost(Remembering):
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
     isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
@@ -151,7 +151,6 @@ class ProcessHost:
     timers: Timers = field(default_factory=dict)
     now_ms: int = 0
     stand_in: ProcessView | None = None
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def broker(self) -> Broker:
@@ -160,24 +159,22 @@ class ProcessHost:
         return self.core
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stable:
+@dataclass(frozen=True, eq=False)
+class Stable(Remembering):
     """What several controllers have committed: a replay of it, and when its epochs were issued."""
 
     image: Image
     ledger: Ledger
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+@dataclass(frozen=True, eq=False)
+class Taken(Remembering):
     """The newest snapshot."""
 
     snapshot: Snapshot
-    memory: dict[object, object] = field(default_factory=dict, init=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cluster:
     """The whole system under test.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
@@ -33,6 +32,7 @@ from impl.kraft.under_test.cluster import (
     topic_id,
 )
 from impl.kraft.under_test.processes import UNWRITTEN, answered
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]

@@ -6,7 +6,6 @@ Times count only as far as they have passed; back-offs and how often something w
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from operator import itemgetter
 
 from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
@@ -16,6 +15,7 @@ from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, Pro
 from impl.kraft.under_test.ledger import Ledger, topic_number
 from impl.kraft.under_test.observed import metadata, reached, remembered, unfenced_in
 from impl.kraft.under_test.processes import waits
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Ordinal
 
 Marks = tuple[int, ...]

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.records import Batch
-from impl.kraft.under_test.views import Ordinal, leader_epoch, partition_epoch
+from impl.kraft.under_test.views import Ordinal, broker_epoch, leader_epoch, partition_epoch
 
 BROKER, LEADER, PARTITION = "BrokerEpoch", "LeaderEpoch", "PartitionEpoch"
 BEYOND = 1 << 30  # more than a cluster under test ever issues
@@ -46,7 +46,7 @@ class Ledger:
         return Ledger({**self.numbers, **dict.fromkeys(issued(entry.batch, before, image), entry.number)})
 
     def broker_epoch(self, value: int) -> Ordinal:
-        return Ordinal(BROKER, self._when(BROKER, None, value))
+        return broker_epoch(self._when(BROKER, None, value))
 
     def leader_epoch(self, key: PartitionKey, value: int) -> Ordinal:
         return leader_epoch(topic_number(key[0]), key[1], self._when(LEADER, key, value))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from impl.kraft.under_test import controllers, expected, observed
 from impl.kraft.under_test.cluster import Cluster, Envelope, deliver, settled, without_answer
 from impl.kraft.under_test.controllers import without
 from impl.kraft.under_test.processes import given_up, led, waiting_no_more
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
 
 Arguments = Mapping[str, Any]

@@ -7,7 +7,7 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -30,6 +30,7 @@ from impl.kraft.under_test.cluster import (
     incarnation_id,
 )
 from impl.kraft.under_test.ledger import Ledger, topic_number
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import LeadershipView, Ordinal, ProcessView, ReplicaView
 
 AHEAD = 1 << 20

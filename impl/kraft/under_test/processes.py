@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from impl.kraft.broker import Broker, BrokerState, Due
@@ -26,6 +25,7 @@ from impl.kraft.under_test.cluster import (
     settled,
     without_answer,
 )
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]

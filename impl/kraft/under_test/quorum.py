@@ -8,7 +8,6 @@ what it wrote is committed, renounces, and loads snapshots.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from impl.kraft.controller import Controller
@@ -18,6 +17,7 @@ from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, Sta
 from impl.kraft.under_test.controllers import released
 from impl.kraft.under_test.ledger import Entry
 from impl.kraft.under_test.processes import waits
+from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Refusal
 
 Arguments = Mapping[str, Any]

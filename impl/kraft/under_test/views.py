@@ -6,6 +6,7 @@ but its place among the others of its sort; epochs of partitions are sorts of th
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 Bag = frozenset[tuple[tuple[object, ...], int]]
@@ -202,11 +203,18 @@ class ClusterView(NamedTuple):
 TOPIC_BITS = 32
 
 
+@cache
+def broker_epoch(value: int) -> Ordinal:
+    return Ordinal("BrokerEpoch", value)
+
+
+@cache
 def leader_epoch(topic: int, partition: int, value: int) -> Ordinal:
     """A leader epoch of a partition. Those of a topic come after all of an older one: epochs start again with it."""
     return Ordinal(f"LeaderEpoch of partition {partition}", topic << TOPIC_BITS | value)
 
 
+@cache
 def partition_epoch(topic: int, partition: int, value: int) -> Ordinal:
     """A partition epoch of a partition, in the same manner."""
     return Ordinal(f"PartitionEpoch of partition {partition}", topic << TOPIC_BITS | value)
