@@ -152,30 +152,22 @@ def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -
     return answered(after, envelope, Answer(envelope.request, response))
 
 
-def fence_lapsed(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    if not may_decide(cluster, arguments["voter"].index):
-        return None
-    return controllers.fence_lapsed(cluster, arguments, before)
+def in_budget(step: Attempt, spent: str = "", limit: str = "") -> Attempt:
+    """The step, unless a budget of the model is spent, or there is no room in the log."""
+
+    def attempt(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+        is_spent = bool(spent) and not is_left(cluster, before, spent, limit)
+        if is_spent or not may_decide(cluster, arguments["voter"].index):
+            return None
+        return step(cluster, arguments, before)
+
+    return attempt
 
 
 def reassign(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
     """The spec has no target with fewer replicas than min.insync.replicas."""
     is_small = 0 < len(arguments["target"]) < cluster.shape.min_insync_replicas
-    if is_small or not is_left(cluster, before, "reassignments", "max_reassignments"):
-        return None
-    return controllers.reassign(cluster, arguments, before)
-
-
-def create_topic(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    if not is_left(cluster, before, "topics", "max_topics") or not may_decide(cluster, arguments["voter"].index):
-        return None
-    return controllers.create_topic(cluster, arguments, before)
-
-
-def unregister(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    if not is_left(cluster, before, "unregistrations", "max_unregistrations"):
-        return None
-    return controllers.unregister(cluster, arguments, before)
+    return None if is_small else controllers.reassign(cluster, arguments, before)
 
 
 ATTEMPTS: dict[str, Attempt] = {
@@ -191,11 +183,12 @@ ATTEMPTS: dict[str, Attempt] = {
     "handle_registration": handle_lifecycle,
     "handle_heartbeat": handle_lifecycle,
     "handle_alter_isr": handle_alter_isr,
-    "fence_lapsed": fence_lapsed,
-    "reassign": reassign,
-    "cancel_reassignment": controllers.cancel_reassignment,
-    "elect_preferred": controllers.elect_preferred,
-    "create_topic": create_topic,
-    "delete_topic": controllers.delete_topic,
-    "unregister": unregister,
+    "fence_lapsed": in_budget(controllers.fence_lapsed),
+    "reassign": in_budget(reassign, "reassignments", "max_reassignments"),
+    "cancel_reassignment": in_budget(controllers.cancel_reassignment),
+    "elect_preferred": in_budget(controllers.elect_preferred),
+    "create_topic": in_budget(controllers.create_topic, "topics", "max_topics"),
+    "delete_topic": in_budget(controllers.delete_topic),
+    "unregister": in_budget(controllers.unregister, "unregistrations", "max_unregistrations"),
+    "confirm_removal": controllers.confirm_removal,
 }

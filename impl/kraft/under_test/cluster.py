@@ -174,13 +174,24 @@ class Taken(Remembering):
     snapshot: Snapshot
 
 
+@dataclass(frozen=True)
+class Removal:
+    """What an operator asked a controller of several to remove, by the number of its call; None: nobody will answer."""
+
+    voter: int
+    call: int | None
+    is_answered: bool = False
+    is_told: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """The whole system under test.
 
     log: what is committed. stable: its replay, where there are several controllers; written: how many batches they have
     written, committed or not. marks: offsets in the log that somebody waits for. incarnations, topics: how many were
-    drawn. records: of each partition, what its producer knows of its one record.
+    drawn. records: of each partition, what its producer knows of its one record. answer: to the last client that asked
+    for metadata; removal, listing: the last that an operator asked of several controllers.
     """
 
     shape: Shape
@@ -197,6 +208,8 @@ class Cluster:
     topics: int = 1
     records: tuple[str, ...] = ()
     answer: tuple[int, tuple[int, ...]] | None = None
+    removal: Removal | None = None
+    listing: tuple[int, bool] | None = None
 
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
         return replace(self, controllers=put(self.controllers, voter, host))

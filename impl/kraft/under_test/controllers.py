@@ -15,6 +15,8 @@ from impl.kraft.messages import (
     CreateTopicRequest,
     DeleteTopicRequest,
     ElectPreferredLeaderRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
     Request,
     Response,
     UnregisterBrokerRequest,
@@ -27,6 +29,7 @@ from impl.kraft.under_test.cluster import (
     Cluster,
     ControllerHost,
     Envelope,
+    Removal,
     decide,
     fire,
     topic_id,
@@ -66,6 +69,11 @@ def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> C
     for number, response in replies.items():
         host = cluster.controllers[voter]
         if number == CALL:
+            continue
+        removal = cluster.removal
+        if removal is not None and (removal.voter, removal.call) == (voter, number):
+            is_granted = response.error == ErrorCode.NONE
+            cluster = replace(cluster, removal=replace(removal, call=None, is_answered=is_granted))
             continue
         if number not in host.waiting:
             raise AssertionError("a call is answered that does not wait for an answer")
@@ -241,10 +249,44 @@ def create_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     return after if isinstance(after, Refusal) else replace(after, topics=cluster.topics + 1)
 
 
+def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | Refusal:
+    """The cluster after an operator's request for a removal. With several controllers, the operator waits."""
+    if not cluster.is_quorum:
+        return ask(cluster, arguments, request)
+    voter = arguments["voter"].index
+    host = cluster.controllers[voter]
+    if host.is_lost:
+        return replace(cluster, removal=Removal(voter, None))
+    cluster = cluster.with_controller(voter, replace(host, made=host.made + 1))
+    cluster = replace(cluster, removal=Removal(voter, host.made))
+    after, replies = decide(cluster, voter, handling(request, host.made))
+    refused = [response.error for response in replies.values() if response.error != ErrorCode.NONE]
+    return Refusal(refused[0].name) if refused else released(after, voter, replies)
+
+
+def confirm_removal(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """The reply to the operator arrives."""
+    removal = cluster.removal
+    if removal is None or removal.voter != arguments["voter"].index or not removal.is_answered or removal.is_told:
+        return Refusal("no reply is under way to the operator")
+    return replace(cluster, removal=replace(removal, is_told=True))
+
+
+def list_reassignment(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """An operator asks about one partition, and has the answer at once."""
+    p = arguments["p"].index
+    cluster, replies = decide(
+        cluster, arguments["voter"].index, handling(ListPartitionReassignmentsRequest(partitions=((TOPIC, p),)))
+    )
+    listed = replies[CALL]
+    assert isinstance(listed, ListPartitionReassignmentsResponse)
+    return replace(cluster, listing=(p, bool(listed.reassignments)))
+
+
 def delete_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    after = ask(cluster, arguments, DeleteTopicRequest(name=TOPIC))
+    after = remove(cluster, arguments, DeleteTopicRequest(name=TOPIC))
     return after if isinstance(after, Refusal) else replace(after, records=(UNWRITTEN,) * len(after.records))
 
 
 def unregister(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    return ask(cluster, arguments, UnregisterBrokerRequest(arguments["broker"].index))
+    return remove(cluster, arguments, UnregisterBrokerRequest(arguments["broker"].index))

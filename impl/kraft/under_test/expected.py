@@ -25,6 +25,7 @@ from impl.kraft.under_test.views import (
     RegisterReplyView,
     RegisterView,
     RegistrationView,
+    RemovedView,
     ReplicaView,
     ShutdownView,
     StableView,
@@ -47,6 +48,8 @@ def expect(state: Any) -> ClusterView:
         lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
         records=tuple(status.name for status in state.produced.values()),
+        removal=state.last_removal[0].is_told if state.last_removal else None,
+        listing=listing(state.last_listing[0]) if state.last_listing else None,
         answer=(state.answer[0].answerer.index, numbers(state.answer[0].brokers)) if state.answer else None,
     )
 
@@ -56,6 +59,10 @@ def current_epochs(state: Any) -> list[Any]:
     registrations = committed(state).registrations
     holders = [None if one is None else one.broker_epoch for one in registrations.values()]
     return [holders[place] if place < len(holders) else holders[0] for place in range(len(state.processes))]
+
+
+def listing(one: Any) -> tuple[int, bool]:
+    return one.partition.index, one.under_way
 
 
 def stable(one: Any) -> StableView:
@@ -113,8 +120,13 @@ def batches(log: Any, topic: Any) -> tuple[BatchView, ...]:
         topic = topic if delta.topic is None else delta.topic
         registrations = tuple(registration(one) for one in delta.registrations.values())
         partitions = tuple(partition(p, one, topic) for p, one in delta.partitions.items())
-        views.append(BatchView(ordinal(written.epoch), DeltaView(registrations, optional(delta.topic), partitions)))
+        shown = DeltaView(removed(delta), registrations, optional(delta.topic), partitions)
+        views.append(BatchView(ordinal(written.epoch), shown))
     return tuple(views)
+
+
+def removed(delta: Any) -> RemovedView | None:
+    return RemovedView(delta.removals[0].topic, numbers(delta.removals[0].registrations)) if delta.removals else None
 
 
 def metadata(image: Any) -> MetadataView:

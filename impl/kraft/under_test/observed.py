@@ -52,6 +52,7 @@ from impl.kraft.under_test.views import (
     RegisterReplyView,
     RegisterView,
     RegistrationView,
+    RemovedView,
     ReplicaView,
     ShutdownView,
     StableView,
@@ -74,6 +75,8 @@ def observe(cluster: Cluster) -> ClusterView:
         alterations=bag([alter_isr(cluster.ledger, envelope) for envelope in cluster.alterations]),
         records=cluster.records,
         answer=cluster.answer,
+        removal=None if cluster.removal is None else cluster.removal.is_told,
+        listing=cluster.listing,
     )
 
 
@@ -137,11 +140,19 @@ def log_of(cluster: Cluster, host: ControllerHost) -> tuple[Ledger, tuple[BatchV
 def batch(one: Batch, before: MetadataView, after: MetadataView) -> BatchView:
     """A batch that leads from one image to another."""
     delta = DeltaView(
+        removed=removed(before, after),
         registrations=tuple(changes(before.registrations, after.registrations)),
         topic=None if before.topic == after.topic else after.topic,
         partitions=tuple(changes(before.partitions, after.partitions)),
     )
     return BatchView(controller_epoch(one.epoch), delta)
+
+
+def removed(before: MetadataView, after: MetadataView) -> RemovedView | None:
+    topic = before.topic is not None and after.topic is None
+    registrations = zip(before.registrations, after.registrations, strict=True)
+    gone = tuple(id_ for id_, (old, new) in enumerate(registrations) if old is not None and new is None)
+    return RemovedView(topic, gone) if topic or gone else None
 
 
 def changes(before: Iterable[T], after: Iterable[T]) -> Iterator[T | None]:

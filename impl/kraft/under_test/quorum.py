@@ -13,7 +13,17 @@ from typing import Any
 from impl.kraft.controller import Controller
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
-from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, Stable, Taken, decide, deliver, settled
+from impl.kraft.under_test.cluster import (
+    Cluster,
+    ControllerHost,
+    Envelope,
+    Removal,
+    Stable,
+    Taken,
+    decide,
+    deliver,
+    settled,
+)
 from impl.kraft.under_test.controllers import released
 from impl.kraft.under_test.ledger import Entry
 from impl.kraft.under_test.processes import waits
@@ -67,10 +77,18 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
         log=host.log if is_up_to_date else (),
         waiting={},
     )
-    cluster = cluster.with_controller(voter, standby)
+    cluster = without_reply(cluster.with_controller(voter, standby), voter)
     for call, envelope in before.waiting.items():
         cluster = told(cluster, envelope, refused[call])
     return cluster
+
+
+def without_reply(cluster: Cluster, voter: int) -> Cluster:
+    """The operator that waits for a controller, or for its reply to arrive, waits for nothing any more."""
+    removal = cluster.removal
+    if removal is None or removal.voter != voter or removal.is_told:
+        return cluster
+    return replace(cluster, removal=Removal(voter, None))
 
 
 def told(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:

@@ -47,6 +47,8 @@ STEPS: dict[str, Action] = {
     "create_topic": controllers.create_topic,
     "delete_topic": controllers.delete_topic,
     "unregister": controllers.unregister,
+    "confirm_removal": controllers.confirm_removal,
+    "list_reassignment": controllers.list_reassignment,
     # The quorum.
     "elect": quorum.elect,
     "hear_of_leader": quorum.hear_of_leader,

@@ -58,8 +58,17 @@ class ShutdownView(NamedTuple):
     behind: tuple[int, ...]
 
 
+class RemovedView(NamedTuple):
+    """Whether the topic is gone, and which registrations."""
+
+    topic: bool
+    registrations: tuple[int, ...]
+
+
 class DeltaView(NamedTuple):
-    """What the records of a batch leave of what they are about; None: they are not about it."""
+    """What the records of a batch remove, and leave of what they are about; None: they are not about it."""
+
+    removed: RemovedView | None
 
     registrations: tuple[RegistrationView | None, ...]
     topic: Ordinal | None
@@ -187,7 +196,9 @@ class StableView(NamedTuple):
 class ClusterView(NamedTuple):
     """records: per partition, what its one producer knows of its one record. answer: to the last client that asked.
 
-    committed: where there are several controllers; one has nothing else. snapshot: a replay of the newest.
+    committed: where there are several controllers; one has nothing else. snapshot: a replay of the newest. removal:
+    whether the operator who asked for one knows that it is done. listing: what another was told: of which partition,
+    and whether it is being reassigned.
     """
 
     controllers: tuple[ControllerView, ...]
@@ -198,6 +209,8 @@ class ClusterView(NamedTuple):
     alterations: Bag
     records: tuple[str, ...]
     answer: tuple[int, tuple[int, ...]] | None
+    removal: bool | None
+    listing: tuple[int, bool] | None
 
 
 TOPIC_BITS = 32
