@@ -1,7 +1,7 @@
 # make check: install into .venv, then run the main job.  make test: everything CI runs.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
-# make mutate-impl: those of the core of impl/kraft. It takes an hour, and goes on where it was stopped.
+# make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 

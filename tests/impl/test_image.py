@@ -136,3 +136,13 @@ def test_a_partition_without_a_leader_is_found_until_it_has_one() -> None:
 def test_a_topic_that_is_not_there_has_no_partitions() -> None:
     assert list(image().of_topic(OTHER)) == []
     assert [key for key, _ in image().of_topic(TOPIC)] == [(TOPIC, 0)]
+
+
+def test_a_copy_that_changes_keeps_what_does_not_change() -> None:
+    original = image()
+    original.replay(Batch(3, 1, (PartitionChangeRecord(0, TOPIC, leader=NO_LEADER),)))
+    before = dict(vars(original.copy()))
+    copy = original.copy()
+    copy.replay(Batch(4, 1, (TopicRecord("empty", OTHER),)))
+    assert copy.leaderless == original.leaderless == {(TOPIC, 0)} and copy.reassigning == original.reassigning == set()
+    assert OTHER in copy.topics and vars(original) == before and OTHER not in original.topics
