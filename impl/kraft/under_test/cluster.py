@@ -111,7 +111,8 @@ class ControllerHost(Remembering):
     is_elected: it leads the quorum in `epoch`. behind: where it lacks something committed, the epoch of the last batch
     that it has. high_watermark: the last offset that it knows to be committed. log: what it has beyond; what a standby
     has that lacks something committed is left out.
-    waiting: the requests of brokers that it has yet to answer, by call; made: how many calls there were.
+    waiting: the requests of brokers that it has yet to answer, by call; operators: calls of operators; made: how many
+    calls there were.
     """
 
     core: Controller
@@ -124,6 +125,7 @@ class ControllerHost(Remembering):
     high_watermark: int = -1
     log: tuple[Entry, ...] = ()
     waiting: Mapping[int, Envelope] = field(default_factory=dict)
+    operators: frozenset[int] = frozenset()
     made: int = 0
 
     @property

@@ -70,18 +70,23 @@ def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> C
         host = cluster.controllers[voter]
         if number == CALL:
             continue
-        removal = cluster.removal
-        if removal is not None and (removal.voter, removal.call) == (voter, number):
-            is_granted = response.error == ErrorCode.NONE
-            cluster = replace(cluster, removal=replace(removal, call=None, is_answered=is_granted))
-            continue
-        if number not in host.waiting:
-            raise AssertionError("a call is answered that does not wait for an answer")
         waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
-        cluster = cluster.with_controller(voter, replace(host, waiting=waiting))
-        envelope = host.waiting[number]
-        cluster = answered(cluster, envelope, Answer(envelope.request, response))
+        cluster = cluster.with_controller(voter, replace(host, waiting=waiting, operators=host.operators - {number}))
+        if number in host.operators:
+            cluster = replace(cluster, removal=removal_answered(cluster.removal, voter, number, response))
+        elif number in host.waiting:
+            envelope = host.waiting[number]
+            cluster = answered(cluster, envelope, Answer(envelope.request, response))
+        else:
+            raise AssertionError("a call is answered that does not wait for an answer")
     return cluster
+
+
+def removal_answered(removal: Removal | None, voter: int, call: int, response: Response) -> Removal | None:
+    """What the last operator who asked for a removal knows, once one of them is answered."""
+    if removal is None or (removal.voter, removal.call) != (voter, call):
+        return removal
+    return replace(removal, call=None, is_answered=response.error == ErrorCode.NONE)
 
 
 def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
@@ -257,8 +262,8 @@ def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster 
     host = cluster.controllers[voter]
     if host.is_lost:
         return replace(cluster, removal=Removal(voter, None))
-    cluster = cluster.with_controller(voter, replace(host, made=host.made + 1))
-    cluster = replace(cluster, removal=Removal(voter, host.made))
+    asked = replace(host, operators=host.operators | {host.made}, made=host.made + 1)
+    cluster = replace(cluster.with_controller(voter, asked), removal=Removal(voter, host.made))
     after, replies = decide(cluster, voter, handling(request, host.made))
     refused = [response.error for response in replies.values() if response.error != ErrorCode.NONE]
     return Refusal(refused[0].name) if refused else released(after, voter, replies)

@@ -65,7 +65,7 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
     refused: Mapping[int, Response] = {}
     if before.core.is_active:
         cluster, refused = decide(cluster, voter, lambda core, now_ms: core.renounce(now_ms))
-    if not before.waiting.keys() <= refused.keys():
+    if not before.waiting.keys() | before.operators <= refused.keys():
         raise AssertionError("a controller that renounced leaves somebody waiting")
     host, is_up_to_date = cluster.controllers[voter], before.behind is None
     standby = replace(
@@ -76,6 +76,7 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
         is_elected=False,
         log=host.log if is_up_to_date else (),
         waiting={},
+        operators=frozenset(),
     )
     cluster = without_reply(cluster.with_controller(voter, standby), voter)
     for call, envelope in before.waiting.items():

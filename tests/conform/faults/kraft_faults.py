@@ -29,6 +29,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "steady quorum": ("quorum", {"max_failovers": 0}, None),
     "two leaderships": ("refusal", {"max_failovers": 1}, None),
     "snapshot": ("snapshot", {"max_crashes": 0}, None),
+    "listing": ("failover_reassignment", {"max_failovers": 0, "pending_batches": 1}, None),
 }
 """By name: a model of the spec, what is set in it, and how many levels of it are enough."""
 
@@ -90,6 +91,8 @@ FAULTS = [
           "Batch(self.speculative.offset + 1, self.epoch - 1, records)", "election"),
     Fault("a standby decides", C + "controller.py", "        if not self.is_active:\n            return [Reply",
           "        if False:\n            return [Reply", "two leaderships"),
+    Fault("a listing shows what is not committed", C + "controller.py", "list_reassignments(self.committed, request)",
+          "list_reassignments(self.speculative, request)", "listing"),
     # Snapshots.
     Fault("a snapshot is of what is not committed", C + "controller.py", "write_snapshot(self.committed)",
           "write_snapshot(self.speculative)", "snapshot"),
