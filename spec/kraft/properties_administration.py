@@ -6,8 +6,8 @@ from checker.lang import Option, Set, invariant, leads_to, transition_invariant,
 from spec.kraft.administration import may_be_cancelled
 from spec.kraft.design import Design
 from spec.kraft.partition import everyone, is_reassigned, original_replicas, target_replicas, those_in
-from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, proposed_isr
-from spec.kraft.types import Broker, Error, Process, TopicPartition
+from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, is_alive, proposed_isr
+from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
 
 
 @invariant(source="KIP-455; KIP-497 (S4)")
@@ -91,6 +91,25 @@ def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
     if old is None or new is None or everyone(old.replicas) <= everyone(new.replicas):
         return True
     return len(old.isr) < Design.min_insync_replicas or len(new.isr) >= Design.min_insync_replicas
+
+
+@transition_invariant(source="KIP-455; KAFKA-14616")
+def who_is_removed_keeps_nothing(before: Cluster, after: Cluster) -> bool:
+    """A broker that hears that it is no replica any more stops being one, and deletes its log."""
+    return all(
+        keeps_nothing(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+        if is_alive(after.processes[process]) and is_no_replica(committed(after).partitions[p], node_id(process))
+    )
+
+
+def is_no_replica(partition: Option[Partition], broker: Broker) -> bool:
+    return partition is not None and broker not in partition.replicas
+
+
+def keeps_nothing(old: Replica, new: Replica) -> bool:
+    return old.leader_epoch == new.leader_epoch or (new.leader_epoch is None and not new.has_record)
 
 
 @transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")

@@ -164,7 +164,8 @@ def lease_runs_out_for_silence(before: Cluster, after: Cluster) -> bool:
 @invariant(source="KIP-631, The Broker State Machine")
 def process_fits_its_state(s: Cluster) -> bool:
     """A process that is alive has an incarnation to register or the epoch that it got for it, and wants the fence until
-    it has recovered and is registered. Beyond RECOVERY it has applied its own registration.
+    it has recovered and is registered. Beyond RECOVERY it has applied its own registration. One that is not alive has
+    nothing in memory.
     """
     return all(fits_state(s.processes[process]) for process in Process)
 
@@ -172,7 +173,8 @@ def process_fits_its_state(s: Cluster) -> bool:
 def fits_state(broker: BrokerProcess) -> bool:
     is_registered, asks_for_epoch = broker.broker_epoch is not None, broker.incarnation is not None
     if broker.state == BrokerState.NOT_RUNNING:
-        return not (is_registered or asks_for_epoch or broker.wants_fence or broker.reply is not None)
+        knows = broker.caught_up or broker.applied is not None or len(broker.listing) > 0
+        return not (is_registered or asks_for_epoch or broker.wants_fence or broker.reply is not None or knows)
     if is_registered == asks_for_epoch or (broker.caught_up and not is_registered):
         return False
     if is_registered and isinstance(broker.reply, RegisterReply):
@@ -182,6 +184,17 @@ def fits_state(broker: BrokerProcess) -> bool:
     if broker.state == BrokerState.RECOVERY:
         return broker.wants_fence or is_registered
     return is_registered and broker.caught_up and not broker.wants_fence
+
+
+@invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerLifecycleManager.beginControlledShutdown")
+def who_shuts_down_is_silent(s: Cluster) -> bool:
+    """A process that was told to shut down sends no more heartbeats."""
+    return not any(
+        isinstance(m, Heartbeat)
+        and is_awaited(s.processes[m.sender], m)
+        and s.processes[m.sender].state == BrokerState.SHUTTING_DOWN
+        for m in s.lifecycle
+    )
 
 
 @transition_invariant(source="KIP-631, The Broker State Machine")
@@ -246,4 +259,27 @@ def recovering_before_registered(s: Cluster) -> bool:
     return any(
         s.processes[process].state == BrokerState.RECOVERY and s.processes[process].broker_epoch is None
         for process in Process
+    )
+
+
+@witness
+def late_registration(s: Cluster) -> bool:
+    """A registration is under way on a connection that its sender has given up."""
+    return any(isinstance(m, Register) and m.late for m in s.lifecycle)
+
+
+@witness
+def newer_heartbeat_overtakes_late_one(s: Cluster) -> bool:
+    """Of two heartbeats under way, the one on a connection that was given up does not know yet what the other knows."""
+    return any(is_overtaken(s, m) for m in s.lifecycle)
+
+
+def is_overtaken(s: Cluster, late: LifecycleRequest) -> bool:
+    return late.late and any(
+        isinstance(late, Heartbeat)
+        and isinstance(m, Heartbeat)
+        and m.broker_epoch == late.broker_epoch
+        and m.caught_up
+        and not late.caught_up
+        for m in s.lifecycle
     )

@@ -61,6 +61,12 @@ def leads_current(s: Cluster, replica: Replica) -> bool:
 
 
 @witness
+def acknowledged_after_recreation(s: Cluster) -> bool:
+    """A producer's record is acknowledged in a topic that was deleted and created again."""
+    return s.faults.topics > 0 and any(s.produced[p] == RecordStatus.ACKNOWLEDGED for p in TopicPartition)
+
+
+@witness
 def unknown_topic_refused(s: Cluster) -> bool:
     """A leader of a deleted topic gets UNKNOWN_TOPIC_ID."""
     return any(
