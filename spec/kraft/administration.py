@@ -15,7 +15,7 @@ from spec.kraft.design import Design
 from spec.kraft.log import appended, can_decide
 from spec.kraft.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
 from spec.kraft.state import Cluster, Partition, ReassignmentListing, active_brokers, committed
-from spec.kraft.types import Broker, TopicPartition, Voter
+from spec.kraft.types import Broker, Role, TopicPartition, Voter
 
 Target = Annotated[Seq[Broker], Arrangement]
 
@@ -66,13 +66,13 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     who="controller {voter}",
     source="KIP-455, ListPartitionReassignments",
     kafka="QuorumController.listPartitionReassignments, ReplicationControlManager.getOngoingPartitionReassignment",
-    deviates="a controller that lacks something committed does not answer",
+    deviates="only an active controller answers that has all that is committed; Kafka's answer from what they have",
     api="ListPartitionReassignments v0",
 )
 def list_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
-    """An operator asks whether the partition is being reassigned. Any controller answers, and at once."""
+    """An operator asks whether the partition is being reassigned, and has the answer at once."""
     controller = s.controllers[voter]
-    require(controller.behind is None)
+    require(controller.role == Role.ACTIVE and controller.behind is None)
     image = committed(s) if Design.listing_is_committed else controller.image
     partition = require_some(image.partitions[p])
     s.last_listing = (ReassignmentListing(p, is_reassigned(partition), partition.partition_epoch),)
