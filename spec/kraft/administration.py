@@ -66,7 +66,7 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     who="controller {voter}",
     source="KIP-455, ListPartitionReassignments",
     kafka="QuorumController.listPartitionReassignments, ReplicationControlManager.getOngoingPartitionReassignment",
-    deviates="a deposed controller that lacks something committed does not answer",
+    deviates="only an active controller answers that has all that is committed; Kafka's answer from what they have",
     api="ListPartitionReassignments v0",
 )
 def list_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:

@@ -122,7 +122,7 @@ class Design:
     cancel_keeps_min_isr: bool = True
     "A cancel is refused that would take the ISR below min.insync.replicas."
     listing_is_committed: bool = True
-    """A listing of reassignments shows what is committed. Else it shows what the active controller has decided, and may
+    """A listing of reassignments shows what is committed. Else an active controller shows what it has decided, and may
     yet lose."""
     unfencing_joins_no_isr: bool = True
     "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."

@@ -202,6 +202,7 @@ RECREATED = Model(
         properties_topics.deleted_topic_changes_nothing,
         properties_topics.deleted_log_stays_deleted,
         properties_topics.acknowledged_after_recreation,
+        properties_topics.nothing_is_owed_of_a_deleted_topic,
         properties_topics.log_outlives_its_topic,
         properties_topics.topic_created_again,
         witnesses.record_acknowledged,

@@ -193,6 +193,7 @@ FAILOVER_REASSIGNMENT = Model(
         quorum_properties.listing_is_true,
         quorum_witnesses.reassignment_survives_failover,
         quorum_witnesses.end_of_reassignment_is_truncated,
+        quorum_witnesses.listed_reassignment_is_over,
     ),
     constants={
         "controllers": 3,

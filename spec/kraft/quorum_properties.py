@@ -176,11 +176,16 @@ def is_as_new(partition: Option[Partition], listing: ReassignmentListing) -> boo
 
 @transition_invariant(source="KIP-455, ListPartitionReassignments")
 def listing_is_true(before: Cluster, after: Cluster) -> bool:
-    """Whether a listing has a partition is what is committed of it, or what some controller has decided."""
+    """A listing is what is committed of its partition, or what an active controller has decided that might answer."""
     return before.last_listing == after.last_listing or all(
-        is_shown(committed(before), listing) or any(is_shown(before.controllers[v].image, listing) for v in Voter)
-        for listing in after.last_listing
+        any(may_show(before, before.controllers[voter], listing) for voter in Voter) for listing in after.last_listing
     )
+
+
+def may_show(s: Cluster, controller: Controller, listing: ReassignmentListing) -> bool:
+    if controller.role != Role.ACTIVE or controller.behind is not None:
+        return False
+    return is_shown(committed(s), listing) or is_shown(controller.image, listing)
 
 
 def is_shown(image: Metadata, listing: ReassignmentListing) -> bool:

@@ -154,6 +154,12 @@ def end_of_reassignment_is_truncated(s: Cluster) -> bool:
 
 
 @witness
+def listed_reassignment_is_over(s: Cluster) -> bool:
+    """An operator was shown a reassignment that has ended since."""
+    return any(listing.under_way for listing in s.last_listing) and not moves(committed(s))
+
+
+@witness
 def next_topic_is_led(s: Cluster) -> bool:
     """An operator was told that the topic is deleted; there is another of its name, and somebody leads in it."""
     return any(removal.is_told and removal.topic is not None for removal in s.last_removal) and any(

@@ -192,6 +192,8 @@ MUTANTS = [
            "    s.lease_age = 0 if Timing.lease_begins_anew else Timing.session_timeout_ticks\n", ""),
     Mutant("broker_turns_to_the_active_controller", "timed_failover", "timed.py",
            "require(s.heard < s.failovers and s.exchange != Exchange.SENT)", "require(s.heard < s.failovers)"),
+    Mutant("nothing_is_owed_of_a_deleted_topic", "recreated", "topics.py",
+           "    s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})\n", ""),
     Mutant("removal_is_never_truncated", "deletion", "topics.py", "and removal.epoch == controller.epoch and", "and"),
     Mutant("removal_is_of_what_there_is", "deletion", "topics.py",
            "require(can_decide(controller) and image.topic is not None)", "require(can_decide(controller))"),
