@@ -19,6 +19,7 @@ from spec.kraft import (
     properties_administration,
     properties_log,
     properties_topics,
+    properties_waiting,
     quorum,
     quorum_properties,
     quorum_witnesses,
@@ -47,6 +48,13 @@ LOGS = (
     quorum_witnesses.decision_is_truncated,
     quorum_witnesses.controller_lacks_committed,
     quorum_witnesses.active_after_failover,
+)
+WAITING = (
+    properties_waiting.reply_waits_in_one_memory,
+    properties_waiting.success_waits_for_the_log,
+    properties_waiting.waiting_reply_moves_nobody,
+    properties_waiting.broker_turns_to_a_leader,
+    properties_waiting.another_controller_found,
 )
 COMMITTED = (
     properties.broker_epochs_rise,
@@ -80,6 +88,7 @@ QUORUM = Model(
     ),
     properties=(
         *LOGS,
+        *WAITING,
         quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.lapsed_broker_is_unfenced,
@@ -115,6 +124,7 @@ FAILOVER = Model(
     ),
     properties=(
         *LOGS,
+        *WAITING,
         *COMMITTED,
         properties.lapsed_broker_is_unfenced,
         properties.leaderless_for_want_of_candidates,
@@ -145,6 +155,7 @@ FAILOVER_RECORD = Model(
     ),
     properties=(
         *LOGS,
+        *WAITING,
         *COMMITTED,
         properties.leaderless_for_want_of_candidates,
         properties.maximal_isr_covers_committed,

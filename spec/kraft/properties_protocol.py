@@ -174,6 +174,7 @@ def fits_state(broker: BrokerProcess) -> bool:
     is_registered, asks_for_epoch = broker.broker_epoch is not None, broker.incarnation is not None
     if broker.state == BrokerState.NOT_RUNNING:
         knows = broker.caught_up or broker.applied is not None or len(broker.listing) > 0
+        knows = knows or broker.controller != Voter(0)
         return not (is_registered or asks_for_epoch or broker.wants_fence or broker.reply is not None or knows)
     if is_registered == asks_for_epoch or (broker.caught_up and not is_registered):
         return False
