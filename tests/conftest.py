@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,16 @@ def read_pins(file: Path) -> Iterator[Pin]:
             yield Pin(target, settings[0] if settings else None, changes, expected, long)
 
 
+SECONDS = tomllib.loads((ROOT / "tests" / "seconds.toml").read_text(encoding="utf-8"))["seconds"]
+SOON_S = 0.35
+
+
+def is_searched_soon(target: str, changes: Mapping[str, object]) -> bool:
+    """The model is searched in less time than its kernel takes to be made; `changes` are of switches, not of sizes."""
+    switches = all(str(value).lower() in ("true", "false") for value in changes.values())
+    return switches and bool(SECONDS.get(target, SOON_S) < SOON_S)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "pins(prefix): run with each `pin` whose target starts with the prefix")
 
@@ -65,7 +75,8 @@ def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """`check` compiles with hardly any passes of LLVM, and keeps nothing: for models that are searched in no time.
 
     The kernels of the quorum's models take five seconds otherwise, and their searches a tenth of one. With all passes
-    are compiled: models whose search takes longer, those of tests/models, and what the command line is tried with.
+    are compiled: models whose search takes longer (`is_searched_soon`), those of tests/models, and what the command
+    line is tried with.
     """
     monkeypatch.setattr(check, "kernel_of", lambda model: passing_kernel(compile_model(model), quick=True))
 

@@ -2,8 +2,9 @@
 
 A pair is a state of the spec and, up to the numbering of ordinals, a whole state of the SUT. Pairs are numbered in
 the order in which a search in one process meets them: by the number of the pair they come out of, then by instance.
-Level by level, workers expand the pairs whose spec states are their own; which of what they found is new, and in which
-order, is decided here. So all that is counted and told is the same for any number of workers.
+Level by level, workers expand the pairs that they found, for they know the parts of which those are made; who has more
+than its share gives the rest away. What is new, and in which order, is decided here. So all that is counted and told is
+the same for any number of workers.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import sys
 import time
 from array import array
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from checker.conform.crew import Member, ready
 from checker.conform.memory import Held
 from checker.conform.system import Structure
-from checker.conform.worker import BEGIN, Candidate, Counts, Place, Portion
+from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
 from checker.explicit.path import Packed
 from checker.explicit.store import Budget, OutOfMemoryError
 
@@ -60,6 +62,7 @@ class Product:
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
         self._pairs: set[tuple[Packed, Structure]] = set()
+        self._states: set[Packed] = set()
         self._parents, self._instances = array("q"), array("l")
         self._probed: dict[Structure, int] = {}
         self.counts = Counts.none(actions)
@@ -167,7 +170,7 @@ class Product:
             self._tell(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
 
     def _enter(self, found: list[list[Candidate]]) -> int:
-        """Number the pairs among the candidates that are new, and send each to its owner. found: by worker."""
+        """Number the pairs among the candidates that are new, and share them out. found: by worker."""
         if self.divergence is not None:
             return 0
         order = sorted(
@@ -175,20 +178,22 @@ class Product:
             for whose, candidates in enumerate(found)
             for which, candidate in enumerate(candidates)
         )
-        accepted: list[list[tuple[int, int]]] = [[] for _ in found]
+        accepted: list[list[Accepted]] = [[] for _ in found]
         for parent, instance, whose, which in order:
             candidate = found[whose][which]
             pair = (candidate.words, candidate.key)
             if pair not in self._pairs:
                 self._pairs.add(pair)
-                accepted[whose].append((which, len(self._parents)))
+                accepted[whose].append((which, len(self._parents), candidate.words not in self._states))
+                self._states.add(candidate.words)
                 self._parents.append(parent)
                 self._instances.append(instance)
         return self._distribute(accepted)
 
-    def _distribute(self, accepted: list[list[tuple[int, int]]]) -> int:
-        for member, numbers in zip(self._members, accepted, strict=True):
-            member.ask("release", numbers)
+    def _distribute(self, accepted: list[list[Accepted]]) -> int:
+        gifts = shared_out([len(pairs) for pairs in accepted])
+        for member, pairs, given in zip(self._members, accepted, gifts, strict=True):
+            member.ask("release", pairs, given)
         sent: list[list[bytes]] = [[] for _ in self._members]
         for member in self._members:
             pickled: dict[int, bytes] = member.answer()
@@ -199,3 +204,17 @@ class Product:
         return sum(int(member.answer()) for member in self._members)
 
 
+def shared_out(counts: Sequence[int]) -> list[dict[int, int]]:
+    """How many each gives to whom, so that nobody has more than its share. counts: what each has."""
+    share = -(-sum(counts) // len(counts))
+    poor = deque((whose, share - has) for whose, has in enumerate(counts) if has < share)
+    gifts: list[dict[int, int]] = [{} for _ in counts]
+    for giver, has in enumerate(counts):
+        left = has - share
+        while left > 0:
+            whose, lacks = poor.popleft()
+            gifts[giver][whose] = many = min(left, lacks)
+            left -= many
+            if many < lacks:
+                poor.appendleft((whose, lacks - many))
+    return gifts

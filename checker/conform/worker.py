@@ -1,4 +1,4 @@
-"""One worker of a product exploration: the pairs whose spec states are its own, and what comes out of them."""
+"""One worker of a product exploration: the pairs that are given to it, and what comes out of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from checker.explicit.kernel import Kernel
 from checker.explicit.path import Packed, packed
 from checker.lang.loader import BoundModel
 
-Pair = tuple[int, Packed, Any]  # its number, the spec state, the SUT
+Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as a pair, first with its spec state
+Pair = tuple[int, bool, Packed, Any]  # its number, whether it is the first with its spec state, that, the SUT
 
 BEGIN = -1  # the pair that initial pairs come out of
 STEP, ATTEMPT, PROBE = range(3)
@@ -95,7 +96,7 @@ class Portion:
 
 
 class Worker:
-    """Owns the spec states whose hash is `number` modulo `jobs`. Level by level; see `Product` for the order."""
+    """The worker called `number` of `jobs`. It goes on, level by level, from what it found; see `Product`."""
 
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
         self._model, self._kernel, self._system = model, kernel, system
@@ -107,7 +108,6 @@ class Worker:
         self._actions = [action for action, _ in self._spec.reference.instances]
         self._frontier: list[Pair] = []  # in reverse order
         self._seen: set[tuple[Packed, Structure]] = set()
-        self._expanded: set[Packed] = set()
         self._receivers: set[Structure] = set()
         self._found: list[tuple[Packed, Any]] = []  # the level's candidates
         self._portion = self._empty()
@@ -115,18 +115,15 @@ class Worker:
     def _empty(self) -> Portion:
         return Portion(Counts.none(len(self._spec.reference.actions)))
 
-    def _owns(self, words: Packed) -> bool:
-        return owner(words, self._jobs) == self._number
-
     def begin(self) -> Portion:
-        """Bring the SUT to the initial states that are its own."""
+        """Bring the SUT to the initial states that fall to it."""
         states = self._model.initial_states()
         found = Findings(self._kernel, [self._model.state_type.encode(state) for state in states])
         self._portion = self._empty()
         for number, (row, bits) in enumerate(zip(found.initial, found.initial_bits.tolist(), strict=True)):
-            words = packed(row)
-            if not self._owns(words):
+            if number % self._jobs != self._number:
                 continue
+            words = packed(row)
             try:
                 state, looks = self._spec.state(words), self._spec.looks(words)
                 system, key = self._driver.begin(self._model.constants, state, looks)
@@ -142,8 +139,8 @@ class Worker:
         end = time.monotonic() + slice_s
         self._portion = self._empty()
         while self._frontier and self._frontier[-1][0] <= last and time.monotonic() < end:
-            number, words, system = self._frontier.pop()
-            place = self._expand(number, words, system)
+            number, is_first, words, system = self._frontier.pop()
+            place = self._expand(number, is_first, words, system)
             if place is not None:
                 self._portion.divergence = place
                 self._frontier.clear()
@@ -152,14 +149,13 @@ class Worker:
         self._portion.left, self._portion.held = len(self._frontier), self._held.now()
         return self._portion
 
-    def _expand(self, number: int, words: Packed, system: Any) -> Place | None:
+    def _expand(self, number: int, is_first: bool, words: Packed, system: Any) -> Place | None:
         """All that can come of a pair; where it diverges."""
         moves = self._spec.moves(words)
         counts = self._portion.counts
         counts.pairs += 1
         counts.cut += moves.cut
-        if words not in self._expanded:
-            self._expanded.add(words)
+        if is_first:
             counts.states += 1
             counts.transitions += len(moves.steps)
         return (
@@ -216,18 +212,19 @@ class Worker:
             self._portion.receivers.append((known, landed))
         return None
 
-    def release(self, accepted: list[tuple[int, int]]) -> dict[int, bytes]:
-        """End the level. accepted: (which of its candidates, its number as a pair).
+    def release(self, accepted: list[Accepted], gifts: dict[int, int]) -> dict[int, bytes]:
+        """End the level. accepted: of its candidates. gifts: how many of them it gives to whom.
 
-        Keeps the pairs that are its own for the next level, and gives the others, pickled, by owner.
+        Keeps the others for the next level, and returns the gifts, pickled.
         """
-        others: dict[int, list[Pair]] = {}
-        for which, number in accepted:
-            words, system = self._found[which]
-            others.setdefault(owner(words, self._jobs), []).append((number, words, system))
+        pairs = [(number, is_first, *self._found[which]) for which, number, is_first in accepted]
         self._found.clear()
-        self._frontier = others.pop(self._number, [])
-        return {whose: pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL) for whose, pairs in others.items()}
+        given: dict[int, bytes] = {}
+        for whose, many in gifts.items():
+            given[whose] = pickle.dumps(pairs[-many:], pickle.HIGHEST_PROTOCOL)
+            del pairs[-many:]
+        self._frontier = pairs
+        return given
 
     def receive(self, pickled: list[bytes]) -> int:
         """Begin a level, with what others released for it besides its own. How many pairs it has."""
@@ -236,8 +233,3 @@ class Worker:
             self._frontier += pickle.loads(pairs)
         self._frontier.sort(key=lambda pair: -pair[0])
         return len(self._frontier)
-
-
-def owner(words: Packed, jobs: int) -> int:
-    """Which of `jobs` workers a spec state belongs to."""
-    return hash(words) % jobs

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from checker.conform.check import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS, Options, Report, conform
+from checker.conform.product import shared_out
 from checker.conform.regression import to_test
-from checker.conform.worker import owner
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
 from checker.explicit.replay import replay
@@ -80,8 +80,14 @@ def test_several_processes_find_what_one_does(name: str) -> None:
         assert report.traces == one.traces
 
 
-def test_states_are_shared_out_among_the_processes() -> None:
-    assert {owner((state,), 3) for state in range(100)} == {0, 1, 2}
+@pytest.mark.parametrize("counts", [[0], [7], [1, 0, 0], [9, 0, 0], [0, 5, 4], [3, 3, 3], [1, 10, 0, 10, 2], [0, 0]])
+def test_pairs_are_shared_out_among_the_processes(counts: list[int]) -> None:
+    gifts = shared_out(counts)
+    given = [sum(to.values()) for to in gifts]
+    taken = [sum(to.get(whose, 0) for to in gifts) for whose in range(len(counts))]
+    after = [has - gave + got for has, gave, got in zip(counts, given, taken, strict=True)]
+    assert sum(after) == sum(counts) and max(after) <= -(-sum(counts) // len(counts))
+    assert not any(gave and got for gave, got in zip(given, taken, strict=True))
 
 
 def test_what_never_happens_in_the_spec_is_vacuous() -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-import tomllib
 
 import pytest
 
 from checker.explicit.check import Options, Report, check
 from checker.lang.loader import load, load_spec
-from tests.conftest import ROOT, Pin, read_pins
-
-SECONDS = tomllib.loads((ROOT / "tests" / "seconds.toml").read_text(encoding="utf-8"))["seconds"]
-SHORT_S = 1.0  # a search of the whole model, with a kernel that was compiled with all passes
+from tests.conftest import ROOT, Pin, is_searched_soon, read_pins
 
 
 def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
@@ -22,7 +18,7 @@ def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
 
 @pytest.mark.pins("kraft/")
 def test_pinned(pin: Pin, request: pytest.FixtureRequest) -> None:
-    if SECONDS.get(pin.target, SHORT_S) < SHORT_S:
+    if is_searched_soon(pin.target, pin.changes):
         request.getfixturevalue("quick_kernels")
     report = explored(pin.target, 2, pin)
     found = report.to_json()
