@@ -91,6 +91,7 @@ CHANGES = (
     properties_leadership.leader_keeps_its_word,
     properties_leadership.leader_epoch_rises_for_cause,
     properties_leadership.service_is_remembered,
+    properties_leadership.leader_begins_anew,
 )
 RECORD = (
     properties.acknowledged_on_enough_disks,
@@ -164,6 +165,8 @@ LOSSY = Model(
         witnesses.ineligible_replica_refused,
         witnesses.record_outlives_its_leader,
         witnesses.record_forfeited,
+        witnesses.late_alter_isr,
+        witnesses.leader_lost_its_disk,
     ),
     constants={"max_crashes": 2, "max_disk_losses": 1, "max_duplicates": 1},
     settings=SETTINGS,

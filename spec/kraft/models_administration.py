@@ -39,6 +39,7 @@ REASSIGNED = (
     properties_administration.isr_is_within_replicas,
     properties_administration.leader_changes_for_cause,
     properties_administration.who_is_removed_keeps_nothing,
+    properties_leadership.leader_begins_anew,
     properties_administration.reassignment_ends_as_last_asked,
     properties_administration.reassignment_can_be_taken_back,
     properties_administration.only_what_is_under_way_is_cancelled,

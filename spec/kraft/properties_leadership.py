@@ -443,3 +443,19 @@ def another_process_leads(s: Cluster) -> bool:
 def leads_now(s: Cluster, replica: Replica, p: TopicPartition) -> bool:
     partition = committed(s).partitions[p]
     return partition is not None and replica.leadership is not None and is_at_epoch(committed(s), partition, replica)
+
+
+@transition_invariant(source="KIP-497; Kafka, Partition.makeLeader")
+def leader_begins_anew(before: Cluster, after: Cluster) -> bool:
+    """Who leads in another leader epoch than before has asked for nothing, and seen nobody fetch."""
+    return all(
+        begins_anew(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def begins_anew(old: Replica, new: Replica) -> bool:
+    if new.leadership is None or old.leader_epoch == new.leader_epoch:
+        return True
+    return new.leadership.asked is None and new.leadership.reply is None and len(new.leadership.holders) == 0

@@ -200,3 +200,27 @@ def record_outlives_its_leader(s: Cluster) -> bool:
 def record_forfeited(s: Cluster) -> bool:
     """The last replica standing came back from an empty disk: the failure that is not allowed."""
     return any(s.produced[p] == RecordStatus.FORFEITED for p in TopicPartition)
+
+
+@witness
+def late_alter_isr(s: Cluster) -> bool:
+    """An AlterIsr request is under way on a connection that its leader has given up."""
+    return any(m.late for m in s.alterations)
+
+
+@witness
+def leader_lost_its_disk(s: Cluster) -> bool:
+    """The only leader so far has crashed and lost the record that it had written."""
+    is_first_fault = s.faults.crashes == 1 and s.faults.disk_losses == 1 and s.faults.early_expiries == 0
+    leader = s.processes[Process(0)]
+    return is_first_fault and any(
+        s.produced[p] != RecordStatus.UNWRITTEN
+        and is_led_by(committed(s).partitions[p], Broker(0))
+        and not is_alive(leader)
+        and not leader.replicas[p].has_record
+        for p in TopicPartition
+    )
+
+
+def is_led_by(partition: Option[Partition], broker: Broker) -> bool:
+    return partition is not None and partition.leader == broker
