@@ -22,7 +22,7 @@ from checker.lang.loader import BoundModel
 from checker.lang.types import MapType, RecordType, Type, UnionType
 from checker.lang.values import Map
 
-REMEMBERED = 1 << 14  # states of which is known what they look like, do and refuse
+REMEMBERED = 1 << 12  # states of which is known what they look like, do and refuse
 PARTS = 1 << 17  # parts of states that are kept decoded
 REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is told
 _TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
