@@ -79,7 +79,6 @@ REPLIES = (
     properties_protocol.decision_takes_its_request,
     properties_protocol.lease_runs_out_for_silence,
     properties_protocol.process_fits_its_state,
-    properties_protocol.who_shuts_down_is_silent,
     properties_protocol.process_moves_as_told,
     properties_protocol.recovering_before_registered,
 )

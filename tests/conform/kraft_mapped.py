@@ -38,6 +38,8 @@ def mapped(cluster: Cluster, topic: UUID | None, records: tuple[str, ...] | None
         start=(state.FirstEpochs(types.LeaderEpoch(0), types.PartitionEpoch(0)),),
         last_target=Map(dict.fromkeys(types.TopicPartition, ())),
         answer=(),
+        last_removal=(),
+        last_listing=(),
         faults=state.Faults(**starts.NO_FAULTS),
     )
 

@@ -54,7 +54,7 @@ PINS = [
     Pin("creation", {}, 37_845, 12_871),
     Pin("refusal", {"max_failovers": 1}, 25_146, 9_333),
     Pin("snapshot", {"max_crashes": 0}, 22_050, 3_732),
-    Pin("quorum", {"max_failovers": 1, "pending_batches": 1}, 102_236, 26_565),
+    Pin("quorum", {"max_failovers": 1, "pending_batches": 1}, 102_236, 25_205),
     Pin("failover_record", {"max_early_expiries": 0, "pending_batches": 1}, 71_013, 14_271),
     Pin("deletion", {"max_failovers": 0}, 24_134, 7_525),
     Pin("unregistration", {"max_crashes": 0}, 25_266, 7_410),
