@@ -10,7 +10,7 @@ from checker.lang import invariant, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.properties_protocol import is_taken
 from spec.kraft.quorum import leads
-from spec.kraft.state import BrokerProcess, Cluster, Deferral, Replica, is_alive, is_deferred
+from spec.kraft.state import BrokerProcess, Cluster, Deferral, is_alive, is_answered, is_deferred
 from spec.kraft.types import Error, Process, Role, TopicPartition, Voter
 
 
@@ -20,15 +20,11 @@ def reply_waits_in_one_memory(s: Cluster) -> bool:
     return all(
         waits_rightly(s, s.processes[process].deferral, s.processes[process].reply is not None)
         and all(
-            waits_rightly(s, s.processes[process].replicas[p].deferral, is_told(s.processes[process].replicas[p]))
+            waits_rightly(s, s.processes[process].replicas[p].deferral, is_answered(s.processes[process].replicas[p]))
             for p in TopicPartition
         )
         for process in Process
     )
-
-
-def is_told(replica: Replica) -> bool:
-    return replica.leadership is not None and replica.leadership.reply is not None
 
 
 def waits_rightly(s: Cluster, deferral: Deferral, is_given: bool) -> bool:

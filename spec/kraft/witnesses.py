@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from checker.lang import Option, witness
 from spec.kraft.messages import HeartbeatReply, LifecycleReply, RegisterReply
+from spec.kraft.shutdown import leads_partition
 from spec.kraft.state import (
     Cluster,
     Metadata,
@@ -70,8 +71,7 @@ def elected_after_fencing(s: Cluster) -> bool:
 
 
 def leads_broker_1(s: Cluster, p: TopicPartition) -> bool:
-    partition = committed(s).partitions[p]
-    return partition is not None and partition.leader == Broker(1)
+    return leads_partition(committed(s), Broker(1), p)
 
 
 @witness
@@ -215,12 +215,8 @@ def leader_lost_its_disk(s: Cluster) -> bool:
     leader = s.processes[Process(0)]
     return is_first_fault and any(
         s.produced[p] != RecordStatus.UNWRITTEN
-        and is_led_by(committed(s).partitions[p], Broker(0))
+        and leads_partition(committed(s), Broker(0), p)
         and not is_alive(leader)
         and not leader.replicas[p].has_record
         for p in TopicPartition
     )
-
-
-def is_led_by(partition: Option[Partition], broker: Broker) -> bool:
-    return partition is not None and partition.leader == broker

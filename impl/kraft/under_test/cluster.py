@@ -136,6 +136,11 @@ class ControllerHost(Remembering):
         """
         return self.core.is_active and self.behind is not None and len(self.log) > 0
 
+    @property
+    def is_out_of_sight(self) -> bool:
+        """What it holds decides nothing: it is lost, or a standby that has yet to catch up."""
+        return self.is_lost or (self.behind is not None and not self.core.is_active)
+
 
 @dataclass(frozen=True, eq=False)
 class ProcessHost(Remembering):

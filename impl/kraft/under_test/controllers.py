@@ -228,8 +228,13 @@ def ask(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | R
         return cluster
     after, replies = decide(cluster, voter, handling(request))
     assert replies or cluster.is_quorum, "one that is alone answers at once"
-    refused = [response.error for response in replies.values() if response.error != ErrorCode.NONE]
-    return Refusal(refused[0].name) if refused else after
+    return refusal_in(replies) or after
+
+
+def refusal_in(replies: Mapping[int, Response]) -> Refusal | None:
+    """The error in the reply to an operator, if there is one."""
+    errors = (response.error for response in replies.values() if response.error != ErrorCode.NONE)
+    return next((Refusal(error.name) for error in errors), None)
 
 
 def reassign(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -265,8 +270,7 @@ def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster 
     asked = replace(host, operators=host.operators | {host.made}, made=host.made + 1)
     cluster = replace(cluster.with_controller(voter, asked), removal=Removal(voter, host.made))
     after, replies = decide(cluster, voter, handling(request, host.made))
-    refused = [response.error for response in replies.values() if response.error != ErrorCode.NONE]
-    return Refusal(refused[0].name) if refused else released(after, voter, replies)
+    return refusal_in(replies) or released(after, voter, replies)
 
 
 def confirm_removal(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

@@ -13,9 +13,8 @@ from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest
 from impl.kraft.under_test.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Timers
 from impl.kraft.under_test.ledger import Ledger, topic_number
-from impl.kraft.under_test.observed import metadata, reached, remembered, unfenced_in
+from impl.kraft.under_test.observed import metadata_in, reached, remembered, unfenced_in
 from impl.kraft.under_test.processes import waits
-from impl.kraft.under_test.values import replace
 from impl.kraft.under_test.views import Ordinal
 
 Marks = tuple[int, ...]
@@ -39,9 +38,8 @@ def controller(cluster: Cluster, host: ControllerHost) -> Hashable:
 
 
 def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
-    """Of one that is lost, and of a standby that has yet to catch up, nothing decides."""
     core, marks = host.core, cluster.marks
-    if host.is_lost or (host.behind is not None and not core.is_active):
+    if host.is_out_of_sight:
         return ()
     sessions = tuple(
         (id_, reached(marks, session.metadata_offset)) for id_, session in sorted(core.sessions.of_broker.items())
@@ -55,7 +53,7 @@ def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
 def strays(cluster: Cluster, image: Image, shown: Image) -> Hashable:
     """What an image has instead of the one that is shown; None where they are the same."""
     same = image.registrations == shown.registrations and image.partitions == shown.partitions
-    return None if same else metadata(replace(cluster, marks=()), image)
+    return None if same else metadata_in(cluster.ledger, cluster.shape, image, ())
 
 
 def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:

@@ -101,9 +101,8 @@ def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
 
 
 def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
-    """Of one that is lost, only that it is; and where a standby lacks something, not what it has."""
-    core, shape = host.core, cluster.shape
-    is_blank = host.is_lost or (host.behind is not None and not core.is_active)
+    """Of one that is out of sight, only that it is."""
+    core, shape, is_blank = host.core, cluster.shape, host.is_out_of_sight
     unfenced = unfenced_in(host.image) if core.is_active and not is_blank else ()
     ledger, log = (cluster.ledger, ()) if is_blank or not host.log else log_of(cluster, host)
     return ControllerView(

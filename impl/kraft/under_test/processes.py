@@ -317,9 +317,8 @@ def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:
     host = cluster.processes[envelope.sender]
     if host.stand_in is not None and not moves(answer.response, is_recovering=True):
         return cluster
-    if isinstance(envelope.request, AlterPartitionRequest):
-        key = envelope.request.topic_id, envelope.request.partition_id
-        host = replace(host, isr_answers={**host.isr_answers, key: answer})
+    if envelope.about is not None:
+        host = replace(host, isr_answers={**host.isr_answers, envelope.about: answer})
     else:
         host = replace(host, answer=answer)
     return cluster.with_process(envelope.sender, settled(host))
