@@ -19,7 +19,7 @@ test: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks

@@ -413,4 +413,4 @@ def _tail(side: Side, other: Side, departure: Departure) -> Iterator[str]:
     yield f"step {departure.index}, {other.label}: {departure.reason}"
     for name, value in side.model.constants.items():
         if isinstance(value, bool) and other.model.constants[name] is not value:
-            yield from (f"{name}: {guard}" for guard in guards(other.model, name))
+            yield from (f"{name}: {guard}" for guard in guards(other.model)[name])

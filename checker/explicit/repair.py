@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ class Repair:
 
 def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
     """For each design switch that is off: the steps of the trace with it on."""
+    asked = guards(model)
     for name, value in model.constants.items():
         if value is False and usual(model, name) is True:
             other = model.with_constants({name: True})
@@ -71,7 +73,7 @@ def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
                 departed = _same_steps(other, trace) or _unfair(other, trace)
             finally:
                 model.bind()
-            yield Repair(name, departed, tuple(guards(model, name)))
+            yield Repair(name, departed, tuple(asked[name]))
 
 
 def with_switches_on(found: Iterable[Repair]) -> tuple[str, ...]:
@@ -160,9 +162,10 @@ def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     return f"{name} holds to the end"
 
 
-def guards(model: BoundModel, switch: str) -> Iterator[Guard]:
-    """The lines of the spec that ask for a switch, by module and line."""
+def guards(model: BoundModel) -> Mapping[str, list[Guard]]:
+    """The lines of the spec that ask for each constant, by module and line; none for those that are missing."""
     assert model.info is not None
+    found: dict[str, list[Guard]] = defaultdict(list)
     package = model.info.cls.__module__.rpartition(".")[0]
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -171,6 +174,7 @@ def guards(model: BoundModel, switch: str) -> Iterator[Guard]:
         text = Path(file).read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Attribute) and node.attr == switch and isinstance(node.value, ast.Name):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 if node.value.id == model.info.cls.__name__:
-                    yield Guard(lines[node.lineno - 1].strip(), file, node.lineno)
+                    found[node.attr].append(Guard(lines[node.lineno - 1].strip(), file, node.lineno))
+    return found

@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 from tests.impl_mutation.mutants import CORE, PACKAGE, Mutant, all_mutants
 from tests.impl_mutation.pool import answers
 
+pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is made once
 KRAFT = ROOT.joinpath(*PACKAGE.split("."))
 VALUES_ONLY = {"effects", "errors", "messages", "records", "controller.decision"}
 """Modules that decide nothing."""

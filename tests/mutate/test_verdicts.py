@@ -25,6 +25,7 @@ from checker.mutate.judge import (
 from checker.mutate.mutants import Mutant, mutants_of, mutated
 from tests.mutate.plain import Explored, explore
 
+pytestmark = pytest.mark.xdist_group("verdicts")  # what its tests share is made once
 ROOT = Path(__file__).parents[2]
 LIBRARY = str(ROOT / "tests/mutate/library.py")
 COMMIT = str(ROOT / "tests/models/two_phase_commit.py")

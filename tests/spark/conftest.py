@@ -15,6 +15,13 @@ from checker.spark.session import Cluster, cluster
 ROOT = Path(__file__).parent.parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process of the suite runs all tests of this folder: Spark's Java is started once."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(autouse=True)
 def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are named by paths from the root of the project."""

@@ -15,6 +15,7 @@ from spec.kraft.models import MEMBERSHIP
 from tests.planted import planted
 from tests.spec.test_kraft_mutants import MUTANTS, Mutant
 
+pytestmark = pytest.mark.xdist_group("proofs")  # what its tests share is made once
 JOBS = Options(jobs=2)
 SAFETY = {
     "superseded_incarnation_changes_nothing", "leader_epoch_has_one_incarnation",  # S1
