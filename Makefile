@@ -28,11 +28,12 @@ docs: .venv/.installed
 	$(BIN)/fencepost gallery
 	$(BIN)/python -m tests.models_table
 
-# The models by how soon they are explored: what one kills is not tried on those after it.
-MUTATED := abstract_isr timed timed_failover stuck_reassignment election lifecycle restarts leases_end shutdown_ends \
-	unregistered unfencing_ends changes_end elections_end creation failover_reassignment deletion unregistration removal \
-	twins_spurious snapshot refusal metadata topics failover quorum recreated failover_record membership late shutdown_late stopped_record rolling moved_record isr_spurious \
-	reassignment shutdown twins zombie isr lossy
+# The models by how soon they kill how much: what one kills is not tried on those after it.
+MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle election restarts unregistered topics \
+	isr_spurious membership twins_spurious creation deletion reassignment metadata moved_record recreated \
+	shutdown_late unregistration snapshot failover_twins failover_shutdown removal failover_reassignment refusal late \
+	zombie rolling shutdown stopped_record isr twins lossy failover_crash failover_record failover quorum \
+	unfencing_ends leases_end shutdown_ends changes_end elections_end
 VERDICTS := build/mutants.ndjson
 
 mutate: .venv/.installed

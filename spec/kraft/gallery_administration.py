@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import Bug
 from spec.kraft import (
     models_administration,
-    models_quorum,
+    models_failover,
     properties,
     properties_administration,
     properties_topics,
@@ -72,7 +72,7 @@ LISTING_IS_COMMITTED = Bug(
         is read from what is committed. Another controller has been elected by then that does not have the decision, and
         once its own first batch is committed the decision is gone. A tool that polls for the end of a reassignment
         reads the same listing.""",
-    model=models_quorum.FAILOVER_REASSIGNMENT,
+    model=models_failover.FAILOVER_REASSIGNMENT,
     constants={"listing_is_committed": False},
     violates=quorum_properties.listing_is_never_truncated,
     states=6,

@@ -4,8 +4,8 @@ Each starts from a cluster that runs (every broker registered, unfenced and in t
 for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
 of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
 that were deposed and lead on, `late` of copies that land late; `large` takes minutes, and is for its size. All
-budgets are guards: nothing is cut. `models_quorum`, `models_shutdown` and `models_administration` go on from here.
-`models_full` has all faults at once, and does not close.
+budgets are guards: nothing is cut. `models_quorum`, `models_shutdown`, `models_failover` and `models_administration`
+go on from here. `models_full` has all faults at once, and does not close.
 """
 
 from __future__ import annotations

@@ -1,22 +1,18 @@
 """The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
 
-`elections_end` is of what must eventually happen.
-Leaves out: three controllers together with controlled shutdown.
+`elections_end` is of what must eventually happen. `models_failover` is of what brokers do meanwhile.
 """
 
 from __future__ import annotations
 
 from checker.lang import Model, replace
 from spec.kraft import (
-    abstract_isr,
-    administration,
     broker,
     controller,
     faults,
     liveness,
     network,
     properties,
-    properties_administration,
     properties_log,
     properties_topics,
     properties_waiting,
@@ -29,7 +25,7 @@ from spec.kraft import (
     witnesses,
 )
 from spec.kraft.design import SETTINGS
-from spec.kraft.models import CHANGES, DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
+from spec.kraft.models import CHANGES, LIFECYCLE, REPLIES
 from spec.kraft.starts import addition_asked, no_leader, no_topic, running_cluster
 
 RAFT = (
@@ -103,120 +99,6 @@ QUORUM = Model(
     settings=SETTINGS,
     faults="two failovers and one crash of a broker: a rolling restart of the controllers that goes wrong once",
     not_modelled=NOT_MODELLED_QUORUM,
-)
-
-FAILOVER = Model(
-    name="failover",
-    doc="Three controllers, two brokers that run on, and the ISR of their partition; one failover.",
-    init=running_cluster,
-    actions=(
-        *RAFT,
-        quorum.catch_up,
-        quorum.find_controller,
-        *ISR,
-        broker.apply_metadata,
-        broker.send_heartbeat,
-        controller.handle_heartbeat,
-        *LEASES,
-        network.lose_lifecycle_request,
-        network.lose_alter_isr,
-        network.lose_alter_isr_reply,
-    ),
-    properties=(
-        *LOGS,
-        *WAITING,
-        *COMMITTED,
-        properties.lapsed_broker_is_unfenced,
-        properties.leaderless_for_want_of_candidates,
-        properties.maximal_isr_covers_committed,
-        witnesses.elected_after_fencing,
-        witnesses.isr_changed_by_leader,
-        witnesses.maximal_isr_beyond_committed,
-    ),
-    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1},
-    settings=SETTINGS,
-    faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
-    not_modelled=NOT_MODELLED_QUORUM,
-)
-
-FAILOVER_RECORD = Model(
-    name="failover_record",
-    doc="Three controllers, two brokers and a record; one failover, and one lease that runs out early.",
-    init=running_cluster,
-    actions=(
-        *RAFT,
-        quorum.catch_up,
-        quorum.find_controller,
-        *DATA,
-        *ISR,
-        broker.apply_metadata,
-        controller.fence_lapsed,
-        faults.expire_lease_early,
-    ),
-    properties=(
-        *LOGS,
-        *WAITING,
-        *COMMITTED,
-        properties.leaderless_for_want_of_candidates,
-        properties.maximal_isr_covers_committed,
-        *RECORD,
-        properties.isr_has_acknowledged_record,
-        abstract_isr.as_partition,
-        witnesses.elected_after_fencing,
-        witnesses.isr_changed_by_leader,
-        witnesses.deposed_leader_refused,
-    ),
-    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1, "max_early_expiries": 1},
-    settings=SETTINGS,
-    faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
-    not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
-)
-
-FAILOVER_REASSIGNMENT = Model(
-    name="failover_reassignment",
-    doc="Three controllers, two brokers, of which one is spare; one reassignment that operators list, one failover.",
-    init=running_cluster,
-    actions=(
-        *RAFT,
-        quorum.catch_up,
-        quorum.find_controller,
-        administration.reassign,
-        administration.cancel_reassignment,
-        administration.list_reassignment,
-        *ISR,
-        broker.apply_metadata,
-    ),
-    properties=(
-        *LOGS,
-        quorum_witnesses.decision_survives_failover,
-        properties.leader_may_lead,
-        properties.leaderless_for_want_of_candidates,
-        properties.isr_is_never_empty,
-        properties.epochs_never_go_back,
-        properties.maximal_isr_covers_committed,
-        properties_administration.isr_is_within_replicas,
-        properties_administration.leader_changes_for_cause,
-        properties_administration.reassignment_can_be_taken_back,
-        properties_administration.reassignment_completes_in_sync,
-        properties_administration.reassignment_keeps_min_isr,
-        properties_administration.leader_reassigned_away,
-        quorum_properties.listing_is_never_truncated,
-        quorum_properties.listing_is_true,
-        quorum_witnesses.reassignment_survives_failover,
-        quorum_witnesses.end_of_reassignment_is_truncated,
-        quorum_witnesses.listed_reassignment_is_over,
-    ),
-    constants={
-        "controllers": 3,
-        "spare_brokers": 1,
-        "pending_batches": 2,
-        "listings": 1,
-        "max_failovers": 1,
-        "max_reassignments": 1,
-    },
-    settings=SETTINGS,
-    faults="one reassignment, which may be cancelled, and one failover; nobody crashes, and no request is lost",
-    not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, topics, controlled shutdown, unregistering; " + KIPS,
 )
 
 ELECTION = Model(
@@ -485,5 +367,4 @@ ELECTIONS_END = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
 )
 
-MODELS = [QUORUM, FAILOVER, FAILOVER_RECORD, FAILOVER_REASSIGNMENT, ELECTION, SNAPSHOT, REFUSAL, CREATION]
-MODELS += [DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]
+MODELS = [QUORUM, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]

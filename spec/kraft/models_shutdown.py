@@ -3,7 +3,7 @@
 `shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are
 the broker's life without the ISR, small enough to judge mutants by; those named `..._end` or `..._ends` are of what
 must eventually happen; `timed` is a lease in ticks.
-Leaves out: controlled shutdown with three controllers.
+`failover_shutdown` in `models_failover` is of controlled shutdown with three controllers.
 """
 
 from __future__ import annotations

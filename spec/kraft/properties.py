@@ -37,31 +37,34 @@ from spec.kraft.types import (
 # Membership.
 
 
-def holds_id(s: Cluster, sender: Process, epoch: BrokerEpoch) -> bool:
-    registration = committed(s).registrations[node_id(sender)]
+def holds_id(image: Metadata, sender: Process, epoch: BrokerEpoch) -> bool:
+    registration = image.registrations[node_id(sender)]
     return registration is not None and registration.broker_epoch == epoch
 
 
 @transition_invariant(source="KIP-631, Broker Registration (S1)")
 def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> bool:
-    """The heartbeat or AlterIsr of a superseded incarnation changes nothing that is committed.
+    """The heartbeat or AlterIsr of an incarnation that the controller knows to be superseded changes nothing there.
 
     Registrations are no part of this: a UUID does not tell which of two incarnations is the older, so the
     late registration of a dead process takes the id from a live one that is still fenced.
     """
-    unchanged = committed(before) == committed(after)
-    stale_heartbeat = any(
-        isinstance(m, Heartbeat)
-        and after.lifecycle.count(m) < before.lifecycle.count(m)
-        and not holds_id(before, m.sender, m.broker_epoch)
+    return all(
+        not isinstance(m, Heartbeat)
+        or after.lifecycle.count(m) == before.lifecycle.count(m)
+        or changes_nothing(before, after, m.to, m.sender, m.broker_epoch)
         for m in before.lifecycle
-    )
-    stale_alter_isr = any(
-        after.alterations.count(m) < before.alterations.count(m)
-        and not holds_id(before, m.sender, m.broker_epoch)
+    ) and all(
+        after.alterations.count(m) == before.alterations.count(m)
+        or changes_nothing(before, after, m.to, m.sender, m.broker_epoch)
         for m in before.alterations
     )
-    return unchanged or not (stale_heartbeat or stale_alter_isr)
+
+
+def changes_nothing(before: Cluster, after: Cluster, voter: Voter, sender: Process, epoch: BrokerEpoch) -> bool:
+    """The controller has the sender registered at this broker epoch, or decides what it had decided before."""
+    image = before.controllers[voter].image
+    return holds_id(image, sender, epoch) or after.controllers[voter].image == image
 
 
 @invariant(source="KIP-631, Broker Registration (S1)")
@@ -349,4 +352,4 @@ def is_in_isr(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 def is_registered(s: Cluster, process: Process) -> bool:
     epoch = s.processes[process].broker_epoch
-    return epoch is not None and holds_id(s, process, epoch)
+    return epoch is not None and holds_id(committed(s), process, epoch)
