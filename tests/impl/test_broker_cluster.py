@@ -6,7 +6,7 @@ processes crash, with or without their disk, and metadata arrives in pieces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from uuid import UUID
 
@@ -445,61 +445,3 @@ def kind(request: Request) -> str:
 
 TestCluster = Cluster.TestCase
 TestCluster.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
-
-
-def cluster() -> Cluster:
-    """All run, and a record is acknowledged."""
-    all_run = Cluster()
-    all_run.run_first()
-    all_run.write()
-    all_run.calm_down(2)
-    all_run.acknowledge()
-    assert len(all_run.acknowledged) == 1
-    return all_run
-
-
-def test_a_follower_that_lost_its_disk_joins_only_once_it_has_everything():
-    c = cluster()
-    c.crash(1, lossy=True)
-    c.calm_down(10)
-    c.start(1)
-    for _ in range(10):
-        c.calm_down(1, lagging=1)
-        assert c.alive[0].broker.leaders[c.key].maximal_isr == {0, 2}
-    assert c.alive[1].broker.state == BrokerState.RUNNING
-    c.crash(0, lossy=False)
-    c.calm_down(10)
-    assert c.office.partition(c.key).leader == 2
-    c.acknowledged_records_survive()
-    assert set(c.office.partition(c.key).isr) == {1, 2}
-
-
-def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr():
-    """KIP-903: the follower was seen caught up, lost its disk, and is back before the leader's request lands."""
-    c = cluster()
-    c.crash(1, lossy=False)
-    c.calm_down(10)
-    leader = c.alive[0].broker.leaders[c.key]
-    assert leader.maximal_isr == {0, 2}
-    c.start(1)
-    while leader.asked is None:
-        c.calm_down(1)
-    c.work(0)
-    [late] = [message for message in c.network if isinstance(message.request, AlterPartitionRequest)]
-    c.network.remove(late)
-    c.crash(1, lossy=True)
-    c.start(1)
-    c.calm_down(8, lagging=1, uninformed=0)
-    assert (
-        c.office.image.is_active(1)
-        and c.office.image.registrations[1].broker_epoch > late.request.new_isr[1].broker_epoch
-    )
-    before = c.office.partition(c.key)
-    c.network.append(late)
-    c.deliver(len(c.network) - 1, answered=True)
-    assert c.office.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
-    assert leader.maximal_isr == {0, 2} and leader.asked is None
-    c.calm_down(3, uninformed=0)
-    assert c.has_all(1) and leader.asked is None, "the image of the leader has the process before"
-    c.calm_down(3)
-    assert set(c.office.partition(c.key).isr) == {0, 1, 2}

@@ -20,14 +20,22 @@ Arguments = Mapping[str, Any]
 Attempt = Callable[[Cluster, Arguments, Any], Cluster | Refusal | None]
 
 
+def unanswered(cluster: Cluster) -> list[Envelope]:
+    """The requests that controllers have yet to answer, be it with what moves the sender or not."""
+    held = [envelope for host in cluster.controllers for envelope in host.waiting.values()]
+    return [envelope for envelope in held if waits(cluster, envelope)]
+
+
 def lifecycle_exchanges(cluster: Cluster) -> int:
     requests = sum(not envelope.late for envelope in cluster.lifecycle)
-    return requests + sum(host.answer is not None for host in cluster.processes)
+    held = sum(envelope.about is None for envelope in unanswered(cluster))
+    return requests + held + sum(host.answer is not None for host in cluster.processes)
 
 
 def alter_exchanges(cluster: Cluster) -> int:
     requests = sum(not envelope.late for envelope in cluster.alterations)
-    return requests + sum(len(host.isr_answers) for host in cluster.processes)
+    held = sum(envelope.about is not None for envelope in unanswered(cluster))
+    return requests + held + sum(len(host.isr_answers) for host in cluster.processes)
 
 
 def is_left(cluster: Cluster, before: Any, spent: str, limit: str) -> bool:
@@ -58,12 +66,7 @@ def may_send(cluster: Cluster, arguments: Arguments) -> bool:
 
 
 def is_awaiting(cluster: Cluster, place: int) -> bool:
-    """A controller has a request of the process that it has yet to answer, be it with what moves the process or not."""
-    return any(
-        envelope.sender == place and waits(cluster, envelope)
-        for host in cluster.controllers
-        for envelope in host.waiting.values()
-    )
+    return any(envelope.sender == place for envelope in unanswered(cluster))
 
 
 def apply_metadata(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
