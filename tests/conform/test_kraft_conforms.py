@@ -56,6 +56,7 @@ PINS = [
     Pin("snapshot", {"max_crashes": 0}, 22_050, 3_732),
     Pin("quorum", {"max_failovers": 1, "pending_batches": 1}, 102_236, 25_205),
     Pin("failover_record", {"max_early_expiries": 0, "pending_batches": 1}, 71_013, 14_271),
+    Pin("failover_crash", {"max_failovers": 0}, 4_732, 1_685),
     Pin("deletion", {"max_failovers": 0}, 24_134, 7_525),
     Pin("unregistration", {"max_crashes": 0}, 25_266, 7_410),
     Pin("removal", {"max_unregistrations": 0, "snapshots": 0}, 6_626, 3_004),
@@ -85,7 +86,10 @@ def test_conforms(pin: Pin, jobs: int) -> None:
     assert report.probes > 0 or not WITH_REQUESTS & {action.name for action in model.model.actions}
 
 
-@pytest.mark.parametrize(("model", "why"), [("full", "controlled shutdown"), ("moved_record", "come_back")])
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [("full", "controlled shutdown"), ("failover_twins", "second process"), ("moved_record", "come_back")],
+)
 def test_what_it_cannot_be_driven_through_is_told(model: str, why: str) -> None:
     with pytest.raises(SpecError, match=why):
         conform(load(f"kraft/{model}"), SYSTEM, "kraft", Options())

@@ -88,6 +88,8 @@ class KraftUnderTest:
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         if constants["controllers"] > 1 and constants.get("max_shutdowns", 0) > 0:
             return "no controlled shutdown is driven over several controllers"
+        if constants["controllers"] > 1 and constants.get("second_processes", 0) > 0:
+            return "no second process of an id is driven over several controllers"
         never = {"come_back"} if constants["max_crashes"] == 0 else set()  # who never dies does not come back
         missing = [action for action in actions if action not in STEPS and action not in never]
         return f"no step is that of {', '.join(missing)}" if missing else ""
