@@ -16,9 +16,8 @@ import z3
 
 from checker.houdini.mining import Candidate
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Program
+from checker.lang.ir import Program, support
 from checker.lang.loader import BoundModel
-from checker.symbolic.encoding import support
 from checker.symbolic.induction import Options, Progress
 from checker.symbolic.relation import Relation
 from checker.symbolic.workers import Died, workers

@@ -12,7 +12,7 @@ operator takes and gives, and `interpret.check_nodes` holds nodes to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,6 +105,23 @@ class Node:
             return str(self.data)
         inner = ", ".join([repr(a) for a in self.args] + ([str(self.data)] if self.data is not None else []))
         return f"{self.op.value}({inner})"
+
+
+def reachable(nodes: Iterable[Node]) -> list[Node]:
+    """Every node that `nodes` are made from, themselves included."""
+    found: dict[int, Node] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node.serial not in found:
+            found[node.serial] = node
+            stack.extend(node.args)
+    return list(found.values())
+
+
+def support(node: Node) -> frozenset[int]:
+    """The leaves that an expression reads."""
+    return frozenset(n.data for n in reachable([node]) if n.op is Op.LEAF)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checker.lang.ir import EventKind, Program
+from checker.lang.ir import EventKind, Program, support
 from checker.lang.types import BagType, MapType, OptionType, RangeType, RecordType, SeqType, Type
-from checker.symbolic.encoding import support
 
 
 @dataclass(frozen=True)

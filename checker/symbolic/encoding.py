@@ -7,31 +7,14 @@ can have. A bag's slots may stand in any order and have holes: the program asks 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import z3
 
-from checker.lang.ir import Kind, Leaf, Node, Op, Program
+from checker.lang.ir import Kind, Leaf, Node, Op, Program, reachable
 
 _MAX_SET = 64
-
-
-def reachable(nodes: Iterable[Node]) -> list[Node]:
-    """Every node that `nodes` are made from, themselves included."""
-    found: dict[int, Node] = {}
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if node.serial not in found:
-            found[node.serial] = node
-            stack.extend(node.args)
-    return list(found.values())
-
-
-def support(node: Node) -> frozenset[int]:
-    """The leaves that an expression reads."""
-    return frozenset(n.data for n in reachable([node]) if n.op is Op.LEAF)
 
 
 def program_nodes(program: Program) -> list[Node]:

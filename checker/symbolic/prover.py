@@ -9,9 +9,9 @@ from typing import Any
 
 import z3
 
-from checker.lang.ir import Instance, Program
+from checker.lang.ir import Instance, Program, support
 from checker.lang.loader import BoundModel
-from checker.symbolic.encoding import State, support
+from checker.symbolic.encoding import State
 from checker.symbolic.network import Network
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import PROVED, REFUTED, UNKNOWN, Answer, Claim, Counterexample, Query
