@@ -36,7 +36,7 @@ KILLED, SURVIVED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
 )  # fmt: skip
 UNREACHED = " is not reached"  # after the name of a witness, where that objects
 LEAST_MAX_STATES = 1_000_000
-QUICK_STATES = 1 << 17  # what a kernel made in a quarter of the time is given to find a violation
+QUICK_STATES = 1 << 19  # what a kernel made in a quarter of the time is given to find a violation
 
 
 @dataclass(frozen=True)
