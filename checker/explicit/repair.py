@@ -64,16 +64,16 @@ class Repair:
 
 def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
     """For each design switch that is off: the steps of the trace with it on."""
-    asked = guards(model)
-    for name, value in model.constants.items():
-        if value is False and usual(model, name) is True:
-            other = model.with_constants({name: True})
-            other.bind()
-            try:
-                departed = _same_steps(other, trace) or _unfair(other, trace)
-            finally:
-                model.bind()
-            yield Repair(name, departed, tuple(asked[name]))
+    off = [name for name, value in model.constants.items() if value is False and usual(model, name) is True]
+    asked = guards(model) if off else {}
+    for name in off:
+        other = model.with_constants({name: True})
+        other.bind()
+        try:
+            departed = _same_steps(other, trace) or _unfair(other, trace)
+        finally:
+            model.bind()
+        yield Repair(name, departed, tuple(asked[name]))
 
 
 def with_switches_on(found: Iterable[Repair]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 - `broken_at_start`: the invariant is broken by an initial state: a trace of 1 state.
 - `broken_later`: by the state with 2: a trace of 3 states.
 - `broken_step`: a transition invariant is broken by the step from 3 to 0: a trace of 5 states.
+- `stands_still`: by the first step that leaves the count as it was: a trace of 2 states.
 - `broken_twice`: two invariants, of which one is broken at 1 and the other at 3: traces of 2 and 4 states.
 - `never_reached`: a witness that no state shows. Nothing is broken: vacuous.
 - `never_fires`: an action that is never enabled: vacuous, too.
@@ -99,6 +100,12 @@ def upwards(before: Counter, after: Counter) -> bool:
     return before.count <= after.count
 
 
+@transition_invariant(source="-")
+def never_the_same(before: Counter, after: Counter) -> bool:
+    """Broken by a step that changes nothing of what is asked about."""
+    return before.count != after.count
+
+
 @witness
 def cut_runs_ahead(s: Counter) -> bool:
     """There is no such state: `cut` never moves here."""
@@ -163,6 +170,7 @@ MODELS = [
     Model("broken_at_start", "Not even once.", at_zero, [go_on], [not_at_zero]),
     Model("broken_later", "After two steps.", at_zero, [go_on], [below_two]),
     Model("broken_step", "By a step, not by a state.", at_zero, [go_on], [upwards]),
+    Model("stands_still", "By a step elsewhere.", at_zero, [go_on, go_on_until_cut], [upwards, never_the_same]),
     Model("broken_twice", "Two properties.", at_zero, [go_on], [below_three, not_at_one]),
     Model("never_reached", "A witness without a state.", at_zero, [go_on], [cut_runs_ahead]),
     Model("never_fires", "An action without a state.", at_zero, [go_on, go_back], []),
