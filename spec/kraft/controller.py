@@ -25,7 +25,6 @@ from spec.kraft.state import (
     Replica,
     Shutdown,
     active_brokers,
-    committed,
     is_silent,
     is_unfenced,
     proposed_isr,
@@ -111,7 +110,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
-        s.produced = Map({p: owed_after_registration(s, p, request) for p in TopicPartition})
+        s.produced = Map({p: owed_after_registration(s, before, p, request) for p in TopicPartition})
         if is_unfenced(controller.image, broker) and Design.lapsed_session:
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
@@ -127,13 +126,13 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     s.lifecycle = s.lifecycle.remove(request)
 
 
-def owed_after_registration(s: Cluster, p: TopicPartition, request: Register) -> RecordStatus:
+def owed_after_registration(s: Cluster, before: Metadata, p: TopicPartition, request: Register) -> RecordStatus:
     """What the cluster still owes the producer. This is where acknowledged_record_survives states its exception.
 
-    When the last member of the ISR comes back from a disk without the record, no other replica may lead and
-    the record is lost by design, until ELR (KIP-966).
+    When the last member of the ISR, as the controller has it, comes back from a disk without the record, no other
+    replica may lead and the record is lost by design, until ELR (KIP-966).
     """
-    partition = committed(s).partitions[p]
+    partition = before.partitions[p]
     last = partition is not None and partition.isr == {node_id(request.sender)}
     if last and not s.processes[request.sender].replicas[p].has_record and s.produced[p] != RecordStatus.UNWRITTEN:
         return RecordStatus.FORFEITED
