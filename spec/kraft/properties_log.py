@@ -7,6 +7,7 @@ Leaves out: how a controller learns of a commit (it does at once).
 from __future__ import annotations
 
 from checker.lang import invariant, leads_to, transition_invariant, witness
+from spec.kraft.properties_protocol import is_active_throughout
 from spec.kraft.quorum import is_deposed, leads, may_commit, nothing_known, same_batches
 from spec.kraft.state import Cluster, Controller
 from spec.kraft.types import ControllerEpoch, Role, Voter
@@ -58,6 +59,17 @@ def is_copied(old: Controller, new: Controller, leader: Controller) -> bool:
         return len(new.log) == 0
     same = same_batches(old.log, leader.log)
     return new.log == (old.log[:same] if same < len(old.log) else leader.log[: same + 1])
+
+
+@transition_invariant(source="KIP-631, Metadata Records")
+def what_is_written_changes_something(before: Cluster, after: Cluster) -> bool:
+    """An active controller writes a batch for a decision that changes its image, and for no other."""
+    return all(
+        not is_active_throughout(before, after, voter)
+        or len(after.controllers[voter].log) <= len(before.controllers[voter].log)
+        or after.controllers[voter].image != before.controllers[voter].image
+        for voter in Voter
+    )
 
 
 @transition_invariant(source="KIP-595, High watermark")

@@ -216,6 +216,11 @@ MUTANTS = [
            "kept = None if removes_registration(delta, broker) else", "kept ="),
     Mutant("snapshot_stands_for_log", "removal", "log.py",
            "return second if len(first) == 0 else first", "return first"),
+    Mutant("what_is_written_changes_something", "failover_shutdown", "log.py",
+           "if after is None or after == before", "if after is None"),
+    Mutant("superseded_incarnation_changes_nothing", "failover_twins", "controller.py",
+           "registration.broker_epoch != request.broker_epoch:\n        if waits:",
+           "registration.broker_epoch < request.broker_epoch:\n        if waits:"),
     Mutant("listing_is_true", "failover_reassignment", "administration.py",
            "ReassignmentListing(p, is_reassigned(partition),", "ReassignmentListing(p, not is_reassigned(partition),"),
 ]  # fmt: skip

@@ -27,7 +27,7 @@ SAFETY = {
 
 CLAIMS = {p.name for p in MEMBERSHIP.properties if p.kind in PROVABLE}
 BREAKING = [
-    *[replace(m, model="membership") for m in MUTANTS if m.breaks in CLAIMS],
+    *dict.fromkeys(replace(m, model="membership") for m in MUTANTS if m.breaks in CLAIMS),
     Mutant("leader_epoch_has_one_incarnation", "membership", "broker.py",
            "is_current = registration is not None and broker.broker_epoch == registration.broker_epoch",
            "is_current = registration is not None and broker.broker_epoch <= registration.broker_epoch"),
