@@ -165,6 +165,7 @@ LOSSY = Model(
         witnesses.record_outlives_its_leader,
         witnesses.record_forfeited,
         witnesses.late_alter_isr,
+        witnesses.next_change_overtakes_late_one,
         witnesses.leader_lost_its_disk,
     ),
     constants={"max_crashes": 2, "max_disk_losses": 1, "max_duplicates": 1},

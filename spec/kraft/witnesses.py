@@ -209,6 +209,22 @@ def late_alter_isr(s: Cluster) -> bool:
 
 
 @witness
+def next_change_overtakes_late_one(s: Cluster) -> bool:
+    """A leader asks for its next change; the request for the one before is on a connection that it has given up."""
+    return any(
+        late.late
+        and any(
+            not m.late
+            and m.sender == late.sender
+            and m.leader_epoch == late.leader_epoch
+            and late.partition_epoch < m.partition_epoch
+            for m in s.alterations
+        )
+        for late in s.alterations
+    )
+
+
+@witness
 def leader_lost_its_disk(s: Cluster) -> bool:
     """The only leader so far has crashed and lost the record that it had written."""
     is_first_fault = s.faults.crashes == 1 and s.faults.disk_losses == 1 and s.faults.early_expiries == 0
