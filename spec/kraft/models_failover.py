@@ -30,6 +30,19 @@ from spec.kraft.models_quorum import COMMITTED, KIPS, LOGS, NOT_MODELLED_OF_VOTE
 from spec.kraft.models_shutdown import STOPPED, STOPPING
 from spec.kraft.starts import running_cluster
 
+SURVIVAL = (
+    *LOGS,
+    *WAITING,
+    *COMMITTED,
+    properties.leaderless_for_want_of_candidates,
+    properties.maximal_isr_covers_committed,
+    *RECORD,
+    properties.isr_has_acknowledged_record,
+    abstract_isr.as_partition,
+    witnesses.elected_after_fencing,
+    witnesses.isr_changed_by_leader,
+)
+
 FAILOVER = Model(
     name="failover",
     doc="Three controllers, two brokers that run on, and the ISR of their partition; one failover.",
@@ -79,19 +92,7 @@ FAILOVER_RECORD = Model(
         controller.fence_lapsed,
         faults.expire_lease_early,
     ),
-    properties=(
-        *LOGS,
-        *WAITING,
-        *COMMITTED,
-        properties.leaderless_for_want_of_candidates,
-        properties.maximal_isr_covers_committed,
-        *RECORD,
-        properties.isr_has_acknowledged_record,
-        abstract_isr.as_partition,
-        witnesses.elected_after_fencing,
-        witnesses.isr_changed_by_leader,
-        witnesses.deposed_leader_refused,
-    ),
+    properties=(*SURVIVAL, witnesses.deposed_leader_refused),
     constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
@@ -160,19 +161,7 @@ FAILOVER_CRASH = Model(
         *LEASES,
         faults.crash,
     ),
-    properties=(
-        *LOGS,
-        *WAITING,
-        *COMMITTED,
-        properties.leaderless_for_want_of_candidates,
-        properties.maximal_isr_covers_committed,
-        *RECORD,
-        properties.isr_has_acknowledged_record,
-        abstract_isr.as_partition,
-        witnesses.elected_after_fencing,
-        witnesses.isr_changed_by_leader,
-        witnesses.record_outlives_its_leader,
-    ),
+    properties=(*SURVIVAL, witnesses.record_outlives_its_leader),
     constants={"controllers": 3, "pending_batches": 1, "max_failovers": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="one broker that dies for good, with its disk or without, and one failover",
