@@ -411,6 +411,7 @@ def _path(comparison: _Comparison, number: int) -> Path | None:
 def _tail(side: Side, other: Side, departure: Departure) -> Iterator[str]:
     """What the other side does instead, and where the spec asks for what differs."""
     yield f"step {departure.index}, {other.label}: {departure.reason}"
-    for name, value in side.model.constants.items():
-        if isinstance(value, bool) and other.model.constants[name] is not value:
-            yield from (f"{name}: {guard}" for guard in guards(other.model)[name])
+    constants = other.model.constants
+    differing = [n for n, v in side.model.constants.items() if isinstance(v, bool) and constants[n] is not v]
+    for name, lines in guards(other.model, differing).items():
+        yield from (f"{name}: {guard}" for guard in lines)

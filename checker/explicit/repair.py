@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ class Repair:
 def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
     """For each design switch that is off: the steps of the trace with it on."""
     off = [name for name, value in model.constants.items() if value is False and usual(model, name) is True]
-    asked = guards(model) if off else {}
+    asked = guards(model, off)
     for name in off:
         other = model.with_constants({name: True})
         other.bind()
@@ -162,10 +161,12 @@ def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     return f"{name} holds to the end"
 
 
-def guards(model: BoundModel) -> Mapping[str, list[Guard]]:
-    """The lines of the spec that ask for each constant, by module and line; none for those that are missing."""
+def guards(model: BoundModel, switches: Iterable[str]) -> dict[str, list[Guard]]:
+    """The lines of the spec that ask for each of these switches, by module and line."""
+    found: dict[str, list[Guard]] = {name: [] for name in switches}
+    if not found:
+        return found
     assert model.info is not None
-    found: dict[str, list[Guard]] = defaultdict(list)
     package = model.info.cls.__module__.rpartition(".")[0]
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -174,7 +175,7 @@ def guards(model: BoundModel) -> Mapping[str, list[Guard]]:
         text = Path(file).read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if isinstance(node, ast.Attribute) and node.attr in found and isinstance(node.value, ast.Name):
                 if node.value.id == model.info.cls.__name__:
                     found[node.attr].append(Guard(lines[node.lineno - 1].strip(), file, node.lineno))
     return found

@@ -69,7 +69,6 @@ class DeltaView(NamedTuple):
     """What the records of a batch remove, and leave of what they are about; None: they are not about it."""
 
     removed: RemovedView | None
-
     registrations: tuple[RegistrationView | None, ...]
     topic: Ordinal | None
     partitions: tuple[PartitionView | None, ...]
