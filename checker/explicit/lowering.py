@@ -139,7 +139,24 @@ class Values:
             return f.op(f"icmp eq {kind} {args[0]}, {args[1]}")
         if node.op is Op.SET_MINUS:
             return f.op(f"and i64 {args[0]}, {f.op(f'xor i64 {args[1]}, -1')}")
+        if node.op in (Op.DIV, Op.MOD):
+            return self._divided(node, args)
         return self._member(node, args)
+
+    def _divided(self, node: Node, args: list[str]) -> str:
+        """DIV and MOD: LLVM rounds towards 0, Python down, which differs where the remainder has the other sign."""
+        f, (a, b) = self._f, args
+        if node.args[1].op is not Op.CONST:  # by 0 the processor traps, even where the value is not used
+            b = f.op(f"select i1 {f.op(f'icmp eq i64 {b}, 0')}, i64 1, i64 {b}")
+        rest = f.op(f"srem i64 {a}, {b}")
+        quotient = f.op(f"sdiv i64 {a}, {b}") if node.op is Op.DIV else ""
+        if all(arg.lo >= 0 for arg in node.args):
+            return quotient or rest
+        opposite = f.op(f"icmp slt i64 {f.op(f'xor i64 {rest}, {b}')}, 0")
+        lower = f.op(f"and i1 {opposite}, {f.op(f'icmp ne i64 {rest}, 0')}")
+        if node.op is Op.DIV:
+            return f.op(f"sub i64 {quotient}, {f.op(f'zext i1 {lower} to i64')}")
+        return f.op(f"select i1 {lower}, i64 {f.op(f'add i64 {rest}, {b}')}, i64 {rest}")
 
     def _member(self, node: Node, args: list[str]) -> str:
         """BIT and HAS: the index is masked, so that no poison arises where the value is not used."""

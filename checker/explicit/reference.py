@@ -22,6 +22,9 @@ from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly
 
 OWN = str(Path(__file__).parents[1])  # the checker's own files
 
+# what plain Python raises where a spec's operation has no result
+BREAKDOWNS = (AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError)
+
 
 @dataclass(frozen=True)
 class StepResult:
@@ -75,7 +78,7 @@ def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResul
         return _ended(EventKind.REQUIRE, end)
     except Cut as end:
         return _ended(EventKind.CUT, end)
-    except (RuntimeViolation, AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError) as end:
+    except (RuntimeViolation, *BREAKDOWNS) as end:
         return _ended(EventKind.ERROR, end)
 
 
@@ -131,7 +134,7 @@ class Reference:
         try:
             with read_only():
                 return bool(declared.function(*states))
-        except (AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError) as error:
+        except BREAKDOWNS as error:
             raise RuntimeViolation(f"{declared.name} cannot be evaluated: {error}") from None
 
     def canonical(self, state: Any) -> tuple[int, ...]:

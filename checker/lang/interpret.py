@@ -60,6 +60,8 @@ _APPLY: dict[Op, Any] = {
     Op.ADD: lambda a, b: a + b,
     Op.SUB: lambda a, b: a - b,
     Op.MUL: lambda a, b: a * b,
+    Op.DIV: lambda a, b: a // (b or 1),
+    Op.MOD: lambda a, b: a % (b or 1),
     Op.SET_AND: lambda a, b: a & b,
     Op.SET_OR: lambda a, b: a | b,
     Op.SET_MINUS: lambda a, b: a & ~b,

@@ -48,6 +48,8 @@ class Op(Enum):
     ADD = "add"
     SUB = "sub"
     MUL = "mul"
+    DIV = "div"  # rounded down, as Python has it; by 0: anything, and nothing selects it
+    MOD = "mod"  # the remainder of that: of the divisor's sign
     SET_AND = "set_and"
     SET_OR = "set_or"
     SET_MINUS = "set_minus"
@@ -74,6 +76,8 @@ VALIDITY: dict[Op, Shape] = {
     Op.ADD: Shape((_I, _I), _I),
     Op.SUB: Shape((_I, _I), _I),
     Op.MUL: Shape((_I, _I), _I),
+    Op.DIV: Shape((_I, _I), _I),
+    Op.MOD: Shape((_I, _I), _I),
     Op.SET_AND: Shape((_S, _S), _S),
     Op.SET_OR: Shape((_S, _S), _S),
     Op.SET_MINUS: Shape((_S, _S), _S),
@@ -428,6 +432,23 @@ class Graph:
                 return y if x.data else x
         corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return self._make(Op.MUL, (a, b), None, Kind.INT, min(corners), max(corners))
+
+    def div(self, a: Node, b: Node) -> Node:
+        if a.op is Op.CONST and b.op is Op.CONST and b.data:
+            return self.integer(a.data // b.data)
+        if b.op is Op.CONST and b.data == 1:
+            return a
+        divisors = [y for y in (b.lo, -1, 1, b.hi) if y and b.lo <= y <= b.hi]
+        corners = [x // y for x in (a.lo, a.hi) for y in divisors] or [0]
+        return self._make(Op.DIV, (a, b), None, Kind.INT, min(corners), max(corners))
+
+    def mod(self, a: Node, b: Node) -> Node:
+        if a.op is Op.CONST and b.op is Op.CONST and b.data:
+            return self.integer(a.data % b.data)
+        if a.lo >= 0 and a.hi < b.lo:
+            return a
+        hi = max(0, b.hi - 1) if a.lo < 0 or b.lo <= 0 else min(a.hi, b.hi - 1)
+        return self._make(Op.MOD, (a, b), None, Kind.INT, min(0, b.lo + 1), hi)
 
     # Sets.
 

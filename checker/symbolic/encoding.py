@@ -146,6 +146,12 @@ class Encoding:
         return z3.Sum(wide) if len(wide) > 1 else wide[0]
 
 
+def _floor_divided(a: Any, b: Any) -> Any:
+    """Rounded down: `/` of bit-vectors rounds towards 0."""
+    rest = z3.SRem(a, b)
+    return z3.If(z3.And(rest != 0, (rest < 0) != (b < 0)), a / b - 1, a / b)
+
+
 _APPLY: dict[Op, Any] = {
     Op.NOT: z3.Not,
     Op.AND: z3.And,
@@ -156,6 +162,8 @@ _APPLY: dict[Op, Any] = {
     Op.ADD: lambda a, b: a + b,
     Op.SUB: lambda a, b: a - b,
     Op.MUL: lambda a, b: a * b,
+    Op.DIV: _floor_divided,
+    Op.MOD: lambda a, b: a % b,  # of bit-vectors: of the divisor's sign
     Op.SET_AND: lambda a, b: a & b,
     Op.SET_OR: lambda a, b: a | b,
     Op.SET_MINUS: lambda a, b: a & ~b,

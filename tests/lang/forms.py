@@ -94,6 +94,28 @@ s.flag = s.e2 is not None and s.e2 > s.e1
 ---
 s.w = s.x * s.y * 3 - s.x
 ---
+s.w = s.x // s.y
+---
+s.w = s.x % s.y
+---
+s.w = (s.x * 7 + s.y) // 3 * 10 + (s.x * 7 + s.y) % 3
+s.flag = s.y % 2 == 1
+---
+s.w = (s.x * 7 + s.y) // -3 * 10 + (s.x * 7 + s.y) % -3
+---
+s.w = 7 // (s.x + 3) * 10 + 7 % (s.x - 3)
+---
+s.w = s.x // s.y if s.y != 0 else s.x % (len(s.isr) + 1)
+---
+s.flag = s.y != 0 and s.x % s.y == 0
+---
+s.w = s.x // (s.y - s.y)
+---
+s.x //= 2
+s.y %= 2
+---
+s.w = s.ox // s.y
+---
 s.n = s.x
 ---
 s.n = s.x + 2

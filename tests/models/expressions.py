@@ -120,6 +120,13 @@ def arithmetic(s: Operands) -> None:
 
 
 @action(who="-", source="-")
+def division(s: Operands) -> None:
+    """Quotients round down and remainders are of the divisor's sign, whatever the signs."""
+    s.result.number = (5 * s.a - s.b) // 3 * 10 + (5 * s.a - s.b) % 3 + 7 // (s.a - 3) + 7 % (s.a - 3)
+    s.result.flag = s.a % s.b == 0
+
+
+@action(who="-", source="-")
 def minima_and_maxima(s: Operands) -> None:
     """`min` and `max` of operands and of generators, and a helper that does the same."""
     s.result.number = min(s.a, s.b, 1) * 10 + max(s.weights[i] for i in Item) + larger(s.a, s.b)

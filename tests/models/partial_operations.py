@@ -131,6 +131,20 @@ def index_outside(s: Gate) -> None:
 
 
 @action(who="-", source="-")
+def divide_by_zero(s: Gate) -> None:
+    """The level is 0."""
+    require(s.open)
+    s.level = s.position // s.level
+
+
+@action(who="-", source="-")
+def remainder_of_zero(s: Gate) -> None:
+    """The level is 0, in a guard too."""
+    require(s.open and s.position % s.level == 0)
+    s.level = 1
+
+
+@action(who="-", source="-")
 def remove_what_is_not_there(s: Gate) -> None:
     """The bag holds no B."""
     require(s.open)
@@ -172,6 +186,7 @@ def guarded_look(s: Gate) -> None:
     """Conditions that are asked first keep out of what has no result."""
     require(s.absent is None or s.absent > 0)
     require(s.leader is None or s.levels[s.leader] == 0)
+    require(s.level == 0 or s.position // s.level % s.level == 0)
     chosen = max(s.levels[n] for n in s.empty) if len(s.empty) > 0 else 0
     if len(s.word) > 1 and s.word[1] == 1:
         chosen = 1
@@ -194,6 +209,8 @@ MODELS = [
             highest_of_nothing,
             lowest_of_nothing,
             index_outside,
+            divide_by_zero,
+            remainder_of_zero,
             remove_what_is_not_there,
             key_outside,
             store_below_zero,

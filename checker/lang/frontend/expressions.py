@@ -285,7 +285,13 @@ class Expressions(Collections):
             return Num(self.graph.sub(x, y))
         if isinstance(op, ast.Mult):
             return Num(self.graph.mul(x, y))
+        if isinstance(op, ast.FloorDiv | ast.Mod):
+            return Num(self._divided(x, op, y, node))
         self.fail(node, f"{self.describe(a)} and {self.describe(b)} cannot be combined like this")
+
+    def _divided(self, a: Node, op: ast.operator, b: Node, node: ast.AST) -> Node:
+        self.error(self.graph.eq(b, self.graph.integer(0)), node, "division by zero")
+        return self.graph.div(a, b) if isinstance(op, ast.FloorDiv) else self.graph.mod(a, b)
 
     def _set_operation(self, a: Symbol, op: ast.operator, b: Symbol, node: ast.AST) -> Symbol:
         type_, x, y = self.as_sets(a, b, node)

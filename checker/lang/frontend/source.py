@@ -14,11 +14,11 @@ from checker.lang.where import definition, function_place, place_of
 ALLOWED: tuple[type[ast.AST], ...] = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.If,
     ast.Match, ast.match_case, ast.MatchValue, ast.MatchSingleton, ast.MatchClass, ast.MatchAs, ast.MatchOr,
-    ast.Expr, ast.Pass, ast.Assert, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp,
-    ast.Add, ast.Sub, ast.Mult, ast.BitOr, ast.BitAnd, ast.IfExp, ast.Set, ast.SetComp, ast.DictComp, ast.Dict,
-    ast.GeneratorExp, ast.comprehension, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is,
-    ast.IsNot, ast.In, ast.NotIn, ast.Call, ast.keyword, ast.Constant, ast.Attribute, ast.Subscript, ast.Slice,
-    ast.Name, ast.Tuple, ast.Load, ast.Store,
+    ast.Expr, ast.Pass, ast.Assert, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add,
+    ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitOr, ast.BitAnd, ast.IfExp, ast.Set, ast.SetComp, ast.DictComp,
+    ast.Dict, ast.GeneratorExp, ast.comprehension, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+    ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Call, ast.keyword, ast.Constant, ast.Attribute, ast.Subscript,
+    ast.Slice, ast.Name, ast.Tuple, ast.Load, ast.Store,
 )  # fmt: skip
 
 INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
@@ -41,9 +41,7 @@ INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
     ast.ClassDef: ("a class inside a function", "declare it at the top of the module"),
     ast.Yield: ("yield", "return a value"),
     ast.Await: ("await", "steps are atomic: split them into actions"),
-    ast.Div: ("division", "specs count: use + - * on bounded integers"),
-    ast.FloorDiv: ("division", "specs count: use + - * on bounded integers"),
-    ast.Mod: ("modulo", "specs count: use + - * on bounded integers"),
+    ast.Div: ("a fraction", "numbers are whole: // divides and rounds down"),
     ast.Starred: ("unpacking", "name the parts"),
 }
 
