@@ -1,8 +1,9 @@
 """Compiled kernels on disk.
 
-An entry is one file: a SHA-256 of all that follows, the length of the metadata, the metadata as JSON,
-the object code. It is written beside its place and renamed, so that readers see all of it or nothing,
-and two writers of one key do no harm. An entry that does not match its digest counts as absent.
+An entry is one file: a SHA-256 of its key and of all that follows, the length of the metadata, the metadata as
+JSON, the object code. It is written beside its place and renamed, so that readers see all of it or nothing, and two
+writers of one key do no harm. An entry that does not match its digest counts as absent: it is damaged, or it is
+another model's, in the wrong place.
 """
 
 from __future__ import annotations
@@ -42,19 +43,30 @@ def _environment() -> bytes:
     return digest.digest()
 
 
-def _path(key: str) -> Path:
-    name = hashlib.sha256(_environment() + key.encode()).hexdigest()
+def _name(key: str) -> str:
+    return hashlib.sha256(_environment() + key.encode()).hexdigest()
+
+
+def _path(name: str) -> Path:
     return cache_directory() / name[:2] / f"{name}.kernel"
+
+
+def _digest(name: str, body: bytes) -> bytes:
+    """What binds an entry to its key: without the key, an entry moved to another's place would pass for it."""
+    digest = hashlib.sha256(name.encode())
+    digest.update(body)
+    return digest.digest()
 
 
 def load_entry(key: str) -> tuple[dict[str, Any], bytes] | None:
     """Metadata and object code under `key`; None where there is no sound entry."""
+    name = _name(key)
     try:
-        data = _path(key).read_bytes()
+        data = _path(name).read_bytes()
     except OSError:
         return None
     body = data[_DIGEST:]
-    if hashlib.sha256(body).digest() != data[:_DIGEST]:
+    if _digest(name, body) != data[:_DIGEST]:
         return None
     length = int.from_bytes(body[:_LENGTH], "little")
     return json.loads(body[_LENGTH : _LENGTH + length]), body[_LENGTH + length :]
@@ -64,13 +76,14 @@ def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
     """Keep an entry. A cache that cannot be written is no error: the next start compiles again."""
     described = json.dumps(metadata).encode()
     body = len(described).to_bytes(_LENGTH, "little") + described + code
-    path = _path(key)
+    name = _name(key)
+    path = _path(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(body).digest() + body)
+                file.write(_digest(name, body) + body)
             Path(temporary).replace(path)
         except OSError:
             Path(temporary).unlink()

@@ -45,6 +45,18 @@ def test_damage_counts_as_absence() -> None:
     assert load_kernel("abc") is not None
 
 
+def test_an_entry_in_the_place_of_another_counts_as_absent() -> None:
+    """Two models' files exchanged, each of them whole: neither passes for the other."""
+    compile_kernel(epochs(3), "abc")
+    compile_kernel(subsets(5), "abd")
+    first, second = cache_directory().rglob("*.kernel")
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
+    assert load_kernel("abc") is None
+    assert load_kernel("abd") is None
+
+
 def _write(number: int) -> int:
     compile_kernel(subsets(5), "same")
     kernel = load_kernel("same")
