@@ -6,8 +6,8 @@ import ast
 import inspect
 import linecache
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import FrameType, FunctionType
 from typing import Any
@@ -78,12 +78,14 @@ class _Scope:
 @dataclass(frozen=True)
 class _Part:
     """A part of a property: its source, the line of the property's file it is in or is called from, and the values
-    of the paths and names in it. helper: the function it stands in, where that is not the property's own."""
+    of the paths and names in it. helper: the function it stands in, where that is not the property's own.
+    names: what each name in the source stands for."""
 
     text: str
     line: int
     values: dict[str, Any]
     helper: str = ""
+    names: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _of_call(function: Function, arguments: tuple[Any, ...], value: bool) -> _Part | None:
@@ -175,11 +177,34 @@ def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
         deciding = next(part for part in node.values if bool(scope.value(part)) is value)
         return _blame(scope, deciding, value)
     parts = [_blame(scope, part, value) for part in node.values]
+    if _clash(parts):
+        parts = [_as_called(scope, part) for part in node.values]
     word = " and " if both else " or "
     merged = {text: shown for part in parts for text, shown in part.values.items()}
+    names = {name: meant for part in parts for name, meant in part.names.items()}
     # the last one is what is claimed, those before say when: `not leads or knows`
     helpers = ", ".join(dict.fromkeys(part.helper for part in parts if part.helper))
-    return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helpers)
+    return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helpers, names)
+
+
+def _clash(parts: list[_Part]) -> bool:
+    """Whether one name stands for different things in different parts: parameters of two helpers, say."""
+    meant: dict[str, Any] = {}
+    return any(meant.setdefault(name, value) != value for part in parts for name, value in part.names.items())
+
+
+def _as_called(scope: _Scope, node: ast.expr) -> _Part:
+    """`node` as it stands in its own function, with the values of the calls in it: nothing of what they call."""
+    part = _leaf(scope, node)
+    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    for call in calls:
+        try:
+            value = scope.value(call)
+        except Exception:  # a part that `and` and `or` stop short of, or of a comprehension
+            continue
+        if isinstance(value, bool):
+            part.values.setdefault(scope.function.text(call), value)
+    return part
 
 
 def _blame_call(scope: _Scope, node: ast.Call, value: bool) -> _Part:
@@ -200,8 +225,7 @@ def _blame_call(scope: _Scope, node: ast.Call, value: bool) -> _Part:
     inside = _of_call(function_of(helper), tuple(bound.arguments.values()), value)
     if inside is None:
         return _leaf(scope, node)
-    values = {**_named(bound.arguments), **inside.values}
-    return replace(inside, line=node.lineno, values=values, helper=inside.helper or helper.__name__)
+    return replace(_with(inside, bound.arguments), line=node.lineno, helper=inside.helper or helper.__name__)
 
 
 def _blame_element(scope: _Scope, generator: ast.GeneratorExp, value: bool) -> _Part:
@@ -214,13 +238,14 @@ def _blame_element(scope: _Scope, generator: ast.GeneratorExp, value: bool) -> _
     call = ast.Call(ast.Name("next", ast.Load()), [ast.GeneratorExp(names, [*first, chosen])], [])
     found = scope.value(ast.fix_missing_locations(ast.copy_location(call, generator)))
     element = dict(zip(targets, found, strict=True))
-    part = _blame(_Scope(scope.function, {**scope.names, **element}), generator.elt, value)
-    return replace(part, values={**_named(element), **part.values})
+    return _with(_blame(_Scope(scope.function, {**scope.names, **element}), generator.elt, value), element)
 
 
-def _named(names: dict[str, Any]) -> dict[str, Any]:
-    """Which one is spoken of: those of some names that stand for an identity or another single value."""
-    return {name: to_itf(value) for name, value in names.items() if isinstance(value, Identity | Enum | int)}
+def _with(part: _Part, names: Mapping[str, Any]) -> _Part:
+    """`part`, saying also which one is spoken of: those of `names` that stand for an identity or a single value."""
+    single = {name: value for name, value in names.items() if isinstance(value, Identity | Enum | int)}
+    values = {name: to_itf(value) for name, value in single.items()}
+    return replace(part, values={**values, **part.values}, names={**single, **part.names})
 
 
 def _leaf(scope: _Scope, node: ast.expr | ast.stmt) -> _Part:
@@ -229,7 +254,9 @@ def _leaf(scope: _Scope, node: ast.expr | ast.stmt) -> _Part:
     bound = {n.id for g in ast.walk(node) if isinstance(g, ast.comprehension)
              for n in ast.walk(g.target) if isinstance(n, ast.Name)}  # fmt: skip
     _collect(scope, node, bound, lambda text, value: values.setdefault(text, value))
-    return _Part(scope.function.text(node), node.lineno, values)
+    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - bound
+    names = {name: value for name, value in scope.names.items() if name in used}
+    return _Part(scope.function.text(node), node.lineno, values, names=names)
 
 
 def _collect(scope: _Scope, node: ast.AST, bound: set[str], add: Callable[[str, Any], Any]) -> None:

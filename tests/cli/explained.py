@@ -155,6 +155,26 @@ def by_early_success(s: Cluster) -> bool:
     return not gone_back(s)
 
 
+def leads_fenced(s: Cluster, broker: Broker) -> bool:
+    return s.leader == broker and s.fenced[broker]
+
+
+@invariant(source="-")
+def by_helpers_of_two_brokers(s: Cluster) -> bool:
+    """A fenced broker leads while another might: `broker` is a different one in each helper."""
+    return all(not leads_fenced(s, b) or not may_lead(s, other) for b in Broker for other in Broker)
+
+
+def led_from_isr(s: Cluster) -> bool:
+    return s.leader in s.isr
+
+
+@transition_invariant(source="-")
+def by_helper_of_two_states(before: Cluster, after: Cluster) -> bool:
+    """`s` is a different state in each call of the helper."""
+    return not led_from_isr(before) or led_from_isr(after)
+
+
 @transition_invariant(source="-")
 def epoch_rises(before: Cluster, after: Cluster) -> bool:
     """The epoch goes back."""
@@ -186,6 +206,8 @@ SAYINGS = [
     by_named_claims,
     by_two_helpers,
     by_early_success,
+    by_helpers_of_two_brokers,
+    by_helper_of_two_states,
     epoch_rises,
     breaks_down,
 ]

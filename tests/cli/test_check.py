@@ -156,7 +156,7 @@ def test_without_it_the_shortest_is_shown_and_the_others_are_hinted_at(run: Run)
     assert found.stdout.count("Where the actions come from") == 1
     assert "note: --all-violations goes on" in found.stdout
     every = run("check", f"{EXPLAINED}/sayings", "--all-violations")
-    assert every.stdout.count("Where the actions come from") == 13
+    assert every.stdout.count("Where the actions come from") == 15
     assert "--all-violations" not in every.stdout
 
 

@@ -64,6 +64,16 @@ def explained(model: BoundModel, name: str) -> Explanation:
             "not s.fenced[broker] or broker in s.isr  # in leads_well, may_lead",
             {"b": "broker1", "broker": "broker1", "s.fenced[broker]": True, "s.isr": ISR},
         ),
+        (
+            "by_helpers_of_two_brokers",
+            "not leads_fenced(s, b) or not may_lead(s, other)",
+            {"b": "broker1", "other": "broker0", "leads_fenced(s, b)": True, "may_lead(s, other)": True},
+        ),
+        (
+            "by_helper_of_two_states",
+            "not led_from_isr(before) or led_from_isr(after)",
+            {"led_from_isr(before)": True, "led_from_isr(after)": False},
+        ),
         ("by_early_success", "not (s.epoch == 0)  # in gone_back", {"s.epoch": 0}),
         ("epoch_rises", "before.epoch <= after.epoch", {"before.epoch": 1, "after.epoch": 0}),
     ],
