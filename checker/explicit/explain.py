@@ -38,17 +38,26 @@ class Explanation:
 
 def explain(declared: Declared, *states: Any, holds: bool = False) -> Explanation:
     """Which part of a property is false in `states` (one, or before and after); holds: which part is true."""
+    broken = breakdown_in(declared, *states)
+    if broken is not None:
+        return broken
     function = function_of(declared.function)
     with read_only():
-        try:
-            declared.function(*states)
-        except Exception as error:
-            return _breakdown(error, function, states)
         part = _of_call(function, states, holds)
     if part is None:
         return Explanation("", function.file, function.tree.lineno, ())
     text = f"{part.text}  # in {part.helper}" if part.helper else part.text
     return Explanation(text, function.file, part.line, tuple(part.values.items()))
+
+
+def breakdown_in(declared: Declared, *states: Any) -> Explanation | None:
+    """Where a property, or the mapping of a refinement, breaks down in `states`; None where it can be evaluated."""
+    with read_only():
+        try:
+            declared.function(*states)
+        except Exception as error:  # whatever a spec may raise
+            return _breakdown(error, function_of(declared.function), states)
+    return None
 
 
 def _breakdown(error: Exception, function: Function, states: tuple[Any, ...]) -> Explanation:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.explain import explain
+from checker.explicit.explain import breakdown_in, explain
 from checker.explicit.reference import Reference, StepResult, step
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES, EventKind
@@ -120,9 +120,16 @@ class Tracer:
 
     @staticmethod
     def _refinement(broken: Declared, states: list[Any]) -> Violation:
-        """A step that is none of the abstract spec: the abstract states before and after it."""
+        """A step that is none of the abstract spec: the abstract states before and after it, if there are such."""
         assert broken.abstract is not None
-        values = tuple((when, to_itf(broken.function(s))) for when, s in zip(("before", "after"), states, strict=True))
+        around = list(zip(("before", "after"), states, strict=True))
+        for when, state in around:
+            found = breakdown_in(broken, state)
+            if found is not None:
+                statement = f"{broken.doc} The state {when} the step cannot be mapped: {found.breakdown}".strip(": ")
+                where = location(found.file, found.line)
+                return Violation(broken.name, broken.kind, statement, broken.source, found.conjunct, where, found.values)
+        values = tuple((when, to_itf(broken.function(s))) for when, s in around)
         place = broken.place
         return Violation(
             broken.name, broken.kind, broken.doc, broken.source,

@@ -10,10 +10,12 @@ import pytest
 from checker.explicit.results import Limits
 from checker.lang.loader import BoundModel, load
 from checker.symbolic.induction import Options, Proof, prove
+from checker.triage.behaviour import induction_trace
 from checker.triage.features import Columns, chunks, features
 from checker.triage.triage import REACHABLE, UNKNOWN, UNREACHABLE, Triaged, triage
 
 MODELS = Path(__file__).with_name("proof_models.py")
+MAPPED = Path(__file__).with_name("mapped.py")
 LEASE = Path(__file__).parents[2] / "docs" / "tutorial" / "lease.py"
 
 
@@ -80,3 +82,16 @@ def test_what_is_said_of_a_state_is_true_of_it() -> None:
         assert all(feature.holds(one).all() for feature in known)
         alike = np.logical_and.reduce([feature.holds(all_) for feature in known])
         assert alike.sum() == 1
+
+
+@pytest.mark.parametrize(("name", "when", "verdict"), [("kept", "before", UNREACHABLE), ("given_up", "after", REACHABLE)])
+def test_a_state_that_a_mapping_does_not_know_is_told_as_such(name: str, when: str, verdict: str) -> None:
+    """A refinement is broken, too, where its mapping breaks down; the trace says in which state and where."""
+    proof = prove(load(f"{MAPPED}/{name}"), Options())
+    [number] = [n for n, f in enumerate(proof.findings) if f.claim.name == "as_register"]
+    found = triage(proof, Limits(), 1)[number]
+    assert found.verdict == verdict
+    for trace in [induction_trace(proof, number), *[found.trace] * (found.trace is not None)]:
+        assert trace.violation is not None
+        assert f"The state {when} the step cannot be mapped" in trace.violation.statement
+        assert trace.violation.conjunct == "assert s.holder is not None"
