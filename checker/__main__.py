@@ -1,5 +1,17 @@
-"""The command as `python -m checker`, and as the script that spark-submit runs (docs/spark.md)."""
+"""The command: `fencepost`, `python -m checker`, and the script that spark-submit runs (docs/spark.md)."""
 
-from checker.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command. Ctrl-C while its modules are loaded ends it as Ctrl-C does later."""
+    try:
+        from checker.cli import main as run
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(3)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,7 @@
 """The `fencepost` command. What is heavy (compiler, search, rendering) is imported by the command that needs it.
 
-Exit codes: 0 holds (or did what was asked), 1 violated, 2 usage or spec error, 3 incomplete, 4 vacuous.
+Exit codes: 0 holds (or did what was asked), 1 violated, 2 usage or spec error, 3 incomplete, 4 vacuous, 5 internal
+error, 6 disk full.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any, NoReturn
 
 import click
 
-from checker.lang.errors import SpecError
+from checker.ending import finish, prepare
+from checker.interrupts import end_as_by_ctrl_c
 
-USAGE, INTERRUPTED, BROKEN_PIPE = 2, 3, 141
 COMMANDS = {
     "list": "explore:list_",
     "check": "explore:check",
@@ -33,7 +34,7 @@ COMMANDS = {
 
 
 class _Group(click.Group):
-    """A group of commands that turns every foreseeable error into one message and an exit code."""
+    """The commands by name. However one ends, `checker.ending` says so and gives the exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -50,38 +51,15 @@ class _Group(click.Group):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Run a command and exit. Does what click's own does, which would give 1 (violated!) for a broken pipe."""
-        try:
-            with self.make_context(prog_name, list(sys.argv[1:] if args is None else args), **extra) as context:
-                code = self.invoke(context)
-            sys.stdout.flush()
-        except click.exceptions.Exit as end:  # --help, --version
-            code = end.exit_code
-        except (KeyboardInterrupt, click.exceptions.Abort):  # outside of a search, which would tell its counts
-            click.echo("interrupted", err=True)
-            code = INTERRUPTED
-        except BrokenPipeError:  # the reader, `head` say, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = BROKEN_PIPE
-        except click.ClickException as error:
-            error.show()
-            code = USAGE
-        except Exception as error:
-            click.echo(_message(error), err=True)
-            code = USAGE
-        sys.exit(code)
+        arguments = list(sys.argv[1:] if args is None else args)
+        plain = False if os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR") else None
 
+        def command() -> int:
+            with self.make_context(prog_name, list(arguments), color=plain, **extra) as context:
+                code: int = self.invoke(context)
+                return code
 
-def _message(error: Exception) -> str:
-    """One message for bad input; what is no bad input is raised on."""
-    from checker.report import known_error
-
-    if isinstance(error, SpecError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror is not None:
-        return f"error: {error.filename or 'a file'}: {error.strerror}"
-    if not known_error(error):
-        raise error
-    return f"error: {error}"
+        sys.exit(finish(command, arguments))
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,10 +67,13 @@ def _message(error: Exception) -> str:
 def fencepost() -> None:
     """Formal verification and conformance for Kafka's control plane.
 
-    Exit codes: 0 holds, 1 violated, 2 usage or spec error, 3 incomplete, 4 vacuous.
+    Exit codes: 0 holds, 1 violated, 2 usage or spec error, 3 incomplete, 4 vacuous, 5 internal error (a bug in
+    Fencepost), 6 disk full. Only 0, 1, 3 and 4 are verdicts.
     """
 
 
 def main() -> None:
     """Run the command."""
+    end_as_by_ctrl_c()
+    prepare()
     fencepost(prog_name="fencepost")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.report import COLORS, count, table
+from checker.report import count, table
+from checker.verdicts import color
 from traces.values import plural
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def conform_text(report: Report) -> str:
     ]  # fmt: skip
     if report.divergence is not None:
         lines.append("counts are of the levels before the one that diverges")
-    verdict = click.style(report.verdict, fg=COLORS.get(report.verdict, "yellow"), bold=True)
+    verdict = click.style(report.verdict, fg=color(report.verdict), bold=True)
     return "\n".join([*lines, "", f"{verdict}: {report.reason}" if report.reason else verdict])
 
 

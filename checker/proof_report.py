@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.lang.itf import to_itf
-from checker.report import COLORS, table
+from checker.report import table
+from checker.verdicts import (
+    INCOMPLETE,
+    NOT_PROVED,
+    PROVED,
+    PROVED_WITHIN,
+    VACUOUS,
+    VIOLATED,
+    WITHIN,
+    color,
+    exit_code,
+    strongest,
+)
 from traces.values import plural
 
 if TYPE_CHECKING:
@@ -17,8 +29,6 @@ if TYPE_CHECKING:
     from checker.symbolic.results import Finding
     from checker.triage.triage import Triaged
 
-PROVED, WITHIN, VIOLATED, NOT_PROVED, VACUOUS = "proved", "proved within bounds", "violated", "not proved", "vacuous"
-EXIT_CODES = {PROVED: 0, WITHIN: 0, VIOLATED: 1, NOT_PROVED: 3, VACUOUS: 4}
 ONLY_EXPLORED = "only explored"
 
 
@@ -39,19 +49,17 @@ class ProofReport:
         if finding.verdict == UNUSED:
             return UNUSED
         if finding.verdict == SHOWN:
-            return WITHIN if self.proof.bounds_of(number)[0] else PROVED
+            return PROVED_WITHIN if self.proof.bounds_of(number)[0] else PROVED
         found = self.triaged.get(number)
         return VIOLATED if found is not None and found.verdict == REACHABLE else NOT_PROVED
 
     @property
     def verdict(self) -> str:
-        """Violated, not proved, vacuous, proved within bounds, proved: the first of these that applies."""
-        for verdict in (VIOLATED, NOT_PROVED):
-            if verdict in self.verdicts:
-                return verdict
-        if self.proof.never or not self.proof.program.properties:
-            return VACUOUS
-        return WITHIN if WITHIN in self.verdicts else PROVED
+        """Of the claims that were used, the strongest; vacuous where an action can never be taken."""
+        from checker.symbolic.results import UNUSED
+
+        vacuous = [VACUOUS] * bool(self.proof.never or not self.proof.program.properties)
+        return strongest([*[v for v in self.verdicts if v != UNUSED], *vacuous])
 
     @property
     def reason(self) -> str:
@@ -61,14 +69,14 @@ class ProofReport:
         if self.verdict == VACUOUS:
             never = ", ".join(self.proof.never)
             return f"no state with the proved invariants can take: {never}" if never else "nothing to prove"
-        if self.verdict == WITHIN:
-            within = [n for n, v in enumerate(self.verdicts) if v == WITHIN]
+        if self.verdict == PROVED_WITHIN:
+            within = [n for n, v in enumerate(self.verdicts) if v == PROVED_WITHIN]
             return "; ".join(dict.fromkeys(str(place) for n in within for place in self.proof.bounds_of(n)[0]))
         return ""
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return exit_code(self.verdict)
 
     def text(self) -> str:
         """For people: the verdict is the last line."""
@@ -89,7 +97,7 @@ class ProofReport:
         )
         for n in self.triaged:
             lines += ["", *self._explained(n)]
-        verdict = click.style(self.verdict, fg=COLORS.get(self.verdict, "yellow"), bold=True)
+        verdict = click.style(self.verdict, fg=color(self.verdict), bold=True)
         return "\n".join([*lines, "", f"{verdict}: {self.reason}" if self.reason else verdict])
 
     def _triage_word(self, claim: int) -> str:
@@ -115,7 +123,7 @@ class ProofReport:
         kept: dict[str, list[str]] = {}
         any_number: dict[str, None] = {}
         for n, verdict in enumerate(self.verdicts):
-            bounded, wide = proof.bounds_of(n) if verdict in (PROVED, WITHIN) else ([], [])
+            bounded, wide = proof.bounds_of(n) if verdict in (PROVED, PROVED_WITHIN) else ([], [])
             for place in bounded:
                 kept.setdefault(str(place), []).append(proof.findings[n].claim.name)
             any_number |= {place.path: None for place in wide}
@@ -186,30 +194,30 @@ class ProofReport:
         }
 
 
+def bounded_verdict(found: Bounded) -> str:
+    """The verdict on an unrolling: nothing is known of longer behaviours."""
+    return VIOLATED if found.run is not None else INCOMPLETE if found.stopped is not None else WITHIN
+
+
 def bounded_text(found: Bounded) -> str:
-    """What an unrolling showed, as one line."""
+    """An unrolling in words, the verdict as the last line."""
+    verdict = bounded_verdict(found)
     seen = f"no behaviour of up to {plural(found.clear, 'step')} breaks anything"
     if found.run is not None:
-        verdict, rest = "violated", f"{found.broken}, {plural(len(found.run.states), 'state')}"
+        rest = f"{found.broken}, {plural(len(found.run.states), 'state')}"
     elif found.stopped is not None:
-        verdict, rest = "incomplete", found.stopped + (f"; {seen}" if found.clear >= 0 else "")
+        rest = found.stopped + (f"; {seen}" if found.clear >= 0 else "")
     else:
-        verdict, rest = "holds within bounds", seen
-    style = click.style(verdict, fg=COLORS.get(verdict, "yellow"), bold=True)
-    return f"{found.seconds:.2f} s\n\n{style}: {rest}"
-
-
-def bounded_exit_code(found: Bounded) -> int:
-    return 1 if found.run is not None else 3 if found.stopped is not None else 0
+        rest = seen
+    return f"{found.seconds:.2f} s\n\n{click.style(verdict, fg=color(verdict), bold=True)}: {rest}"
 
 
 def bounded_json(found: Bounded) -> dict[str, Any]:
     """The object that `--json` prints."""
-    verdict = {0: "holds within bounds", 1: "violated", 3: "incomplete"}[bounded_exit_code(found)]
     return {
         "model": found.model.name,
         "constants": {name: to_itf(value) for name, value in found.model.constants.items()},
-        "verdict": verdict,
+        "verdict": bounded_verdict(found),
         "clear_steps": found.clear,
         "violated": found.broken if found.run is not None else None,
         "trace_length": len(found.run.states) if found.run is not None else None,

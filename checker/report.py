@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.verdicts import INCOMPLETE, NOT_REACHED, VACUOUS, VIOLATED, color
 from traces.values import plural, show
 
 if TYPE_CHECKING:
@@ -30,16 +31,8 @@ if TYPE_CHECKING:
     from checker.symbolic.induction import Progress as ProofProgress
     from checker.validate.corpus import Summary, Verdict
 
-GOOD = ("holds", "holds within bounds", "reached", "proved", "proved within bounds", "conforms")
-COLORS = {**dict.fromkeys(GOOD, "green"), "violated": "red", "diverges": "red"}
 FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
-
-
-def known_error(error: Exception) -> bool:
-    """Whether an error is bad input that its message explains: no stack trace is needed."""
-    names = {"TraceError", "CheckpointError", "LayoutError", "SparkError", "JavaError", "WorkerError"}
-    return any(cls.__name__ in names for cls in type(error).__mro__)
 
 
 class ProgressLine:
@@ -47,7 +40,7 @@ class ProgressLine:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._next = FIRST_LINE_S
         self._gap = FIRST_LINE_S
         self._shown = False
@@ -267,7 +260,7 @@ def check_text(report: Report, *, coverage: bool, checkpoint: Path | None) -> st
         + f"{report.seconds['total']:.2f} s in all",
         *_hints(report, checkpoint),
     ]
-    verdict = click.style(report.verdict, fg=COLORS.get(report.verdict, "yellow"), bold=True)
+    verdict = click.style(report.verdict, fg=color(report.verdict), bold=True)
     if len(report.reasons) > 1:
         return "\n".join([*lines, "", *[f"  {reason}" for reason in report.reasons], verdict])
     return "\n".join([*lines, "", f"{verdict}: {report.reason}" if report.reason else verdict])
@@ -280,7 +273,7 @@ def _hints(report: Report, checkpoint: Path | None) -> list[str]:
     if report.result.deadlock is not None and not deadlocks:
         level = report.result.deadlock
         lines.append(f"note: a state of level {level} has no enabled action (deadlock_free is not checked)")
-    if len([p for p in report.properties if p.verdict == "violated"]) > len(report.traces):
+    if len([p for p in report.properties if p.verdict == VIOLATED]) > len(report.traces):
         lines.append("note: --all-violations goes on, and shows a trace for each violated property")
     if report.stopped is not None and checkpoint is not None:
         lines.append(f"to go on from the last whole level: --resume {checkpoint}")
@@ -336,9 +329,8 @@ def diff_text(found: Difference) -> str:
             length = len(side.trace.steps)
             lines.append(f"{name} first does what {other} does not at step {length}")
     lines.append(f"{found.seconds:.2f} s in all")
-    colors = {"same": "green", "differs": "red"}
-    verdict = click.style(found.verdict, fg=colors.get(found.verdict, "yellow"), bold=True)
-    return "\n".join([*lines, "", f"{verdict}: {found.stopped}" if found.verdict == "incomplete" else verdict])
+    verdict = click.style(found.verdict, fg=color(found.verdict), bold=True)
+    return "\n".join([*lines, "", f"{verdict}: {found.stopped}" if found.verdict == INCOMPLETE else verdict])
 
 
 def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
@@ -380,14 +372,14 @@ def write_junit(report: Report, path: Path) -> None:
     seconds = f"{report.seconds['search']:.3f}"
     for found in report.properties:
         case = ET.SubElement(suite, "testcase", classname=report.model.name, name=found.name, time="0")
-        if found.verdict in ("violated", "not reached"):
+        if found.verdict in (VIOLATED, NOT_REACHED):
             ET.SubElement(case, "failure", message=_verdict(found)).text = _plain(found.trace)
-        elif found.verdict == "incomplete":
+        elif found.verdict == INCOMPLETE:
             ET.SubElement(case, "error", message=f"not decided: the search is {report.verdict}: {report.reason}")
     case = ET.SubElement(suite, "testcase", classname=report.model.name, name="search", time=seconds)
-    if report.verdict == "vacuous":
+    if report.verdict == VACUOUS:
         ET.SubElement(case, "failure", message=f"vacuous: {report.reason}")
-    elif report.verdict == "incomplete":
+    elif report.verdict == INCOMPLETE:
         ET.SubElement(case, "error", message=f"incomplete: {report.reason}")
     numbers = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error"}
     for name, cases in numbers.items():

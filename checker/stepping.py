@@ -15,10 +15,10 @@ from checker.lang.ir import EventKind
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.lang.values import RuntimeViolation
+from checker.verdicts import ExitCode
 from traces import Trace
 from traces.values import show
 
-STEPPED, USAGE = 0, 2
 HELP = "a number takes that step, b goes back, s shows the state, q ends"
 
 
@@ -35,11 +35,11 @@ def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int) ->
     departure = replayed.departure
     if index > len(recorded.steps):
         click.echo(f"error: there is no step {index}: the trace has {len(recorded.steps)}", err=True)
-        return USAGE
+        return ExitCode.USAGE
     if index > len(replayed.states):
         why = f"departs from the spec at step {departure.index}: {departure.reason}" if departure else "broke there"
         click.echo(f"error: there is no state to go on from at step {index}: the trace {why}", err=True)
-        return USAGE
+        return ExitCode.USAGE
     walk = _Walk(model, replayed.states[:index])
     click.echo(HELP)
     walk.describe()
@@ -48,7 +48,7 @@ def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int) ->
             walk.answer(line)
     except KeyboardInterrupt:
         click.echo()
-    return STEPPED
+    return ExitCode.HOLDS
 
 
 def _asked() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ def is_violated_soon(pin: Pin) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job that a script put in the background
     config.addinivalue_line("markers", "pins(prefix): run with each `pin` whose target starts with the prefix")
 
 

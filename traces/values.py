@@ -150,3 +150,11 @@ def _order(text: str) -> list[tuple[int, str]]:
 def plural(count: int, word: str) -> str:
     """A number of things, for people: "1 state", "12,345 states"."""
     return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def shortened(text: str, most: int) -> str:
+    """`text`, and of a longer one its beginning and end with how much was left out between them."""
+    if len(text) <= most:
+        return text
+    first = most * 2 // 3
+    return f"{text[:first]} ... ({len(text) - most:,} characters left out) ... {text[first - most:]}"

@@ -23,13 +23,13 @@ from checker.options import (
     show,
     write_traces,
 )
+from checker.verdicts import ExitCode
 
 if TYPE_CHECKING:
     from checker.explicit.check import Report
     from checker.lang.loader import BoundModel
     from checker.report import ProgressLine
 
-USAGE = 2
 
 @click.command("list")
 @click.argument("model", required=False)
@@ -166,7 +166,7 @@ def reach(model: str, expression: str, changes: dict[str, str], setting: str | N
                     progress=line.search)  # fmt: skip
     if found.trace is not None:
         show(found.trace)
-    click.echo(found.text, err=found.exit_code == USAGE)
+    click.echo(found.text, err=found.exit_code == ExitCode.USAGE)
     if options["trace_out"] is not None:
         write_traces([found.trace] if found.trace is not None else [], options["trace_out"])
     return found.exit_code

@@ -19,13 +19,12 @@ from checker.options import (
     refuse_options_of_others,
     search_options,
 )
+from checker.verdicts import ExitCode
 from traces.values import plural
 
 if TYPE_CHECKING:
     from checker.explicit.check import Report
     from checker.lang.loader import BoundModel
-
-INCOMPLETE = 3
 
 
 def _new_folder(context: click.Context, parameter: click.Parameter, place: str) -> str:
@@ -60,7 +59,7 @@ def export(model: str, changes: dict[str, str], setting: str | None, **options: 
     report, rows = (_on_spark if options["engine"] == "spark" else _here)(bound, options, started)
     if report.result.stopped is not None:
         click.echo(f"incomplete: {report.result.stopped}; no tables are written")
-        return INCOMPLETE
+        return ExitCode.INCOMPLETE
     counts = f"{plural(rows['states'], 'state')}, {plural(rows['transitions'], 'transition')}"
     verdict = f"{report.verdict}: {report.reason}" if report.reason else report.verdict
     click.echo(f"{bound.name}: {counts} in {options['to']}; {verdict}")

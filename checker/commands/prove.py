@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from checker.options import SET, SETTING, TRACE_OUT, cores, finite, load_model, show, write_traces
+from checker.verdicts import exit_code
 
 TRIAGE_S = 60.0
 SEARCH_S = 30.0
@@ -88,7 +89,7 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
 
 
 def _bounded(bound: Any, how: Any, options: dict[str, Any]) -> int:
-    from checker.proof_report import bounded_exit_code, bounded_json, bounded_text
+    from checker.proof_report import bounded_json, bounded_text, bounded_verdict
     from checker.report import ProgressLine, print_json
     from checker.symbolic.bounded import unroll
     from checker.triage.behaviour import run_trace
@@ -104,4 +105,4 @@ def _bounded(bound: Any, how: Any, options: dict[str, Any]) -> int:
         click.echo(bounded_text(found))
     if options["trace_out"] is not None:
         write_traces(traces, options["trace_out"])
-    return bounded_exit_code(found)
+    return exit_code(bounded_verdict(found))

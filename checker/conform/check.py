@@ -22,12 +22,10 @@ from checker.explicit.store import Budget
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, INTERRUPTED, VACUOUS, exit_code
 from traces import Trace
 
-CONFORMS, DIVERGES, INCOMPLETE, VACUOUS = "conforms", "diverges", "incomplete", "vacuous"
-INTERRUPTED = "interrupted"  # as the search says it
 SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
-EXIT_CODES = {CONFORMS: 0, DIVERGES: 1, INCOMPLETE: 3, VACUOUS: 4}
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return exit_code(self.verdict)
 
     @property
     def traces(self) -> list[Trace]:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
+from checker.errors import FencepostError
+from checker.interrupts import leave_to_parent
+from checker.verdicts import ExitCode
 
-class WorkerError(Exception):
+
+class WorkerError(FencepostError):
     """A process of the crew is gone. The message says how it ended."""
+
+    exit_code = ExitCode.INTERNAL
+
+    @property
+    def message(self) -> str:
+        return f"internal error: {self}; there is no verdict"
 
 
 class Member(Protocol):
@@ -75,7 +84,7 @@ class Remote:
 
 def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Connection]) -> None:
     """What a process does: answer until the parent hangs up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    leave_to_parent()
     for other in inherited:
         other.close()
     gc.disable()  # the process ends with its work

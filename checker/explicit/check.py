@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +20,24 @@ from checker.lang.frontend import compile_model
 from checker.lang.ir import EVALUATES, EventKind, Kind
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.verdicts import (
+    HOLDS,
+    INCOMPLETE,
+    INTERRUPTED,
+    NOT_REACHED,
+    REACHED,
+    VACUOUS,
+    VIOLATED,
+    WITHIN,
+    exit_code,
+)
 from traces import Trace
 
 if TYPE_CHECKING:
     from checker.explicit.liveness import Lassos
     from checker.explicit.patience import Stage
 
-HOLDS, WITHIN, VIOLATED, INCOMPLETE, VACUOUS = (
-    "holds", "holds within bounds", "violated", "incomplete", "vacuous",
-)  # fmt: skip
 SHORTEST = "shortest: no shorter trace does it"
-EXIT_CODES = {HOLDS: 0, WITHIN: 0, VIOLATED: 1, INCOMPLETE: 3, VACUOUS: 4}
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return exit_code(self.verdict)
 
     def cuts(self) -> list[dict[str, Any]]:
         sites = self.kernel.sites
@@ -201,6 +207,7 @@ class _Judge:
     def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, all_violations: bool) -> None:
         self.model, self.kernel, self.result, self.all_violations = model, kernel, result, all_violations
         self._lassos: Lassos | None = None
+        self._untraced: str | None = None
 
     def look_for_lassos(self, stages: Callable[[Stage], None] | None) -> None:
         """Look for behaviours without end that violate a property, after a search that saw every state."""
@@ -221,9 +228,11 @@ class _Judge:
         violated = [found for found in targets if found[0].verdict == VIOLATED]
         if not self.all_violations and violated:
             violated = [min(violated, key=lambda found: found[0].trace_length or 0)]
-        with suppress(KeyboardInterrupt):  # Ctrl-C gives up the traces, not what was found
+        try:
             for report, target in violated:
                 report.trace = self._trace(target)
+        except KeyboardInterrupt:  # gives up the traces, not what was found
+            self._untraced = INTERRUPTED
         return [report for report, _ in targets]
 
     def _property(self, index: int, name: str, kind: str) -> PropertyReport:
@@ -233,8 +242,8 @@ class _Judge:
             level = lasso.length
         if kind == "witness":
             reached = self.result.witnesses.get(index)
-            unknown = INCOMPLETE if self._unfinished() else "not reached"
-            return PropertyReport(name, kind, "reached" if reached else unknown, reached)
+            unknown = INCOMPLETE if self._unfinished() else NOT_REACHED
+            return PropertyReport(name, kind, REACHED if reached else unknown, reached)
         if level is None:
             undecided = self._unfinished() or (self._lassos is not None and index in self._lassos.undecided)
             return PropertyReport(name, kind, INCOMPLETE if undecided else WITHIN if self.bounds() else HOLDS)
@@ -252,8 +261,8 @@ class _Judge:
 
     @property
     def stopped(self) -> str | None:
-        """Why the search, or the search for lassos, was not finished."""
-        return self.result.stopped or (self._lassos.stopped if self._lassos else None)
+        """Why the search, the search for lassos, or the making of traces was not finished."""
+        return self.result.stopped or (self._lassos.stopped if self._lassos else None) or self._untraced
 
     def _unfinished(self) -> bool:
         """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
@@ -267,11 +276,12 @@ class _Judge:
         violated = [p.name for p in properties if p.verdict == VIOLATED]
         stopped = self.stopped
         if violated:
-            return VIOLATED, [", ".join(violated), *[f"the search was not finished: {stopped}"] * bool(stopped)]
+            what = "the search was not finished" if stopped != self._untraced else "there is no trace"
+            return VIOLATED, [", ".join(violated), *[f"{what}: {stopped}"] * bool(stopped)]
         if stopped is not None:
             return INCOMPLETE, [stopped]
         never = [n for n, c in zip(self.kernel.actions, self.result.actions, strict=True) if not c.fired]
-        missing = [p.name for p in properties if p.verdict == "not reached"]
+        missing = [p.name for p in properties if p.verdict == NOT_REACHED]
         if never or missing:
             parts = [f"never fired: {', '.join(never)}"] * bool(never)
             parts += [f"never reached: {', '.join(missing)}"] * bool(missing)

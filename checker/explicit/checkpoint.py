@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from checker.errors import FencepostError
 from checker.explicit.store import OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _MANIFEST = "manifest.json"
 _CHUNK = 1 << 16  # states read or written at once
 
 
-class CheckpointError(Exception):
+class CheckpointError(FencepostError):
     """A directory that cannot be saved to or resumed from; the message says why."""
 
 

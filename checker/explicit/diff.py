@@ -31,10 +31,9 @@ from checker.explicit.tracing import Tracer, first_state
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.verdicts import DIFFERS, INCOMPLETE, INTERRUPTED, SAME, exit_code
 from traces import Trace
 
-SAME, DIFFERS, INCOMPLETE = "same", "differs", "incomplete"
-EXIT_CODES = {SAME: 0, DIFFERS: 1, INCOMPLETE: 3}
 PROGRESS_S = 0.1
 
 _BATCH = 1 << 13  # states looked at together
@@ -116,7 +115,7 @@ class Difference:
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
+        return exit_code(self.verdict)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -153,8 +152,8 @@ def diff(
                         progress=searching)  # fmt: skip
         side.states, side.transitions = result.distinct, sum(a.fired for a in result.actions)
         explored.append(result)
-        if result.stopped == "interrupted":
-            return Difference(one[1].name, sides, "interrupted", time.monotonic() - started)
+        if result.stopped == INTERRUPTED:
+            return Difference(one[1].name, sides, INTERRUPTED, time.monotonic() - started)
     comparison = _Comparison(kernels, explored, limits.time_limit_s, started)
     stopped = comparison.run(comparing) or next((r.stopped for r in explored if r.stopped is not None), None)
     for number, side in enumerate(sides):
@@ -258,7 +257,7 @@ class _Comparison:
                     if progress is not None:
                         progress(Compared(sum(self._done), total, now - self.started))
             except KeyboardInterrupt:
-                reason = "interrupted"
+                reason = INTERRUPTED
             finally:
                 self._stop.set()
         for done in work:

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import VIOLATED, Options, check
+from checker.explicit.check import Options, check
 from checker.explicit.repair import Repair, repairs, with_switches_on
 from checker.explicit.results import Progress
 from checker.lang.declare import Bug
 from checker.lang.loader import BoundModel, Spec, bind_model
+from checker.verdicts import INTERRUPTED, VIOLATED
 from traces import Trace
 from traces.values import plural
 
@@ -41,7 +42,7 @@ def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress]
     changes = {name: str(getattr(value, "name", value)) for name, value in bug.constants.items()}  # enums by name
     model = bind_model(spec, bug.model.name, changes).with_properties([bug.violates])
     report = check(model, Options(threads=threads), started=time.perf_counter(), progress=progress)
-    if report.stopped == "interrupted":
+    if report.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     found = next(p for p in report.properties if p.name == bug.violates.name)
     if found.verdict != VIOLATED or found.trace is None or found.trace_length is None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from checker.errors import FencepostError
 from checker.lang.ir import Bag, Kind, Leaf
 
 WORD = 64
 MAX_CODE = 62  # ordinal codes are bits of a word while a step is canonicalized, and 1 << 63 is left out
 
 
-class LayoutError(Exception):
+class LayoutError(FencepostError):
     """A state that cannot be packed; the message names the leaf, bag or sort and says why."""
 
 

@@ -21,6 +21,7 @@ from checker.explicit.patience import Patience, Stage, Stopped
 from checker.explicit.results import SearchResult
 from checker.explicit.store import Budget
 from checker.explicit.watch import PER_WORD
+from checker.verdicts import INTERRUPTED
 
 _BEGUN = -1  # in place of an edge into a state: the way begins there
 
@@ -80,7 +81,7 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
     except Stopped as stopped:
         found.stopped = str(stopped)
     except KeyboardInterrupt:
-        found.stopped = "interrupted"
+        found.stopped = INTERRUPTED
     return found
 
 

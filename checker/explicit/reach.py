@@ -17,10 +17,10 @@ from checker.explicit.tracing import Tracer, first_state
 from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
+from checker.verdicts import ExitCode
 from traces import Trace
 from traces.values import plural
 
-REACHED, USAGE, INCOMPLETE, UNREACHABLE = 0, 2, 3, 4
 _WITNESS, _EVALUATES = 0, 1  # indices of the kernel's properties: the expression, and that it can be evaluated
 _BEFORE = len("    return ")  # what `compile_expression` puts in front of an expression
 
@@ -46,20 +46,22 @@ def reach(
                     all_violations=True)  # fmt: skip
     level = result.witnesses.get(_WITNESS)
     if level is not None:
-        return Found(_trace(only, kernel, result, _WITNESS), f"reached in {plural(level, 'state')}: {text}", REACHED)
+        words = f"reached in {plural(level, 'state')}: {text}"
+        return Found(_trace(only, kernel, result, _WITNESS), words, ExitCode.HOLDS)
     seen = f"{result.distinct:,} distinct, depth {result.depth}"
     if result.stopped is not None:
-        return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", INCOMPLETE)
+        return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", ExitCode.INCOMPLETE)
     level = result.broken.get(_EVALUATES)
     if level is not None:
         way = plural(level, "state")
         words = f"error: no state has it, and it cannot be evaluated in a state that is reached in {way}"
-        return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", USAGE)
+        return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", ExitCode.USAGE)
     limiting = bounds(model, kernel, result)
     limiting += [f"{len(result.errors)} of its steps break down (see fencepost check)"] * bool(result.errors)
+    words = "no reachable state has it"
     if limiting:
-        return Found(None, f"no state within the bounds has it: {text} ({seen}; {'; '.join(limiting)})", UNREACHABLE)
-    return Found(None, f"no reachable state has it: {text} ({seen})", UNREACHABLE)
+        words, seen = "no state within the bounds has it", "; ".join([seen, *limiting])
+    return Found(None, f"{words}: {text} ({seen})", ExitCode.VACUOUS)
 
 
 def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int) -> Trace:

@@ -8,14 +8,12 @@ as long as no limit stops it.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +27,8 @@ from checker.explicit.patience import Patience
 from checker.explicit.results import Limits, Progress, SearchResult, default_memory
 from checker.explicit.runtime import LANES
 from checker.explicit.store import Budget, Context, OutOfMemoryError, Shard, Words
+from checker.interrupts import stopped_by
+from checker.verdicts import INTERRUPTED
 
 BOX = 16384  # candidates a box takes, one thread: they stay in the cache
 SHARED_BOX = 32768  # the same for several threads, over all boxes of one: a round must outweigh a meeting
@@ -73,21 +73,9 @@ class Stoppable(Protocol):
     def stop(self, reason: str) -> None: ...
 
 
-@contextmanager
-def interrupts(exploration: Stoppable) -> Iterator[None]:
-    """Ctrl-C stops the search at the end of the round (where signals can be caught: in the main thread)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        exploration.stop("interrupted")
-
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def interrupts(exploration: Stoppable) -> AbstractContextManager[None]:
+    """Ctrl-C stops the search at the end of the round."""
+    return stopped_by(lambda: exploration.stop(INTERRUPTED))
 
 
 class Exploration:

@@ -14,10 +14,10 @@ from checker.explicit.repair import repairs, with_switches_on
 from checker.explicit.tracing import Tracer, first_state
 from checker.explicit.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel
+from checker.verdicts import INTERRUPTED, ExitCode
 from traces import Trace
 from traces.values import plural
 
-NOTHING_FOUND, VIOLATED, INCOMPLETE = 0, 1, 3
 ROUND = 16  # walks between looks at the clock
 
 
@@ -36,8 +36,8 @@ class Simulation:
     @property
     def exit_code(self) -> int:
         if self.trace is not None:
-            return VIOLATED
-        return INCOMPLETE if self.stopped else NOTHING_FOUND
+            return ExitCode.VIOLATED
+        return ExitCode.INCOMPLETE if self.stopped else ExitCode.HOLDS
 
     def text(self) -> str:
         rate = self.steps / max(1e-9, self.seconds)
@@ -47,7 +47,7 @@ class Simulation:
             shrunk = f"shrunk from {self.found_steps + 1:,} to " if length <= self.found_steps else ""
             name = self.trace.violation.property if self.trace.violation is not None else ""
             return f"violated: {name}; {made}; {shrunk}{plural(length, 'state')} (there may be a shorter way)"
-        stopped = f"stopped by {self.stopped}; " if self.stopped else ""
+        stopped = f"incomplete: {self.stopped}; " if self.stopped else ""
         return f"{stopped}no violation found in {made}; this proves nothing about the walks not taken"
 
 
@@ -76,7 +76,7 @@ def simulate(
             if progress is not None:
                 progress(made)
     except KeyboardInterrupt:
-        return replace(made, stopped="interrupt", seconds=time.monotonic() - started)
+        return replace(made, stopped=INTERRUPTED, seconds=time.monotonic() - started)
     return made
 
 

@@ -9,8 +9,10 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
+from checker.errors import FencepostError
 from checker.explicit import abi
 from checker.explicit.kernel import Kernel
+from checker.verdicts import ExitCode
 
 Words = npt.NDArray[np.uint64]
 
@@ -24,8 +26,14 @@ def _record(size: int) -> npt.NDArray[np.int64]:
     return np.zeros(size + 2 * _PADDING, dtype=np.int64)[_PADDING:-_PADDING]
 
 
-class OutOfMemoryError(Exception):
+class OutOfMemoryError(FencepostError):
     """The memory limit would be exceeded. The message says by what."""
+
+    exit_code = ExitCode.INCOMPLETE
+
+    @property
+    def message(self) -> str:
+        return f"incomplete: memory limit: {self}"
 
 
 class Region:

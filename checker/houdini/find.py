@@ -21,6 +21,7 @@ from checker.symbolic.encoding import program_nodes
 from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program
 from checker.symbolic.results import PROVED
 from checker.triage.features import Columns, chunks
+from checker.verdicts import INTERRUPTED
 
 _CHUNK = 1 << 16  # states
 
@@ -85,7 +86,7 @@ def _mined(
     kernel = kernel_of(model.with_properties([]))
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     result = search(kernel, initial, threads=threads, limits=limits, progress=searched)
-    if result.stopped == "interrupted":
+    if result.stopped == INTERRUPTED:
         raise KeyboardInterrupt
 
     def states() -> Iterator[Columns]:

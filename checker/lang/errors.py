@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
+from typing import Any
+
+from checker.errors import FencepostError
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,7 @@ class Place:
     end_column: int = 0
 
 
-class SpecError(Exception):
+class SpecError(FencepostError):
     """A spec, a model or its constants cannot be used. The message is complete as it stands.
 
     reason: what is wrong; mend: how to put it right; place: where, shown with a caret.
@@ -27,6 +30,13 @@ class SpecError(Exception):
         self.mend = mend
         self.place = place or Place()
         super().__init__(self._text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.reason, self.place, self.mend)  # between processes
+
+    @property
+    def message(self) -> str:
+        return str(self)
 
     def _text(self) -> str:
         lines = []
@@ -42,3 +52,7 @@ class SpecError(Exception):
         if self.mend:
             lines.append(f"mend: {self.mend}")
         return "\n".join(lines)
+
+
+def _again(cls: type[SpecError], reason: str, place: Place, mend: str) -> SpecError:
+    return cls(reason, place=place, mend=mend)

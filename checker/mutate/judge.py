@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from checker.explicit import abi
-from checker.explicit.check import INCOMPLETE, SHORTEST, VIOLATED, Report, declared_by
+from checker.explicit.check import SHORTEST, Report, declared_by
 from checker.explicit.kernel import Kernel, passing_kernel
 from checker.explicit.layout import LayoutError
 from checker.explicit.path import Target, shortest, way_to
@@ -28,6 +28,7 @@ from checker.lang.frontend import compile_variants
 from checker.lang.ir import Instance, Program, Site
 from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
+from checker.verdicts import INCOMPLETE, VIOLATED
 from traces import Trace
 from traces.values import plural, show
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import gc
 import itertools
 import multiprocessing
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from checker.interrupts import leave_to_parent, stopped_by
 from checker.mutate.judge import UNDECIDED, Original, Verdict, judge
 from checker.mutate.mutants import Mutant
+from checker.verdicts import INTERRUPTED
 
 _FORK = multiprocessing.get_context("fork")
 _LOOK_S = 0.2  # how often progress is shown while nothing happens
@@ -40,7 +41,8 @@ def run(
     """
     waiting = iter(mutants)
     running: dict[Connection, _Work] = {}
-    with _interrupts() as interrupted:
+    interrupted: list[str] = []
+    with stopped_by(lambda: interrupted.append(INTERRUPTED)):  # an exception would get lost where Python forks
         try:
             while True:
                 for mutant in itertools.islice(waiting, jobs - len(running)):
@@ -52,7 +54,7 @@ def run(
                     found(_result(connection, running.pop(connection)))
                 progress()
                 if interrupted:
-                    return "interrupted"
+                    return INTERRUPTED
                 if deadline is not None and time.monotonic() >= deadline:
                     return "time limit"
         finally:
@@ -60,17 +62,6 @@ def run(
                 work.process.kill()
                 work.process.join()
                 connection.close()
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Signals of Ctrl-C, as they come. An exception would get lost where Python forks."""
-    seen: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        yield seen
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _start(original: Original, mutant: Mutant, traced: bool) -> tuple[Connection, _Work]:
@@ -84,9 +75,14 @@ def _start(original: Original, mutant: Mutant, traced: bool) -> tuple[Connection
 
 def _judge(connection: Connection, original: Original, mutant: Mutant, traced: bool) -> None:
     """What a process does. On Ctrl-C it is killed, and says nothing."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    leave_to_parent()
     gc.disable()  # a collection would touch, and so copy, whatever it shares
-    connection.send(judge(original, mutant, traced=traced))
+    try:
+        verdict = judge(original, mutant, traced=traced)
+    except Exception as error:  # the others are judged all the same
+        told = "".join(traceback.format_exception(error))
+        verdict = Verdict(mutant.key, mutant.place, UNDECIDED, f"internal error, a bug in Fencepost: {told}")
+    connection.send(verdict)
 
 
 def _result(connection: Connection, work: _Work) -> Verdict:

@@ -24,9 +24,9 @@ from checker.mutate.judge import (
     UNREACHED,
     Verdict,
 )
+from checker.verdicts import ExitCode
 
 _PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID)
-HOLDS, VIOLATED, INCOMPLETE = 0, 1, 3  # exit codes
 
 
 SHARED = "shared"  # the name of the tables with a reason for several mutants
@@ -133,10 +133,11 @@ class Summary:
     def exit_code(self) -> int:
         """A run that was stopped is incomplete: what survived so far may be killed by a model that was not tried."""
         if self.stopped is not None:
-            return INCOMPLETE
+            return ExitCode.INCOMPLETE
         if self.unexplained:
-            return VIOLATED
-        return INCOMPLETE if any(not o.explained for o in self.of(UNDECIDED)) else HOLDS
+            return ExitCode.VIOLATED
+        undecided = any(not o.explained for o in self.of(UNDECIDED))
+        return ExitCode.INCOMPLETE if undecided else ExitCode.HOLDS
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""

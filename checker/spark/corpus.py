@@ -15,6 +15,7 @@ from checker.spark.models import Shipped, ship
 from checker.spark.session import Cluster, cluster
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.recorded import ENDINGS, Recorded
+from checker.verdicts import INTERRUPTED
 
 TASKS_PER_CORE = 4  # so that a core that is done early takes over from the others
 REJECTED_BYTES = 1 << 26  # of one shard: rejected traces beyond it are told of and not brought here
@@ -88,7 +89,7 @@ def validate_on_spark(
                     for name, content in rejected:
                         keep(name, content)
         except KeyboardInterrupt:
-            summary.stopped = "interrupted"
+            summary.stopped = INTERRUPTED
     summary.verdicts.sort(key=lambda verdict: verdict.trace)
     summary.seconds = time.monotonic() - started
     return summary

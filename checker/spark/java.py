@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from checker.errors import FencepostError
 from checker.explicit.cache import cache_directory
 from traces.files import write_whole
 
@@ -18,7 +19,7 @@ LEAST = 17
 _UNWANTED = "--add-modules=jdk.incubator.vector"
 
 
-class JavaError(Exception):
+class JavaError(FencepostError):
     """No Java that Spark runs on; the message says what was found and what to do."""
 
 

@@ -20,6 +20,7 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
+from checker.errors import FencepostError
 from checker.spark.java import java_home
 
 TICK_S = 0.1  # between looks at a running job
@@ -58,7 +59,7 @@ appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 """
 
 
-class SparkError(Exception):
+class SparkError(FencepostError):
     """A context that cannot be had, or a job that failed; the message says what Spark says."""
 
 

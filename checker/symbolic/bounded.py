@@ -21,6 +21,7 @@ from checker.symbolic.induction import PROVABLE, Options, Progress
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
 from checker.symbolic.workers import Died, workers
+from checker.verdicts import INTERRUPTED
 
 SHORTEST = "shortest: no shorter behaviour breaks anything"
 
@@ -69,8 +70,6 @@ def unroll(
     with workers(lambda: Unrolling(model, program, options.timeout_s).violation, 1) as pool:
         try:
             for number, found in pool.answers(range(steps + 1)):
-                if progress is not None:
-                    progress(Progress(number, steps, time.perf_counter() - started))
                 if found is not None:
                     if isinstance(found, Run):
                         result.run = found
@@ -79,8 +78,10 @@ def unroll(
                         result.stopped = f"unknown after {number} steps: {why}"
                     break
                 result.clear = number
+                if progress is not None:
+                    progress(Progress(number, steps, time.perf_counter() - started))
         except KeyboardInterrupt:
-            result.stopped = "interrupted"
+            result.stopped = INTERRUPTED
     result.seconds = time.perf_counter() - started
     return result
 

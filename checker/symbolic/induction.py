@@ -31,6 +31,7 @@ from checker.symbolic.results import (
     Query,
 )
 from checker.symbolic.workers import Died, Workers, workers
+from checker.verdicts import INTERRUPTED
 
 PROVABLE = ("invariant", "transition invariant", "refinement")
 
@@ -127,7 +128,7 @@ def prove_program(
         try:
             run.prove(pool)
         except KeyboardInterrupt:
-            run.proof.stopped = "interrupted"
+            run.proof.stopped = INTERRUPTED
     return run.finished()
 
 

@@ -7,12 +7,13 @@ solver: Ctrl-C is heard at once, and a worker that dies costs the one answer it 
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
+
+from checker.interrupts import leave_to_parent
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class _Worker:
 
 def _serve(make: Callable[[], Callable[[Any], Any]], connection: Connection, inherited: Sequence[Connection]) -> None:
     """What a worker does: answer tasks until the parent hangs up."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    leave_to_parent()
     for other in inherited:
         other.close()
     work = make()

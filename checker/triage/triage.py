@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker.explicit.check import VIOLATED, Options, Report, bounds, check
+from checker.explicit.check import Options, Report, bounds, check
 from checker.explicit.results import Limits, Progress
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES
 from checker.symbolic.induction import Proof
 from checker.symbolic.results import NO_ERROR
 from checker.triage.distinguish import Distinction, distinguish
+from checker.verdicts import VIOLATED
 from traces import Trace
 
 REACHABLE, UNREACHABLE, UNKNOWN = "reachable", "unreachable", "unknown"

@@ -14,6 +14,7 @@ from checker.lang.loader import BoundModel
 from checker.validate.diagnosis import Diagnosis
 from checker.validate.recorded import Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
+from checker.verdicts import INTERRUPTED, ExitCode
 
 EVENTS_AT_ONCE = 1 << 18
 STATUSES = (ACCEPTED, REJECTED, UNDECIDED, UNREADABLE)
@@ -61,8 +62,9 @@ class Summary:
     def exit_code(self) -> int:
         """0 all accepted, 1 some rejected, 3 some undecided, unreadable or not looked at."""
         if self.counts[REJECTED]:
-            return 1
-        return 0 if self.counts[ACCEPTED] == self.traces and self.stopped is None else 3
+            return ExitCode.VIOLATED
+        decided = self.counts[ACCEPTED] == self.traces and self.stopped is None
+        return ExitCode.HOLDS if decided else ExitCode.INCOMPLETE
 
     def add(self, other: Summary) -> None:
         """Take in another part of the corpus. `seconds` and `stopped` stay."""
@@ -124,7 +126,7 @@ def validate(
             if progress is not None:
                 progress(summary)
     except KeyboardInterrupt:
-        summary.stopped = "interrupted"
+        summary.stopped = INTERRUPTED
     summary.seconds = time.monotonic() - started
     summary.actions = dict(zip(validator.coverage.names, validator.coverage.actions.tolist(), strict=True))
     summary.transitions = validator.coverage.transitions()

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import fencepost
+from checker.verdicts import ExitCode
 
 ROOT = Path(__file__).parent.parent.parent
-COMMAND = [sys.executable, "-c", "from checker.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "checker"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,7 @@ def run() -> Callable[..., Result]:
         result = CliRunner().invoke(fencepost, [str(a) for a in arguments], input=typed, prog_name="fencepost")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
+        assert result.exit_code != ExitCode.INTERNAL, result.stderr
         return result
 
     return call

@@ -29,7 +29,7 @@ def on_a_terminal(columns: int, seconds: float, *arguments: str) -> tuple[str, i
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["PYTHONPATH"] = "."
-        os.execv(sys.executable, [sys.executable, "-c", "from checker.cli import main; main()", *arguments])
+        os.execv(sys.executable, [sys.executable, "-m", "checker", *arguments])
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     written, typed, began = b"", False, 0.0
     while True:
@@ -65,7 +65,7 @@ def test_simulate_shows_its_walks_and_stops_at_ctrl_c() -> None:
     assert code == 3
     assert text.startswith("seed 5\r\n")
     assert text.count("\r\x1b[K") >= 3
-    assert "stopped by interrupt; no violation found in " in text
+    assert "incomplete: interrupted; no violation found in " in text
     assert "Traceback" not in text
 
 

@@ -172,7 +172,7 @@ def test_every_kind_of_violation_is_found(run: Run, model: str, name: str) -> No
 def test_a_time_limit_ends_the_walks(run: Run) -> None:
     found = run("simulate", LEASE, *REPAIRED, "--walks", "1000000", "--time-limit-s", "0.2")
     assert found.exit_code == 3
-    assert found.stdout.startswith("stopped by time limit of 0.2 s; no violation found in ")
+    assert found.stdout.startswith("incomplete: time limit of 0.2 s; no violation found in ")
 
 
 def test_ctrl_c_ends_them_too(start: Callable[..., subprocess.Popen[str]]) -> None:
@@ -183,5 +183,5 @@ def test_ctrl_c_ends_them_too(start: Callable[..., subprocess.Popen[str]]) -> No
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 3
-    assert out.startswith("stopped by interrupt; no violation found in ")
+    assert out.startswith("incomplete: interrupted; no violation found in ")
     assert "Traceback" not in err

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import pytest
 from _pytest.runner import runtestprotocol
 
-from checker.conform.check import DIVERGES, Options, Report, conform
+from checker.conform.check import Options, Report, conform
+from checker.verdicts import DIVERGES
 from impl.kraft.under_test import SYSTEM
 from tests.conform.test_kraft_conforms import Pin
 
