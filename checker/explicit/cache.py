@@ -12,10 +12,12 @@ import functools
 import hashlib
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zipimport import zipimporter
 
 from checker.explicit.native import host
 
@@ -36,6 +38,9 @@ def cache_directory() -> Path:
 def _environment() -> bytes:
     """What a kernel depends on besides its model: this package, the front end, LLVM, the processor."""
     digest = hashlib.sha256(host().encode())
+    loader = sys.modules[__name__].__loader__
+    if isinstance(loader, zipimporter):  # on the executors of a cluster
+        digest.update(Path(loader.archive).read_bytes())
     here = Path(__file__).parent
     for folder in (here, here.parent / "lang"):
         for file in sorted(folder.rglob("*.py")):

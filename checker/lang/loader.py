@@ -122,6 +122,10 @@ class BoundModel:
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
 
+    def source_files(self) -> list[Path]:
+        """The files of the modules that the spec is made from, without the standard library and the checker."""
+        return [Path(file).resolve() for file in _sources(self.spec.module, *_parts(self.spec.module))]
+
 
 def initial_states(model: Model, type_: RecordType) -> list[Any]:
     """The initial states of a model whose constants are in force, each fit to its type. Raises SpecError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyarrow import fs
@@ -34,11 +34,12 @@ class Where:
 
 @dataclass(frozen=True)
 class _Task:
-    """What every task is told: the model, and how to judge."""
+    """What every task is told: the model, how to judge, and the folder that relative paths start from."""
 
     model: Shipped
     options: Options
     keep: bool
+    here: Path
 
     def __call__(self, groups: Iterable[list[str]]) -> Iterator[tuple[Summary, Rejected]]:
         model = self.model.load()
@@ -53,7 +54,7 @@ class _Task:
                 if self.keep and size <= REJECTED_BYTES:
                     rejected.append((verdict.trace, content))
 
-            yield validate(model, _contents(files), self.options, keep=keep), rejected
+            yield validate(model, _contents(files, self.here), self.options, keep=keep), rejected
 
 
 def validate_on_spark(
@@ -75,7 +76,7 @@ def validate_on_spark(
     summary = Summary()
     with cluster(where.master, where.conf) as spark:
         groups = _groups(files, TASKS_PER_CORE * spark.cores())
-        task = _Task(ship(model), options, keep is not None)
+        task = _Task(ship(model), options, keep is not None, Path.cwd())
 
         def tick(done: int) -> bool:
             if progress is not None:
@@ -84,6 +85,7 @@ def validate_on_spark(
 
         try:
             for part, rejected in _collected(spark, groups, task, tick):
+                part.verdicts = [replace(v, reason=task.model.as_here(v.reason)) for v in part.verdicts]
                 summary.add(part)
                 if keep is not None:
                     for name, content in rejected:
@@ -103,25 +105,25 @@ def _collected(
     return found
 
 
-def _contents(files: list[str]) -> Iterator[tuple[str, bytes]]:
+def _contents(files: list[str], here: Path) -> Iterator[tuple[str, bytes]]:
     for file in files:
-        system, path = _opened(file)
+        system, path = _opened(file, here)
         with system.open_input_stream(path, compression=None) as stream:
             yield file, stream.read()
 
 
-def _opened(place: str) -> tuple[fs.FileSystem, str]:
+def _opened(place: str, here: Path) -> tuple[fs.FileSystem, str]:
     if "://" in place:
         system, path = fs.FileSystem.from_uri(place)
         return system, path
-    return fs.LocalFileSystem(), str(Path(place).resolve())
+    return fs.LocalFileSystem(), str((here / place).resolve())
 
 
 def _files(paths: Sequence[str]) -> list[tuple[str, int]]:
     """(file, bytes) of each file that is named, or lies below a folder that is."""
     found: list[tuple[str, int]] = []
     for place in paths:
-        system, path = _opened(place)
+        system, path = _opened(place, Path.cwd())
         info = system.get_file_info(path)
         if info.type is fs.FileType.NotFound:
             raise SpecError(f"there is no file {place}", mend="name files, or folders of them")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -21,9 +22,7 @@ from checker.spark import export as spark_export
 from checker.spark import runs
 from checker.spark.check import Options, checked
 from checker.spark.export import Draft, Tables, export, numbered
-from checker.spark.models import Shipped
 from checker.spark.session import Cluster, SparkError
-from tests.conftest import ROOT
 
 LEASE = "docs/tutorial/lease.py"
 MODELS = [
@@ -70,7 +69,7 @@ def test_tasks_that_take_a_few_steps_at_a_time_write_the_same(tmp_path: Path, mo
     monkeypatch.setattr(runs, "GROUP", 8)
     monkeypatch.setattr(spark_export, "SENT_STEPS", 50)
     monkeypatch.setattr(spark_export, "HELD_BYTES", 2000)
-    to, shipped = str(tmp_path / "there"), Shipped(str(ROOT / "tests/models/shapes.py/mail"), {})
+    to, shipped = str(tmp_path / "there"), SimpleNamespace(load=lambda: model)
     options = Options(partitions=3, small=1 << 60, all_violations=True)
     with checked(model, options, started=time.perf_counter()) as report:
         exploration = report.result.exploration

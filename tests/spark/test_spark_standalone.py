@@ -1,28 +1,34 @@
-"""A real cluster of two workers: drivers and executors are killed, and nothing that is reported changes."""
+"""A real cluster of two workers: every command runs on it; drivers and executors are killed, and nothing changes."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from checker.cli import fencepost
 from checker.explicit.results import Progress
 from checker.lang.loader import load
 from checker.spark.check import Options, check
-from checker.spark.export import export
+from checker.spark.session import cluster
 from tests.conftest import ROOT
 from tests.spark.standalone import CONF, Standalone, standalone
 from tests.spark.told import locally, told
+from tests.validate.walks import Walks, text
 
 MODEL = "tests/models/two_phase_commit.py"
+COUNTS = ("verdict", "generated", "distinct", "depth", "properties")
 KILLED_AT = (2, 7)  # levels, of 11
 
 
@@ -73,10 +79,43 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
     assert told(report) == locally(model)
 
 
-def test_executors_write_the_tables(two_workers: Standalone, tmp_path: Path) -> None:
-    model = load("kraft/membership", {"max_crashes": "0", "max_early_expiries": "0", "lifecycle_in_flight": "1"})
-    options = Options(master=two_workers.master, conf=CONF)
-    report, rows = export(model, options, str(tmp_path / "graph"), started=time.perf_counter())
-    fired = sum(action.fired for action in report.result.actions)
-    assert (rows["states"], rows["transitions"]) == (report.result.distinct, fired)
-    assert [path.name for path in tmp_path.iterdir()] == ["graph"]
+@pytest.fixture
+def run(two_workers: Standalone) -> Iterator[Callable[..., Result]]:
+    """Run the command here, or with --engine spark on the cluster, in a context that all commands share."""
+    with cluster(two_workers.master, CONF):
+
+        def command(*arguments: str, there: bool = True) -> Result:
+            where = ("--engine", "spark", "--master", two_workers.master) if there else ()
+            return CliRunner().invoke(fencepost, [*arguments, *where], prog_name="fencepost")
+
+        yield command
+
+
+def test_every_command(run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, place = "kraft/abstract_isr", str(tmp_path / "run")
+    assert run("check", model, "--checkpoint", place, "--max-depth", "4", "--partitions", "2").exit_code == 3
+    resumed, here = json.loads(run("check", model, "--resume", place, "--json").stdout), _json(model)
+    assert [resumed[name] for name in COUNTS] == [here[name] for name in COUNTS]
+
+    for target in (model, "docs/tutorial/lease.py"):  # of a design, which executors have not; a file
+        written = run("export", target, "--to", str(tmp_path / "there"), "--partitions", "2", "--quiet").output
+        expected = run("export", target, "--to", str(tmp_path / "here"), "--quiet", there=False).output
+        assert written == expected.replace(str(tmp_path / "here"), str(tmp_path / "there"))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "run", "there"]
+        for name in ("here", "there"):
+            shutil.rmtree(tmp_path / name)
+
+    for target in (model, str(ROOT / "docs/tutorial/lease.py")):
+        walks = Walks(load(target), seed=2)
+        traces = [walk for _ in range(4) for walk in (walks.walk(8), walks.corrupted(walks.walk(8)))]
+        (tmp_path / "corpus.ndjson").write_bytes(b"".join(map(text, traces)))
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)  # executors are elsewhere, and find it all the same
+            judged = ("trace", "validate", "corpus.ndjson", "--model", target, "--json", "--quiet")
+            there, found = (json.loads(run(*judged, there=where).stdout) for where in (True, False))
+        assert found["rejected"] and {**there, "seconds": 0} == {**found, "seconds": 0}
+
+
+def _json(target: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(CliRunner().invoke(fencepost, ["check", target, "--json"]).stdout)
+    return found
