@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,16 +17,20 @@ def check_nodes(nodes: Iterable[Node]) -> None:
 
 def check_node(node: Node) -> None:
     """Hold a node to `VALIDITY`. Raises ValueError naming the operator and the kinds it was given."""
-    if node.op not in VALIDITY:
+    _check_use(node.op, node.kind, tuple([a.kind for a in node.args]), tuple([a.sort for a in node.args]))
+
+
+@functools.cache
+def _check_use(op: Op, result: Kind, kinds: tuple[Kind, ...], sorts_of: tuple[str, ...]) -> None:
+    if op not in VALIDITY:
         return
-    shape = VALIDITY[node.op]
-    kinds = tuple(a.kind for a in node.args)
+    shape = VALIDITY[op]
     free = {k for k, want in zip(kinds, shape.arguments, strict=True) if want is None}
     fixed = all(want is None or k is want for k, want in zip(kinds, shape.arguments, strict=True))
-    sorts = {a.sort for a in node.args if a.kind is Kind.ORDINAL}
-    result = shape.result or next(iter(free), None)
-    if not fixed or len(free) > 1 or len(sorts) > 1 or node.kind is not result:
-        raise ValueError(f"{node.op.value} cannot take {[k.value for k in kinds]} of sorts {sorted(sorts)}")
+    sorts = {sort for kind, sort in zip(kinds, sorts_of, strict=True) if kind is Kind.ORDINAL}
+    allowed = shape.result or next(iter(free), None)
+    if not fixed or len(free) > 1 or len(sorts) > 1 or result is not allowed:
+        raise ValueError(f"{op.value} cannot take {[k.value for k in kinds]} of sorts {sorted(sorts)}")
 
 
 def evaluate(node: Node, leaves: Sequence[int], fresh_base: dict[str, int], memo: dict[int, int]) -> int:

@@ -32,6 +32,8 @@ class Kind(Enum):
     ORDINAL = "ordinal"  # code 0 is absent, live ones are 1.. in order
     SET = "set"  # a bit mask of at most 64 bits
 
+    __hash__ = object.__hash__  # an enum's own is several times slower, and every node is looked up by its kind
+
 
 class Op(Enum):
     """The operators. `Node.data` holds what is not a node (a constant, a leaf's index, ...)."""
@@ -56,6 +58,8 @@ class Op(Enum):
     BIT = "bit"  # the set of one member, whose index is the argument
     HAS = "has"  # set, index of a member
     COUNT = "count"  # members of a set
+
+    __hash__ = object.__hash__  # as of Kind
 
 
 class Shape(NamedTuple):
@@ -251,7 +255,7 @@ class Graph:
     def _make(
         self, op: Op, args: tuple[Node, ...], data: Any, kind: Kind, lo: int = 0, hi: int = 0, sort: str = ""
     ) -> Node:
-        key = (op, data, kind, sort, hi if op in (Op.LEAF, Op.COUNT) else 0, *[a.serial for a in args])
+        key = (op, args, data, kind, sort, hi if op is Op.LEAF or op is Op.COUNT else 0)
         node = self._nodes.get(key)
         if node is None:
             node = Node(op, args, data, kind, lo, hi, sort, self._first + len(self._nodes))

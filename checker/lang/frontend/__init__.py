@@ -284,8 +284,8 @@ class _Compiler:
                 if facts.of(broken) is not False:
                     found.append((i, broken))
             elif declared.kind == "refinement":
-                found.append((i, self._refinement(declared).broken(self._mapped(declared, self.before, Facts()),
-                                                                   self._mapped(declared, after, facts))))  # fmt: skip
+                mapped = self._mapped(declared, after, facts)
+                found.append((i, self._refinements[declared.name].broken(self._mapped_before[declared.name], mapped)))
         return found
 
     @functools.cached_property
@@ -311,8 +311,11 @@ class _Compiler:
         found = [d for d in self.properties if d.kind == "refinement"]
         return {d.name: Refinement(self.graph, abstraction(self.model, d)) for d in found}
 
-    def _refinement(self, declared: Declared) -> Refinement:
-        return self._refinements[declared.name]
+    @functools.cached_property
+    def _mapped_before(self) -> dict[str, Mapped]:
+        return {
+            d.name: self._mapped(d, self.before, Facts()) for d in self.properties if d.kind == "refinement"
+        }
 
     def _mapped(self, declared: Declared, nodes: list[Node], facts: Facts) -> Mapped:
         """The abstract state that a state is mapped to."""
@@ -322,7 +325,7 @@ class _Compiler:
         result = machine.run(declared.function, [place], pure=True)
         function = function_of(declared.function)
         machine.frames.append(Frame(function, {}, True))
-        leaves = machine.coerced(result, self._refinement(declared).abstract.type, function.tree)
+        leaves = machine.coerced(result, self._refinements[declared.name].abstract.type, function.tree)
         return leaves, self.graph.any_([e.condition for e in machine.events])
 
     def _outside(self, after: list[Node], updates: dict[int, Node], facts: Facts) -> Node:

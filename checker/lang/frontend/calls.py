@@ -62,16 +62,16 @@ class Calls(Expressions):
         )  # fmt: skip
 
     def _helper(self, function: Callable[..., Any], node: ast.Call) -> Symbol:
-        names = function_of(function).parameters
+        source = function_of(function)
+        names = source.parameters
         bound: dict[str, Symbol] = dict(zip(names, (self.expression(a) for a in node.args), strict=False))
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg not in names:
                 self.fail(node, f"{function.__name__} has no parameter {keyword.arg}", f"it has {', '.join(names)}")
             bound[keyword.arg] = self.expression(keyword.value)
-        defaults = inspect.signature(function).parameters
-        for name in names:
-            if name not in bound and defaults[name].default is not inspect.Parameter.empty:
-                bound[name] = NONE if defaults[name].default is None else self.lift(defaults[name].default, node)
+        for name, default in source.defaults.items():
+            if name not in bound:
+                bound[name] = NONE if default is None else self.lift(default, node)
         if len(bound) != len(names) or len(node.args) > len(names):
             self.fail(node, f"{function.__name__} takes {', '.join(names)}", "give each parameter once")
         if any(f.function.function is function for f in self.frames) or len(self.frames) > MAX_DEPTH:

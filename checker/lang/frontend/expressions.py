@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +27,11 @@ from checker.lang.types import (
 from checker.lang.values import Identity
 
 
+@functools.cache
+def _method_name(kind: str) -> str:
+    return f"_{kind.lower()}"
+
+
 class Expressions(Collections):
     """Evaluates expressions. `call` is left to the subclass that knows functions."""
 
@@ -34,7 +40,7 @@ class Expressions(Collections):
 
     def expression(self, node: ast.expr) -> Symbol:
         """The symbol of an expression, with the events of evaluating it."""
-        method: Callable[[Any], Symbol] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
+        method: Callable[[Any], Symbol] | None = getattr(self, _method_name(type(node).__name__), None)
         if method is None:
             self.fail(node, "this cannot stand here")
         return method(node)

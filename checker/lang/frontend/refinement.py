@@ -19,6 +19,7 @@ from checker.lang.scalars import canonical
 from checker.lang.types import BagType, RecordType
 
 Mapped = tuple[tuple[Node, ...], Node]  # (leaves of the abstract state, whether mapping breaks down)
+Taken = tuple[Node, list[Node]]  # (whether the abstract step can be taken, the leaves after it)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Refinement:
     def __init__(self, graph: Graph, abstract: Abstraction) -> None:
         self.graph = graph
         self.abstract = abstract
+        self._taken: dict[tuple[Node, ...], list[Taken]] = {}
 
     def broken(self, before: Mapped, after: Mapped) -> Node:
         """Where the step from `before` to `after` is no step of the abstract spec, and changes something."""
@@ -78,15 +80,24 @@ class Refinement:
         return g.any_([before[1], after[1], g.not_(allowed)])
 
     def _steps(self, before: tuple[Node, ...], after: tuple[Node, ...]) -> Iterator[Node]:
-        for action, parameters in self.abstract.actions:
-            for binding in bindings(parameters):
-                yield self._step(action, parameters, binding, before, after)
+        """Per abstract action and binding, whether it leads from `before` to `after`."""
+        if before not in self._taken:  # every step of the spec starts from the same state
+            self._taken[before] = [
+                self._take(action, parameters, binding, before)
+                for action, parameters in self.abstract.actions
+                for binding in bindings(parameters)
+            ]
+        g = self.graph
+        for enabled, nodes in self._taken[before]:
+            pairs = list(zip(nodes, after, strict=True))
+            matches = [self._matches(node, wanted, before) for node, wanted in pairs]
+            issued = [wanted for node, wanted in pairs if node.op is Op.FRESH]
+            yield g.all_([enabled, *matches, *[g.eq(a, b) for a, b in itertools.pairwise(issued)]])
 
-    def _step(
-        self, action: Declared, parameters: list[Parameter], binding: tuple[object, ...],
-        before: tuple[Node, ...], after: tuple[Node, ...],
-    ) -> Node:  # fmt: skip
-        """Whether an abstract action under one binding leads from `before` to `after`."""
+    def _take(
+        self, action: Declared, parameters: list[Parameter], binding: tuple[object, ...], before: tuple[Node, ...]
+    ) -> Taken:
+        """An abstract action under one binding, taken out of `before`."""
         g = self.graph
         machine = Machine(g, Sites(), -1, Store(list(before)))
         place = machine.state_place(machine.store, self.abstract.type, writable=True)
@@ -99,11 +110,7 @@ class Refinement:
                 f"abstract action {action.name} issues two ordinals of one sort in a step", place=action.place,
                 mend="issue one, or split the action",
             )  # fmt: skip
-        taken = g.not_(g.any_([e.condition for e in machine.events]))
-        pairs = list(zip(machine.store.nodes, after, strict=True))
-        matches = [self._matches(node, wanted, before) for node, wanted in pairs]
-        issued = [wanted for node, wanted in pairs if node.op is Op.FRESH]
-        return g.all_([taken, *matches, *[g.eq(a, b) for a, b in itertools.pairwise(issued)]])
+        return g.not_(g.any_([e.condition for e in machine.events])), machine.store.nodes
 
     def _matches(self, node: Node, wanted: Node, before: tuple[Node, ...]) -> Node:
         """Whether a leaf comes out as `wanted`; a fresh ordinal may be any above those that were live."""

@@ -60,6 +60,7 @@ class Function:
                             mend="a spec's functions are written with def in a file")  # fmt: skip
         self.tree = tree
         self.parameters = [a.arg for a in self.tree.args.args]
+        self._texts: dict[ast.AST, str] = {}
         self._check()
 
     def place(self, node: ast.AST) -> Place:
@@ -68,7 +69,15 @@ class Function:
 
     def text(self, node: ast.AST) -> str:
         """The source of `node` on one line."""
-        return " ".join(ast.unparse(node).split())
+        if node not in self._texts:
+            self._texts[node] = " ".join(ast.unparse(node).split())
+        return self._texts[node]
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of the parameters that have one."""
+        declared = inspect.signature(self.function).parameters
+        return {name: p.default for name, p in declared.items() if p.default is not inspect.Parameter.empty}
 
     def _check(self) -> None:
         arguments = self.tree.args

@@ -39,6 +39,11 @@ def _has_return(statement: ast.stmt) -> bool:
     return any(isinstance(n, ast.Return) for n in ast.walk(statement))
 
 
+@functools.cache
+def _names(test: ast.expr) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(test) if isinstance(n, ast.Name))
+
+
 class Machine(Calls):
     """Runs a function of a spec symbolically, on all its paths at once."""
 
@@ -105,8 +110,8 @@ class Machine(Calls):
         self.restore(before)
 
     def _on_constants_only(self, test: ast.expr) -> bool:
-        names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
-        return bool(names) and not names & set(self.frame.locals)
+        names = _names(test)
+        return bool(names) and names.isdisjoint(self.frame.locals)
 
     def _fork(self, condition: Node, then: Callable[[], None], otherwise: Callable[[], None], node: ast.AST) -> None:
         """Run both branches and merge what they leave."""
@@ -125,8 +130,9 @@ class Machine(Calls):
         self._merge(condition, yes, no, start, node)
 
     def _merge(self, condition: Node, yes: PathState, no: PathState, start: PathState, node: ast.AST) -> None:
-        pairs = zip(yes.nodes, no.nodes, strict=True)
-        self.store.nodes[:] = [a if a is b else self.graph.select(condition, a, b) for a, b in pairs]
+        if yes.nodes != no.nodes:
+            pairs = zip(yes.nodes, no.nodes, strict=True)
+            self.store.nodes[:] = [a if a is b else self.graph.select(condition, a, b) for a, b in pairs]
         self.facts = start.facts
         self.assigned = yes.assigned or no.assigned
         self.cut = yes.cut or no.cut
