@@ -26,6 +26,7 @@ from checker.lang.declare import (
     witness,
 )
 from checker.lang.errors import SpecError
+from checker.lang.order import OrderedEnum, choose, fold
 from checker.lang.values import (
     Arrangement,
     AtMost,
@@ -49,7 +50,8 @@ Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
     "Arrangement", "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat",
-    "Option", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "constants", "constraint",
-    "deadlock_free", "eventually", "fresh", "init", "invariant", "leads_to", "message", "record", "refines", "replace",
-    "require", "require_some", "state", "terminal", "transition_invariant", "witness",
+    "Option", "OrderedEnum", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "choose",
+    "constants", "constraint", "deadlock_free", "eventually", "fold", "fresh", "init", "invariant", "leads_to",
+    "message", "record", "refines", "replace", "require", "require_some", "state", "terminal", "transition_invariant",
+    "witness",
 ]  # fmt: skip

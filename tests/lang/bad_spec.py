@@ -103,6 +103,10 @@ def start() -> Cluster:
     )
 
 
+def latest(so_far: Level, level: Level) -> Level:
+    return level
+
+
 @action(who="clock", source="-")
 def tick(s: Cluster) -> None:
     """Nothing wrong with this one."""

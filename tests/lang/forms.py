@@ -116,6 +116,62 @@ s.y %= 2
 ---
 s.w = s.ox // s.y
 ---
+s.flag = s.phase < Phase.EARLY or s.phase >= Phase.NEVER
+s.w = 1 if s.phase <= Phase.LATE < Phase.EARLY else 2
+---
+s.phase = max(s.phase, Phase.EARLY)
+s.flag = min(p for p in Phase if p > Phase.LATE) == Phase.EARLY
+---
+s.ob = choose(s.isr)
+---
+s.ob = choose(b for b in B if b not in s.isr)
+---
+s.ob = choose(b for b in s.isr if s.rs[b].lv > 0)
+---
+s.w = choose(x for x in s.ps if x != s.y)
+---
+s.w = choose(s.lvs)
+---
+s.mode = choose(m for m in Mode if m != s.om)
+---
+s.w = choose(s.rs[b].lv for b in s.isr)
+---
+s.uu = choose(s.net)
+---
+s.u = choose(u for u in s.us.values() if not isinstance(u, Q))
+---
+s.e1 = choose(e for e in s.es if e != s.e1)
+---
+s.isr = choose(t for t in (s.isr, {s.bs[0]}, {B(0), B(2)}) if s.rs[choose(t)].lv > 0)
+---
+s.ob = choose((P(who=b, lv=s.rs[b].lv) for b in s.isr if s.x != s.y)).who
+---
+s.flag = choose(G(a=s.ob if m == Mode.Y else None, b=s.on) for m in Mode if m != s.mode).a == s.ob
+---
+s.w = fold(digits, s.ps, 1)
+---
+s.w = fold(digits, s.lvs, 0)
+---
+s.w = fold(digits, s.lb, 0)
+---
+s.ps = fold(longer, s.ps, ())
+---
+s.isr = fold(kept, s.isr, frozenset())
+---
+s.isr = fold(kept, B, s.isr)
+---
+s.w = fold(weighed, s.bs, 0) * 10 + fold(weighed, s.rs, 0)
+---
+s.w = fold(digits, (s.rs[b].lv for b in B if b in s.isr), 0) + fold(digits, range(len(s.bs)), 0)
+---
+s.w = fold(digits, {s.x, s.y}, 0)
+---
+s.u = fold(last_variant, s.net, None)
+---
+s.om = fold(lowest_mode, s.modes, None)
+---
+s.w = 10 // fold(digits, s.ps, 0)
+---
 s.n = s.x
 ---
 s.n = s.x + 2
@@ -422,6 +478,10 @@ s.mode = s.om
 ---
 s.ps = tuple(x for x in s.ps)
 s.w = sum(s.ps)
+---
+s.w = sum({s.x, s.y}) * 10 + len({s.x, s.y, 0})
+---
+s.w = sum(1 for b in {B(0), B(1), s.bs[0]})
 ---
 s.w = sum(x * x for x in s.lvs) + sum(1 for b in s.isr)
 ---

@@ -25,6 +25,12 @@ class Mode(enum.Enum):
     Z = 9
 
 
+class Phase(OrderedEnum):
+    LATE = 3
+    EARLY = 1
+    NEVER = 2
+
+
 Level = Annotated[int, Range(-2, 2)]
 Wide = Annotated[int, Range(-500, 500)]
 Few = Annotated[int, Nat(2)]
@@ -94,6 +100,7 @@ class S:
     e2: Option[E]
     es: Epochs
     mode: Mode
+    phase: Phase
     om: Option[Mode]
     ox: Option[Level]
     net: Net
@@ -134,6 +141,7 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         e2=E(1) if on else E(0) if x > 0 else None,
         es=() if y > 0 else (E(1), E(0)) if x < 0 else (E(0),),
         mode=om if om is not None else Mode.X,
+        phase=Phase.EARLY if on else Phase.NEVER if x > 0 else Phase.LATE,
         om=om,
         ox=None if x == 0 else y,
         net=Bag([Z(), Z()] if x > y else [P(who=b, lv=x) for b in isr]),
@@ -189,4 +197,28 @@ def raised(modes: Map[Mode, Level], x: int) -> Map[Mode, Level]:
     if x > 0:
         return modes
     return Map({m: x if m == Mode.Y else modes[m] for m in Mode})
+
+
+def digits(so_far: Wide, x: Level) -> Wide:
+    return so_far * 3 + x
+
+
+def longer(word: Levels, x: Level) -> Levels:
+    return (x,) + word if len(word) < 2 else word
+
+
+def kept(so_far: Set[B], b: B) -> Set[B]:
+    return so_far - {b} if len(so_far) > 1 else so_far | {b}
+
+
+def last_variant(so_far: Option[U], u: U) -> Option[U]:
+    return so_far if isinstance(u, Z) and so_far is not None else u
+
+
+def weighed(so_far: Wide, b: B) -> Wide:
+    return so_far * 2 + (1 if b == B(1) else 0)
+
+
+def lowest_mode(so_far: Option[Mode], mode: Mode) -> Option[Mode]:
+    return mode if so_far is None else so_far
 '''

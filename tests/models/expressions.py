@@ -15,11 +15,14 @@ from checker.lang import (
     Map,
     Model,
     Option,
+    OrderedEnum,
     Range,
     Seq,
     Set,
     action,
+    choose,
     constants,
+    fold,
     init,
     record,
     replace,
@@ -39,7 +42,7 @@ class Switches:
 class Item(Identity, size=3): ...
 
 
-class Mood(enum.Enum):
+class Mood(OrderedEnum):
     GLAD = enum.auto()
     SAD = enum.auto()
 
@@ -124,6 +127,24 @@ def division(s: Operands) -> None:
     """Quotients round down and remainders are of the divisor's sign, whatever the signs."""
     s.result.number = (5 * s.a - s.b) // 3 * 10 + (5 * s.a - s.b) % 3 + 7 // (s.a - 3) + 7 % (s.a - 3)
     s.result.flag = s.a % s.b == 0
+
+
+def shifted(so_far: Wide, weight: Small) -> Wide:
+    return so_far * 4 + weight
+
+
+def lightest_first(so_far: Word, weight: Small) -> Word:
+    return so_far if weight in so_far else so_far + (weight,)
+
+
+@action(who="-", source="-")
+def the_order_of_values(s: Operands) -> None:
+    """The least member, that of a computed set, folds over a set, over a type in its order, and over a sequence."""
+    s.item = choose(i for i in s.items if s.weights[i] == s.weights[choose(s.items)])
+    s.result.number = fold(shifted, {s.a, s.b, 1}, 0) + fold(shifted, s.word, 0)
+    s.word = fold(lightest_first, (s.weights[i] for i in Item), ())
+    s.mood = max(s.mood, Mood.SAD if s.a > 0 else Mood.GLAD)
+    s.result.flag = s.mood <= Mood.GLAD
 
 
 @action(who="-", source="-")
@@ -259,6 +280,8 @@ model = Model(
     init=any_operands,
     actions=[
         arithmetic,
+        division,
+        the_order_of_values,
         minima_and_maxima,
         booleans,
         options,

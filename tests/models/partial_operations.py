@@ -24,6 +24,7 @@ from checker.lang import (
     Seq,
     Set,
     action,
+    choose,
     init,
     invariant,
     require,
@@ -124,6 +125,13 @@ def lowest_of_nothing(s: Gate) -> None:
 
 
 @action(who="-", source="-")
+def least_of_nothing(s: Gate) -> None:
+    """There is nobody to choose."""
+    require(s.open)
+    s.leader = choose(n for n in s.empty if s.levels[n] == 0)
+
+
+@action(who="-", source="-")
 def index_outside(s: Gate) -> None:
     """The word has no second letter."""
     require(s.open)
@@ -208,6 +216,7 @@ MODELS = [
             index_by_absent_option,
             highest_of_nothing,
             lowest_of_nothing,
+            least_of_nothing,
             index_outside,
             divide_by_zero,
             remainder_of_zero,

@@ -8,10 +8,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from checker.lang import declare, values
+from checker.lang import declare, order, values
 from checker.lang.declare import MARK, Declared, RecordInfo
 from checker.lang.frontend.codes import NONE
-from checker.lang.frontend.expressions import Expressions
+from checker.lang.frontend.ordering import Ordering
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import EventKind, Node
@@ -28,14 +28,9 @@ from checker.lang.types import (
 )
 from checker.lang.values import Map, Ordinal
 
-MAX_DEPTH = 24
 
-
-class Calls(Expressions):
+class Calls(Ordering):
     """Evaluates calls. `inline` is left to the subclass that knows statements."""
-
-    def inline(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
-        raise NotImplementedError
 
     def _call(self, node: ast.Call) -> Symbol:
         if isinstance(node.func, ast.Attribute):
@@ -58,7 +53,8 @@ class Calls(Expressions):
             return self._helper(callee.value, node)
         self.fail(
             node, f"{self.describe(callee)} is not known to specs",
-            "helpers are functions of a spec; of the built-in ones: any all sum min max len set frozenset tuple range",
+            "helpers are functions of a spec; of the built-in ones: any all sum min max len set frozenset tuple range; "
+            "choose(...) takes the least, fold(...) goes through in order",
         )  # fmt: skip
 
     def _helper(self, function: Callable[..., Any], node: ast.Call) -> Symbol:
@@ -74,16 +70,9 @@ class Calls(Expressions):
                 bound[name] = NONE if default is None else self.lift(default, node)
         if len(bound) != len(names) or len(node.args) > len(names):
             self.fail(node, f"{function.__name__} takes {', '.join(names)}", "give each parameter once")
-        if any(f.function.function is function for f in self.frames) or len(self.frames) > MAX_DEPTH:
-            self.fail(node, f"{function.__name__} calls itself", "helpers are inlined: use a loop over a finite domain")
-        return self.inline(function, [bound[n] for n in names], node)
+        return self.inlined(function, [bound[n] for n in names], node)
 
     # What the language itself offers.
-
-    def _argument(self, node: ast.Call, count: int = 1) -> list[ast.expr]:
-        if len(node.args) != count or node.keywords:
-            self.fail(node, f"{self.frame.function.text(node.func)} takes {count} argument{'s' * (count > 1)}")
-        return node.args
 
     def _guard_allowed(self, node: ast.Call) -> None:
         if self.frame.pure:
@@ -245,11 +234,6 @@ class Calls(Expressions):
             found = g.or_(found, g.and_(there, holds if wanted else g.not_(holds)))
         return found
 
-    def _items(self, argument: ast.expr) -> list[tuple[Node, Symbol]]:
-        if isinstance(argument, ast.GeneratorExp):
-            return [(there, self.unwrapped(e, argument)) for there, e in self.generated(argument)]
-        return [(there, self.value(e, argument)) for there, e in self.iterated(argument)]
-
     def _sum(self, node: ast.Call) -> Symbol:
         [argument] = self._argument(node)
         total = self.graph.integer(0)
@@ -317,10 +301,12 @@ class Calls(Expressions):
         if not node.args:
             return Display("tuple", ())
         [argument] = self._argument(node)
-        source = argument.generators[0].iter if isinstance(argument, ast.GeneratorExp) else argument
-        if not self.has_order(source) and not isinstance(self.peeked(source), Static):
-            self.fail(node, "a sequence made from what has no order", "tuple(b for b in order if b in members)")
-        found = self._items(argument)
+        if isinstance(argument, ast.GeneratorExp):
+            elements = self.generated(argument, ordered_for="a sequence made from what has no order")
+            found = [(there, self.unwrapped(e, argument)) for there, e in elements]
+        else:
+            self.check_in_order(argument, "a sequence made from what has no order")
+            found = self._items(argument)
         if not found:
             return Display("tuple", ())
         literal = Display("tuple", tuple(e for _, e in found))
@@ -457,6 +443,8 @@ _SPECIAL: dict[Any, Callable[[Any, ast.Call], Symbol]] = {
     builtins.sum: Calls._sum,
     builtins.min: Calls._min,
     builtins.max: Calls._max,
+    order.choose: Calls._choose,
+    order.fold: Calls._fold,
     builtins.len: Calls._len,
     builtins.set: Calls._collected_set,
     builtins.frozenset: Calls._collected_set,

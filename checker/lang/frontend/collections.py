@@ -110,10 +110,19 @@ class Collections(Places):
         if not (isinstance(symbol, Location) and isinstance(symbol.type, MapType)):
             symbol = self.unwrapped(symbol, node)
         if isinstance(symbol, Display):
-            return [(self.graph.true, e) for e in symbol.elements]
+            return self._literal(symbol, node)
         if isinstance(symbol, Val | Location):
             return list(self._members(symbol, node))
         self.fail(node, f"{self.describe(symbol)} cannot be looped over", "use a finite type, a set, sequence or bag")
+
+    def _literal(self, symbol: Display, node: ast.AST) -> list[Element]:
+        """The elements of a literal; those of a set that are equal are one."""
+        found: list[Element] = []
+        for i, element in enumerate(symbol.elements):
+            earlier = symbol.elements[:i] if symbol.kind == "set" else ()
+            again = self.graph.any_([self.equal(element, e, node) for e in earlier])
+            found.append((self.graph.not_(again), element))
+        return found
 
     def _domain(self, value: Any, node: ast.AST) -> list[Element]:
         true = self.graph.true

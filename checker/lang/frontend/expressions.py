@@ -13,8 +13,10 @@ from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Collections, Element
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import Node
+from checker.lang.order import OrderedEnum
 from checker.lang.types import (
     BagType,
+    EnumType,
     IdentityType,
     MapType,
     OptionType,
@@ -63,6 +65,13 @@ class Expressions(Collections):
         if isinstance(symbol, Static):
             return not (isinstance(symbol.value, type) and issubclass(symbol.value, Identity))
         return self._is_sequence(symbol)
+
+    def check_in_order(self, node: ast.expr, reason: str) -> None:
+        """Raise SpecError with this reason where it is no sequence, range or finite type."""
+        call = node.func if isinstance(node, ast.Call) else None
+        view = isinstance(call, ast.Attribute) and call.attr in ("items", "values")
+        if view or not (self.has_order(node) or isinstance(self.peeked(node), Static)):
+            self.fail(node, reason, "go through a sequence or a type: (b for b in Broker if b in members)")
 
     def names_in_order(self, node: ast.expr) -> bool:
         """Whether plain Python goes through it in a known order: of sets and bags it does not."""
@@ -356,11 +365,15 @@ class Expressions(Collections):
             if not self.same_type(types[0], types[1]):
                 self.fail(node, f"a {types[0]} is compared with a {types[1]}", "compare ordinals of one sort")
             return a.nodes[0], b.nodes[0]  # type: ignore[union-attr]
+        if len(types) == 2 and isinstance(types[0], EnumType) and self.same_type(types[0], types[1]):
+            if issubclass(types[0].cls, OrderedEnum):
+                return a.nodes[0], b.nodes[0]  # type: ignore[union-attr]
+            self.fail(node, f"{types[0]} has no order", f"class {types[0]}(OrderedEnum) has that of its declaration")
         if NONE in (a, b):
             return self.graph.integer(0), self.graph.integer(0)
         self.fail(
             node, f"{self.describe(a)} and {self.describe(b)} have no order",
-            "integers and ordinals of one sort have one; identities have none",
+            "integers, ordinals of one sort and members of an OrderedEnum have one; identities have none",
         )  # fmt: skip
 
     # Literals and comprehensions.
@@ -381,22 +394,31 @@ class Expressions(Collections):
         return symbol
 
     def generated(
-        self, node: ast.GeneratorExp | ast.SetComp, goes_on: Callable[[], Node] | None = None
+        self, node: ast.GeneratorExp | ast.SetComp, goes_on: Callable[[], Node] | None = None, ordered_for: str = ""
     ) -> Iterator[Element]:
         """The elements of a comprehension, each with the condition that it is there.
 
         Evaluate what is made of an element before asking for the next: its condition is assumed meanwhile.
-        goes_on: whether the next element is looked at (any and all stop when they are decided).
+        goes_on: whether the next element is looked at (any and all stop when they are decided). ordered_for: what an
+        error says where the elements come from what has no order; "" where none is needed.
         """
-        yield from self._generate(node.generators, node.elt, self.graph.true, goes_on or (lambda: self.graph.true))
+        goes_on = goes_on or (lambda: self.graph.true)
+        yield from self._generate(node.generators, node.elt, self.graph.true, goes_on, ordered_for)
 
     def _generate(
-        self, generators: list[ast.comprehension], element: ast.expr, there: Node, goes_on: Callable[[], Node]
+        self,
+        generators: list[ast.comprehension],
+        element: ast.expr,
+        there: Node,
+        goes_on: Callable[[], Node],
+        ordered_for: str,
     ) -> Iterator[Element]:
         if not generators:
             yield there, self.expression(element)
             return
         first, *rest = generators
+        if ordered_for:
+            self.check_in_order(first.iter, ordered_for)
         for exists, item in self.iterated(first.iter):
             if self.facts.of(exists) is False:
                 continue
@@ -408,7 +430,8 @@ class Expressions(Collections):
                     condition = self.graph.and_(condition, self.truth(test))
                 if self.facts.of(condition) is not False:
                     with self.assuming(condition):
-                        yield from self._generate(rest, element, self.graph.and_(there, condition), goes_on)
+                        reached = self.graph.and_(there, condition)
+                        yield from self._generate(rest, element, reached, goes_on, ordered_for)
             self.frame.locals = before
 
     def iterated(self, node: ast.expr) -> list[Element]:
