@@ -128,9 +128,16 @@ def is_refined(declared: Declared, before: Any, after: Any) -> bool:
 
     ends = [start]
     for action in declared.abstract.actions:
-        for binding in bindings(parameters_of(action, type_)):
-            result = step(start, action, binding)
-            ends += [result.state] if result.ended is None else []
+        parameters = parameters_of(action, type_)
+        for binding in bindings(parameters):
+            values: dict[str, Any] = {}
+            for parameter, candidate in zip(parameters, binding, strict=True):
+                there, values[parameter.name] = parameter.value(candidate, start, values)
+                if not there:
+                    break
+            else:
+                result = step(start, action, tuple(values.values()))
+                ends += [result.state] if result.ended is None else []
     return seen(end) in map(seen, ends)
 
 

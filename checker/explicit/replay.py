@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,8 +161,8 @@ def not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -
     """Which parameter is no member of the collection of the state that it ranges over, "" for none."""
     for parameter in parameters:
         values = (parameter.value(candidate, before, given) for candidate in parameter.candidates)
-        if parameter.path is not None and (True, given[parameter.name]) not in values:
-            return f"{parameter.name} is no member of {ast.unparse(parameter.path)} there"
+        if parameter.source and (True, given[parameter.name]) not in values:
+            return f"{parameter.name} is no member of {parameter.source} there"
     return ""
 
 

@@ -265,7 +265,7 @@ def transition_invariant(function: None = None, /, *, source: str = "") -> Calla
 def refines(abstract: Model, *, source: str = "") -> Callable[[F], Declared]:
     """A refinement mapping: `(s) -> AbstractState`. Every step is, seen through it, a step of `abstract` or none.
 
-    Ordinals of the abstract state are of the sorts of this one; its actions' parameters range over types.
+    Ordinals of the abstract state are of the sorts of this one, and it holds no bags.
     """
 
     def mark(function: F) -> Declared:
@@ -305,7 +305,7 @@ def terminal(function: F) -> Declared:
 
 
 def init(function: F) -> Declared:
-    """Gives an initial state; parameters range over finite types, each binding giving one."""
+    """Gives an initial state for each binding of its parameters, which range over finite types; `require` filters."""
     return _declare(function, "init")
 
 

@@ -26,9 +26,9 @@ from typing import Any
 from checker.lang.declare import MARK, Bug, ConstantsInfo, Declared, Model, RecordInfo, bind
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
-from checker.lang.parameters import Parameter, parameters_of
+from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
-from checker.lang.types import RecordType, universe
+from checker.lang.types import RecordType
 from checker.lang.values import Disabled, StepEnd
 from checker.lang.where import VARIANT, field_place
 
@@ -90,7 +90,7 @@ class BoundModel:
         return parameters_of(action, self.state_type)
 
     def initial_states(self) -> list[Any]:
-        """The initial states in order of the parameters of `init`. Raises SpecError where one cannot be made."""
+        """The initial states in order of the parameters of `init`. Raises SpecError where none fits."""
         return initial_states(self.model, self.state_type)
 
     def declared(self, name: str) -> Declared | None:
@@ -129,18 +129,17 @@ class BoundModel:
 
 def initial_states(model: Model, type_: RecordType) -> list[Any]:
     """The initial states of a model whose constants are in force, each fit to its type. Raises SpecError."""
-    bindings: list[tuple[Any, ...]] = [()]
-    for parameter in parameters_of(model.init, None):
-        bindings = [(*b, v) for b in bindings for v in universe(parameter.type)]
     states = []
-    for binding in bindings:
+    for binding in bindings(parameters_of(model.init, None)):
         try:
             states.append(type_.store(model.init.function(*binding)))
         except Disabled:
-            raise SpecError("a guard in @init is false, and initial states have no guards", place=model.init.place,
-                            mend="make the initial states with parameters of @init")  from None  # fmt: skip
+            continue
         except StepEnd as end:
             raise SpecError(f"the initial state does not fit its types: {end}", place=model.init.place) from None
+    if not states:
+        raise SpecError("there is no initial state: the guards of @init refuse every binding of its parameters",
+                        place=model.init.place, mend="loosen a require, or the constants")  # fmt: skip
     return states
 
 

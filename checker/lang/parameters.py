@@ -6,38 +6,39 @@ import ast
 import dataclasses
 import inspect
 import itertools
+import math
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from checker.lang.declare import Declared
+from checker.lang.domain import domain, domain_size
 from checker.lang.errors import SpecError
 from checker.lang.ir import Member
 from checker.lang.resolve import hints, resolve
 from checker.lang.types import (
     BagType,
     MapType,
-    OptionType,
     RecordType,
     Scalar,
     SeqType,
     SetType,
     Type,
     UnionType,
-    code_count,
-    universe,
 )
 from checker.lang.values import Arrangement, MemberOf, Permutation
 from checker.lang.where import function_place
 
-MAX_VALUES = 1024  # of one parameter: each is compiled on its own
+MAX_VALUES = 1024  # of one parameter of an action: each is compiled on its own
+MAX_INITIAL = 1_000_000  # bindings of the parameters of @init
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A parameter. `collection` is set for a member of a collection of the state, whose path is `path`.
 
+    drawn: instead of a path, the helper that computes the set, from the state and the earlier parameters `drawn_from`.
     variant: of a union's members, only those of this kind. keyed: members of a map that are equal are not one:
     a fair action has a binding for each key. `candidates` is what its instances are bound to: values, or `Member(i)`.
     """
@@ -49,6 +50,15 @@ class Parameter:
     collection: Type | None = None
     variant: RecordType | None = None
     keyed: bool = False
+    drawn: Callable[..., Any] | None = None
+    drawn_from: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """What a member is taken from, as the spec has it; "" for a parameter that ranges over a type."""
+        if self.drawn is not None:
+            return f"{self.drawn.__name__}(s{''.join(f', {name}' for name in self.drawn_from)})"
+        return ast.unparse(self.path) if self.path is not None else ""
 
     def value(self, candidate: Any, state: Any, earlier: Mapping[str, Any]) -> tuple[bool, Any]:
         """(whether it is there, the value) that `candidate` stands for in `state`.
@@ -57,8 +67,7 @@ class Parameter:
         """
         if not isinstance(candidate, Member):
             return True, candidate
-        assert self.path is not None
-        members = _walk(self.path, state, earlier)
+        members = self._members(state, earlier)
         if isinstance(self.collection, SetType):
             value = self.collection.members[candidate.index]
             return value in members, value
@@ -70,6 +79,12 @@ class Parameter:
         value = listed[candidate.index]
         wanted = self.variant is None or isinstance(value, self.variant.cls)
         return wanted and (self.keyed or value not in listed[: candidate.index]), value
+
+    def _members(self, state: Any, earlier: Mapping[str, Any]) -> Any:
+        if self.drawn is not None:
+            return self.drawn(state, *[earlier[name] for name in self.drawn_from])
+        assert self.path is not None
+        return _walk(self.path, state, earlier)
 
 
 def _walk(path: ast.expr, state: Any, earlier: Mapping[str, Any]) -> Any:
@@ -88,14 +103,18 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
     found: list[Parameter] = []
     for name in names[0 if state is None else 1 :]:
         where = f"{declared.kind} {declared.name}, parameter {name}"
+        place = function_place(declared.function, name)
         if name not in annotations:
-            place = function_place(declared.function, name)
             raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
         try:
-            found.append(_fair(_parameter(name, annotations[name], where, state, found), declared.fair))
+            most = MAX_INITIAL if state is None else MAX_VALUES
+            found.append(_fair(_parameter(name, annotations[name], where, state, found, most), declared.fair))
         except SpecError as error:
-            place = function_place(declared.function, name)
-            raise SpecError(error.reason, mend=error.mend, place=place) from None
+            raise SpecError(error.reason, mend=error.mend, place=error.place if error.place.file else place) from None
+    count = math.prod(len(p.candidates) for p in found)
+    if state is None and count > MAX_INITIAL:
+        what = f"init {declared.name}: {count} bindings of its parameters, and at most {MAX_INITIAL} are tried"
+        raise SpecError(what, place=declared.place, mend="shrink the constants, or let actions choose")
     return found
 
 
@@ -118,7 +137,7 @@ def fair_binding(parameters: Sequence[Parameter], bound: Sequence[Any]) -> tuple
 
 
 def _parameter(
-    name: str, hint: Any, where: str, state: RecordType | None, earlier: list[Parameter]
+    name: str, hint: Any, where: str, state: RecordType | None, earlier: list[Parameter], most: int
 ) -> Parameter:
     marks = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
     if Permutation in marks or Arrangement in marks:
@@ -126,8 +145,9 @@ def _parameter(
         if not isinstance(element, Scalar):
             raise SpecError(f"{where}: a permutation of {element}", mend="permute an identity or an enum")
         shortest = element.size if Permutation in marks else 0
-        orders = [o for n in range(shortest, element.size + 1) for o in itertools.permutations(element.domain(), n)]
-        return Parameter(name, SeqType(element, element.size), tuple(_few(orders, len(orders), where)))
+        listed = sum(math.perm(element.size, n) for n in range(shortest, element.size + 1))
+        orders = (o for n in range(shortest, element.size + 1) for o in itertools.permutations(element.domain(), n))
+        return Parameter(name, SeqType(element, element.size), tuple(_few(orders, listed, where, most)))
     for mark in marks:
         if isinstance(mark, MemberOf):
             if state is None:
@@ -135,24 +155,51 @@ def _parameter(
             base, *others = typing.get_args(hint)
             rest = [m for m in others if m is not mark]
             declared = resolve(Annotated[base, *rest] if rest else base, where)
-            return _of_kind(_member(name, mark.path, where, state, earlier), declared, where, mark.path)
+            if callable(mark.source):
+                found = _drawn(name, mark.source, where, earlier)
+            else:
+                found = _member(name, mark.source, where, state, earlier)
+            return _of_kind(found, declared, where)
     type_ = resolve(hint, where)
-    inner = type_.inner if isinstance(type_, OptionType) else type_
-    if not isinstance(inner, Scalar | SetType | RecordType) or any(not leaf.size for _, leaf in type_.leaves):
+    count = domain_size(type_)
+    if count is None:
         raise SpecError(
             f"{where}: {type_} has no finite list of values",
             mend='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
         )
-    return Parameter(name, type_, tuple(_few(universe(type_), code_count(type_), where)))
+    return Parameter(name, type_, tuple(_few(domain(type_), count, where, most)))
 
 
-def _few(values: Iterable[Any], count: int, where: str) -> Iterable[Any]:
-    if count > MAX_VALUES:
+def _few(values: Iterable[Any], count: int, where: str, most: int) -> Iterable[Any]:
+    if count > most:
+        what = "compiled" if most == MAX_VALUES else "made"
         raise SpecError(
-            f"{where}: {count} values, and at most {MAX_VALUES} are compiled",
+            f"{where}: {count} values, and at most {most} are {what}",
             mend="shrink the constants, or let it range over members of the state with MemberOf",
         )
     return values
+
+
+def _drawn(name: str, helper: Callable[..., Any], where: str, earlier: list[Parameter]) -> Parameter:
+    """A parameter that is drawn from the set which `helper` makes of the state and of earlier parameters."""
+    example = f"def {name}s(s: S) -> Set[...], and MemberOf({name}s)"
+    if not inspect.isfunction(helper) or helper.__name__ == "<lambda>":
+        raise SpecError(f"{where}: {getattr(helper, '__name__', helper)} is no helper", mend=f"write {example}")
+    place = function_place(helper)
+    given = hints(helper).get("return")
+    collection = resolve(given, f"what {helper.__name__} returns") if given is not None else None
+    if not isinstance(collection, SetType):
+        raise SpecError(f"{where} is drawn from {helper.__name__}, which is not declared to return a set", place=place,
+                        mend=example)  # fmt: skip
+    names = list(inspect.signature(helper).parameters)[1:]
+    unknown = [n for n in names if n not in [p.name for p in earlier]]
+    if unknown or not inspect.signature(helper).parameters:
+        raise SpecError(
+            f"{where}: {helper.__name__} takes {', '.join(unknown) or 'nothing'}", place=place,
+            mend="it takes the state, then earlier parameters of the action by their names",
+        )  # fmt: skip
+    members = tuple(map(Member, range(collection.size)))
+    return Parameter(name, collection.element, members, None, collection, drawn=helper, drawn_from=tuple(names))
 
 
 def _member(name: str, text: str, where: str, state: RecordType, earlier: list[Parameter]) -> Parameter:
@@ -173,14 +220,15 @@ def _member(name: str, text: str, where: str, state: RecordType, earlier: list[P
     raise SpecError(f"{where}: {text} is a {collection}", mend="take a member of a set, bag, sequence or map")
 
 
-def _of_kind(found: Parameter, declared: Type, where: str, path: str) -> Parameter:
+def _of_kind(found: Parameter, declared: Type, where: str) -> Parameter:
     """The parameter with its declared type: that of the members, or one variant of theirs."""
     if (str(declared), declared.leaves) == (str(found.type), found.type.leaves):
         return found
     if isinstance(found.type, UnionType) and isinstance(declared, RecordType) and declared.cls in found.type.tags:
         return dataclasses.replace(found, variant=declared)
-    raise SpecError(f"{where} is declared a {declared}, and {path} holds {found.type}",
-                    mend=f"Annotated[{found.type}, MemberOf({path!r})]")  # fmt: skip
+    member = found.drawn.__name__ if found.drawn is not None else repr(found.source)
+    raise SpecError(f"{where} is declared a {declared}, and {found.source} holds {found.type}",
+                    mend=f"Annotated[{found.type}, MemberOf({member})]")  # fmt: skip
 
 
 def _path_type(path: ast.expr, where: str, state: RecordType, earlier: Mapping[str, Parameter]) -> Type:

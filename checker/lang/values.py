@@ -7,6 +7,7 @@ Everything here is an immutable value, but for `Map`, which a spec changes in pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, ClassVar, Generic, TypeVar
 
 K = TypeVar("K")
@@ -268,11 +269,12 @@ class AtMost:
 class MemberOf:
     """A parameter that ranges over members of the state: `Sent = Annotated[Message, MemberOf("network")]`.
 
-    path: a field of the state, with indices that name earlier parameters: "channels[broker]".
+    source: a field of the state, with indices that name earlier parameters ("channels[broker]"); or a helper that
+    computes a set from the state and from earlier parameters, by their names: `MemberOf(electable)`.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, source: str | Callable[..., AbstractSet[Any]]) -> None:
+        self.source = source
 
 
 class Permutation:

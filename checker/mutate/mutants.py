@@ -10,14 +10,16 @@ import ast
 import dataclasses
 import functools
 import inspect
+import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel
+from checker.lang.values import MemberOf
 from checker.lang.where import TREE, VARIANT, definition
 from checker.mutate.operators import Edit, edits, trapped
 
@@ -131,6 +133,8 @@ def _named(function: FunctionType) -> Iterator[tuple[tuple[str, ...], FunctionTy
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and _is_helper(scope.get(node.id)):
             yield (node.id,), scope[node.id]
+        elif isinstance(node, ast.Name) and (drawn := _drawn(scope.get(node.id))) is not None:
+            yield (node.id,), drawn
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module = scope.get(node.value.id)
             if isinstance(module, ModuleType) and _is_helper(getattr(module, node.attr, None)):
@@ -139,6 +143,12 @@ def _named(function: FunctionType) -> Iterator[tuple[tuple[str, ...], FunctionTy
 
 def _is_helper(value: Any) -> bool:
     return isinstance(value, FunctionType) and not value.__module__.startswith("checker.lang")
+
+
+def _drawn(hint: Any) -> FunctionType | None:
+    """The helper that parameters of a type are drawn by: `Candidate = Annotated[Broker, MemberOf(eligible)]`."""
+    marks = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
+    return next((m.source for m in marks if isinstance(m, MemberOf) and isinstance(m.source, FunctionType)), None)
 
 
 def _rebuilt(function: FunctionType, changes: dict[FunctionType, FunctionType]) -> FunctionType:
@@ -159,6 +169,10 @@ def _scope(function: FunctionType, renewed: list[tuple[tuple[str, ...], Function
             module.__dict__.update(vars(scope[names[0]]))
             scope[names[0]] = module
             setattr(module, names[1], new)
+        elif _drawn(scope[names[0]]) is not None:
+            base, *marks = typing.get_args(scope[names[0]])
+            others = [m for m in marks if not isinstance(m, MemberOf)]
+            scope[names[0]] = Annotated[(base, *others, MemberOf(new))]
         else:
             scope[names[0]] = new
     return scope

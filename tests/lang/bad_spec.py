@@ -137,6 +137,13 @@ def more(rule: int, name: str, declarations: str, reason: str, mend: str = "") -
     return BadSpec(rule, name, f"{HEADER}\n\n{textwrap.dedent(declarations).strip()}\n", reason, mend)
 
 
+def drawn(name: str, helper: str, reason: str, mend: str, parameter: str = "") -> BadSpec:
+    """An action with a parameter that is drawn from what a bad helper `chosen` gives."""
+    declared = parameter or "broker: Annotated[Broker, MemberOf(chosen)]"
+    step = f'@action(who="controller", source="-")\ndef step(s: Cluster, {declared}) -> None:\n    """A step."""\n'
+    return BadSpec(5, name, f"{HEADER}\n\n{helper}\n\n\n{step}    s.count = 1\n", reason, mend)
+
+
 def field(rule: int, name: str, annotation: str, reason: str, mend: str = "", before: str = "") -> BadSpec:
     """A state with one bad field."""
     declarations = f"""\

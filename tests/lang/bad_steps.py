@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lang.bad_spec import body, more, parameter
+from tests.lang.bad_spec import body, drawn, more, parameter
 
 ACTIONS = [
     body(7, "a map of an unknown type", "modes = «Map({b: True for b in Broker})»", "where its type is known",
@@ -31,6 +31,19 @@ ACTIONS = [
               "mode", "set, bag, sequence"),
     parameter(5, "an index that is no earlier parameter", '«x: Annotated[bool, MemberOf("sessions[broker]")]»',
               "nothing of the state", "earlier parameter"),
+    parameter(5, "a set drawn by no helper", "«broker: Annotated[Broker, MemberOf(lambda s: s.isr)]»", "is no helper",
+              "def brokers(s: s) -> set[...]"),
+    drawn("what a helper that draws no set returns", "«def chosen(s: Cluster) -> Log:»\n    return s.log",
+          "not declared to return a set", "memberof(brokers)"),
+    drawn("a set drawn from what is no earlier parameter", "«def chosen(s: Cluster, mode: Mode) -> Set[Broker]:»\n"
+          "    return s.isr", "chosen takes mode", "earlier parameters"),
+    drawn("a set that may not exist", "def chosen(s: Cluster) -> Set[Broker]:\n    «return s.isr - {s.log[0]}»",
+          "drawn from a set that may not exist: an index outside", "test first"),
+    drawn("a set of another type", "def chosen(s: Cluster) -> Set[Mode]:\n    return {s.mode}",
+          "declared a broker, and chosen(s) holds mode", "annotated[mode, memberof(chosen)]",
+          "«broker: Annotated[Broker, MemberOf(chosen)]»"),
+    parameter(5, "a sequence of too many values", "«log: Annotated[Seq[Mode], AtMost(10)]»", "2047 values", "memberof"),
+    parameter(5, "a map of ordinals", "«epochs: Map[Mode, BrokerEpoch]»", "no finite list of values", "members of"),
     parameter(5, "a member of another type", '«sent: Annotated[Broker, MemberOf("network")]»',
               "declared a broker, and network holds register | heartbeat", "memberof"),
     parameter(5, "too many values", "«more: Annotated[int, Range(0, 5000)]»", "5001 values, and at most 1024"),

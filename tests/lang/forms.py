@@ -495,6 +495,16 @@ s.u = P(lv=s.x + s.y, who=B(0))
 """
 
 PARAMETERS = '''
+def above(s: S, y: Level) -> Set[Level]:
+    if s.on:
+        return {x for x in s.ps if x > y}
+    return s.lvs
+
+
+def lower(s: S) -> Set[B]:
+    return set(s.bs) | ({s.ob} if s.ob is not None else frozenset())
+
+
 InLevels = Annotated[Level, MemberOf("lvs")]
 InModes = Annotated[Mode, MemberOf("modes")]
 InSequence = Annotated[Level, MemberOf("ps")]
@@ -507,6 +517,10 @@ PInBag = Annotated[P, MemberOf("net")]
 ZInBag = Annotated[Z, MemberOf("net")]
 PInMap = Annotated[P, MemberOf("us")]
 AnyInMap = Annotated[U, MemberOf("us")]
+FromHelper = Annotated[Level, MemberOf(above)]
+FromSequence = Annotated[B, MemberOf(lower)]
+FewLevels = Map[Mode, bool]
+Pairs = Annotated[Seq[bool], AtMost(2)]
 QInSequence = Annotated[Q, MemberOf("tape")]
 PInSequence = Annotated[P, MemberOf("tape")]
 
@@ -533,6 +547,27 @@ def member_of_maps(s: S, b: B, x: InMapOfMap, y: InMap) -> None:
     """A parameter."""
     s.w = x * 10 + y
     s.ms[b][Mode.X] = y
+
+@action(who="x", source="-")
+def drawn_from_helpers(s: S, b: FromSequence, y: InLevels, x: FromHelper) -> None:
+    """Parameters."""
+    require(x != s.x)
+    s.w = x * 10 + y
+    s.ob = b
+
+
+@action(who="x", source="-")
+def maps_and_sequences(s: S, flags: FewLevels, pair: Pairs, u: Option[Q | Z]) -> None:
+    """Parameters."""
+    require(flags[s.mode] and (len(pair) == 0 or pair[-1]))
+    s.flag = pair == (s.on, True)
+    s.w = len(pair) * 100 + sum(1 for m in Mode if flags[m])
+    match u:
+        case Q(mode=mode):
+            s.mode = mode
+        case None:
+            s.on = False
+
 
 @action(who="x", source="-")
 def all_orders(s: S, order: Order) -> None:

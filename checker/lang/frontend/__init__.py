@@ -14,19 +14,20 @@ from typing import Any
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
+from checker.lang.frontend.arguments import arguments_of
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.liveness import compile_liveness
 from checker.lang.frontend.path import Facts, Frame, Sites
 from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
-from checker.lang.frontend.symbols import Location, Static, Store, Symbol, Truth, Val
+from checker.lang.frontend.symbols import Store, Symbol, Truth
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import EVALUATES, Bag, EventKind, Graph, Instance, Leaf, Member, Node, Program, Property, support
+from checker.lang.ir import EVALUATES, Bag, Graph, Instance, Leaf, Node, Program, Property, support
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
-from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type
+from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 
 __all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
 
@@ -183,9 +184,7 @@ class _Compiler:
         machine = Machine(self.graph, self.sites, number, Store(list(self.before)))
         place = machine.state_place(machine.store, self.type, writable=True)
         machine.frames.append(Frame(function_of(action.function), {}, False))
-        arguments: dict[str, Symbol] = {}
-        for parameter, candidate in zip(parameters, binding, strict=True):
-            arguments[parameter.name] = self._argument(machine, place, parameter, candidate, arguments)
+        arguments = arguments_of(machine, place, parameters, binding)
         machine.frames.pop()
         if machine.run(action.function, [place, *arguments.values()], pure=False) != NONE:
             raise SpecError(f"action {action.name} returns a value", place=action.place, mend="assign it to the state")
@@ -197,48 +196,6 @@ class _Compiler:
             number, binding, tuple(machine.events), updates, tuple(self._breaks(after, updates.keys(), machine.facts)),
             self._outside(after, updates, machine.facts),
         )  # fmt: skip
-
-    def _argument(
-        self, machine: Machine, place: Location, parameter: Parameter, candidate: Any, earlier: dict[str, Symbol]
-    ) -> Symbol:
-        """The symbol of a parameter, with the event that ends the attempt where its member is not there."""
-        tree = machine.frame.function.tree
-        if not isinstance(candidate, Member):
-            return machine.literal(parameter.type, candidate)
-        machine.frame.locals = {**earlier, **self._fields(machine, place)}
-        assert parameter.path is not None
-        collection = machine.expression(parameter.path)
-        if isinstance(parameter.collection, SetType):
-            value = machine.value(collection, tree)
-            assert isinstance(value, Val)
-            there = self.graph.has(value.nodes[0], self.graph.integer(candidate.index))
-            machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
-            return machine.literal(parameter.type, parameter.collection.members[candidate.index])
-        found = self._collected(machine, collection, parameter)
-        there, member = found[candidate.index]
-        for other_there, other in [] if parameter.keyed else found[: candidate.index]:
-            same = self.graph.and_(other_there, machine.equal(other, member, tree))
-            there = self.graph.and_(there, self.graph.not_(same))
-        if parameter.variant is not None:
-            assert isinstance(member, Val)
-            there = self.graph.and_(there, machine.is_variant(member, Static(parameter.variant.cls), tree))
-            member = machine.variant(member, parameter.variant)
-        machine.event(EventKind.ABSENT, self.graph.not_(there), tree)
-        return member
-
-    def _fields(self, machine: Machine, place: Location) -> dict[str, Symbol]:
-        """The state's fields by name, as the path of a MemberOf sees them."""
-        tree = machine.frame.function.tree
-        return {name: machine.field(place, name, tree) for name in self.type.fields}
-
-    @staticmethod
-    def _collected(machine: Machine, collection: Symbol, parameter: Parameter) -> list[tuple[Node, Symbol]]:
-        tree = machine.frame.function.tree
-        if isinstance(parameter.collection, MapType):
-            return [(machine.graph.true, machine.value(v, tree)) for _, v in machine.map_values(collection, tree)]
-        if isinstance(parameter.collection, SeqType | BagType):
-            return machine.elements(collection, tree)
-        raise AssertionError(parameter)
 
     # Properties.
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
-from checker.lang.frontend.path import Sites
+from checker.lang.frontend.arguments import arguments_of
+from checker.lang.frontend.path import Frame, Sites
+from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
-from checker.lang.frontend.symbols import Store, Symbol
-from checker.lang.ir import Graph, Kind, Member, Node, Op
+from checker.lang.frontend.symbols import Store
+from checker.lang.ir import Graph, Kind, Node, Op
 from checker.lang.loader import BoundModel, initial_states, state_class
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import record_type
@@ -41,12 +43,6 @@ def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
                 mend="an abstract state has sets, maps and sequences",
             )  # fmt: skip
     actions = [(a, parameters_of(a, type_)) for a in declared.abstract.actions]
-    for action, parameters in actions:
-        if any(isinstance(c, Member) for p in parameters for c in p.candidates):
-            raise SpecError(
-                f"refinement {declared.name}: abstract action {action.name} ranges over members of the state",
-                place=action.place, mend="let its parameters range over types",
-            )  # fmt: skip
     _check_initial(model, declared, type_)
     return Abstraction(type_, actions)
 
@@ -101,10 +97,10 @@ class Refinement:
         g = self.graph
         machine = Machine(g, Sites(), -1, Store(list(before)))
         place = machine.state_place(machine.store, self.abstract.type, writable=True)
-        arguments: list[Symbol] = [
-            machine.literal(p.type, value) for p, value in zip(parameters, binding, strict=True)
-        ]
-        machine.run(action.function, [place, *arguments], pure=False)
+        machine.frames.append(Frame(function_of(action.function), {}, False))
+        arguments = arguments_of(machine, place, parameters, binding)
+        machine.frames.pop()
+        machine.run(action.function, [place, *arguments.values()], pure=False)
         if any(count > 1 for count in machine.fresh.values()):
             raise SpecError(
                 f"abstract action {action.name} issues two ordinals of one sort in a step", place=action.place,
