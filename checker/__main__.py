@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command. Ctrl-C while its modules are loaded ends it as Ctrl-C does later."""
     try:
-        from checker.cli import main as run
+        from checker.cli.main import main as run
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(3)

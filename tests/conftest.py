@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from checker.explicit import check
-from checker.explicit.kernel import passing_kernel
+from checker.explicit.kernel.kernel import passing_kernel
 from checker.lang.frontend import compile_model
 
 ROOT = Path(__file__).parent.parent

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from checker.explicit.kernel import compile_kernel
-from checker.explicit.reference import Reference, StepResult, step
-from checker.explicit.walk import Walker
+from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.search.walk import Walker
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind
@@ -25,6 +24,7 @@ from checker.lang.resolve import record_type
 from checker.lang.scalars import canonical
 from checker.lang.types import SeqType
 from checker.lang.values import RuntimeViolation
+from checker.reference.step import Reference, StepResult, step
 
 Packed = tuple[int, ...]
 

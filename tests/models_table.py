@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from checker.explicit.layout import Layout
+from checker.explicit.kernel.layout import Layout
 from checker.lang.frontend import state_leaves
 from checker.lang.loader import BoundModel, bind_model, designs, load_spec
 from tests.conftest import ROOT, Pin, read_pins
@@ -135,7 +135,7 @@ def measure() -> None:
 
 
 def _search_seconds(target: str) -> float:
-    code = "from checker.cli import main; main()"
+    code = "from checker.cli.main import main; main()"
     arguments = [sys.executable, "-c", code, "check", target, "--json", "--quiet", "--threads", str(THREADS)]
     done = subprocess.run(arguments, cwd=ROOT, stdout=subprocess.PIPE, check=False)
     seconds: float = json.loads(done.stdout)["seconds"]["search"]

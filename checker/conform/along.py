@@ -9,9 +9,9 @@ from checker.conform.canonical import Canonical
 from checker.conform.driver import Diverges, Driver
 from checker.conform.spec_side import classes_of
 from checker.conform.system import Probe, System
-from checker.explicit.reference import Reference, StepResult
 from checker.lang.loader import BoundModel
 from checker.lang.scalars import canonical
+from checker.reference.step import Reference, StepResult
 
 
 class Along:

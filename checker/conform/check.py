@@ -14,14 +14,17 @@ from checker.conform.product import Product, Progress
 from checker.conform.spec_side import kernel_of
 from checker.conform.system import System
 from checker.conform.worker import BEGIN, Counts, Worker
-from checker.explicit.kernel import Kernel
-from checker.explicit.results import Limits, SearchResult, default_memory
-from checker.explicit.results import Progress as SearchProgress
-from checker.explicit.search import interrupts, search
-from checker.explicit.store import Budget
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.results import SearchResult
+from checker.explicit.search.store import Budget
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.running.interrupts import interrupts
+from checker.running.limits import Limits
+from checker.running.limits import Progress as SearchProgress
+from checker.running.memory import default_memory
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, INTERRUPTED, VACUOUS, exit_code
 from traces import Trace
 

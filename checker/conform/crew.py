@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
 from checker.errors import FencepostError
-from checker.interrupts import leave_to_parent
+from checker.running.interrupts import leave_to_parent
 from checker.verdicts import ExitCode
 
 

@@ -13,10 +13,10 @@ from checker.conform.driver import Diverges
 from checker.conform.system import Probe, Structure, System
 from checker.conform.worker import ATTEMPT, BEGIN, PROBE, STEP, Place
 from checker.explicit.check import SHORTEST
-from checker.explicit.reference import StepResult
-from checker.explicit.tracing import Tracer, line_of, location
 from checker.lang.loader import BoundModel
 from checker.lang.types import ABSENT_ITF
+from checker.reference.step import StepResult
+from checker.reference.trace import Tracer, line_of, location
 from traces import Step, Trace, Violation
 from traces.trace import Value
 from traces.values import show

@@ -9,9 +9,9 @@ from typing import Any
 
 from checker.conform.canonical import Canonical
 from checker.conform.system import Probe, Structure, System
-from checker.explicit.reference import Reference, StepResult, step
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
+from checker.reference.step import Reference, StepResult, step
 
 OTHERWISE = "the spec does it, and the implementation is elsewhere after it"
 CHANGED = "the spec refuses it, and the implementation does something"

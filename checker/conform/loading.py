@@ -15,13 +15,13 @@ NEEDED = ("ordinal", "refusal", "lacks", "begin", "step", "attempt", "receivers"
 
 
 def load_system(name: str) -> System[Any]:
-    """The adapter called `name`: `kraft` is SYSTEM of impl.kraft.under_test, `package.module:NAME` is what it says.
+    """The adapter called `name`: `kraft` is SYSTEM of impl.adapters.kraft, `package.module:NAME` is what it says.
 
     Raises SpecError for what is not there or no adapter.
     """
     module_name, colon, attribute = name.partition(":")
     if not colon:
-        module_name, attribute = f"impl.{name}.under_test", "SYSTEM"
+        module_name, attribute = f"impl.adapters.{name}", "SYSTEM"
     if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
         raise SpecError(f"{name!r} names no implementation", mend=_known(name))
     try:
@@ -39,7 +39,7 @@ def load_system(name: str) -> System[Any]:
 
 
 def _known(name: str) -> str:
-    found = importlib.util.find_spec("impl")
+    found = importlib.util.find_spec("impl.adapters")
     folders = found.submodule_search_locations if found else None
     names = [m.name for m in pkgutil.iter_modules(folders) if m.ispkg] if folders else []
     return f"{suggest(name, names, 'implementations')}; any other one is package.module:NAME"

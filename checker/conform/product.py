@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from checker.conform.crew import Member, ready
-from checker.conform.memory import Held
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
-from checker.explicit.path import Packed
-from checker.explicit.store import Budget, OutOfMemoryError
+from checker.explicit.search.path import Packed
+from checker.explicit.search.store import Budget, OutOfMemoryError
+from checker.running.memory import Held
 
 SLICE_S = 0.1  # a worker reports, and hears of limits, about so often
 

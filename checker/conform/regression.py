@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from checker.conform.divergence import KIND, PROBED, Divergence, Telling
 from checker.conform.loading import load_system
-from checker.explicit.replay import given_parameters
-from checker.explicit.tracing import usual
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel, load
+from checker.reference.replay import given_parameters
+from checker.reference.trace import usual
 from traces import Step, Trace, TraceError
 from traces.trace import Value
 

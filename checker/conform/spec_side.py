@@ -11,16 +11,16 @@ import numpy as np
 
 from checker.conform.canonical import Canonical
 from checker.conform.system import Structure, System
-from checker.explicit.codegen import FIRED
-from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
-from checker.explicit.path import Packed
-from checker.explicit.reference import Reference
-from checker.explicit.walk import Walker
+from checker.explicit.kernel.codegen import FIRED
+from checker.explicit.kernel.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.search.path import Packed
+from checker.explicit.search.walk import Walker
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind, Member
 from checker.lang.loader import BoundModel
 from checker.lang.types import MapType, RecordType, Type, UnionType
 from checker.lang.values import Map
+from checker.reference.step import Reference
 
 REMEMBERED = 1 << 12  # states of which is known what they look like, do and refuse
 PARTS = 1 << 17  # parts of states that are kept decoded

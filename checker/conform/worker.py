@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from checker.conform.canonical import Canonical
 from checker.conform.driver import Diverges, Driver
-from checker.conform.memory import Held
 from checker.conform.spec_side import Moves, SpecSide
 from checker.conform.system import Probe, Receiver, Structure, System
-from checker.explicit import abi
-from checker.explicit.findings import Findings
-from checker.explicit.kernel import Kernel
-from checker.explicit.path import Packed, packed
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.findings import Findings
+from checker.explicit.search.path import Packed, packed
 from checker.lang.loader import BoundModel
+from checker.running.memory import Held
 
 Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as a pair, first with its spec state
 Pair = tuple[int, bool, Packed, Any]  # its number, whether it is the first with its spec state, that, the SUT

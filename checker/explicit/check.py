@@ -8,18 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.kernel import Kernel, compile_kernel, load_kernel
-from checker.explicit.lasso import lasso_trace
-from checker.explicit.path import Target, shortest
-from checker.explicit.repair import repairs, with_switches_on
-from checker.explicit.results import Limits, Progress, SearchResult
-from checker.explicit.search import search
-from checker.explicit.tracing import Tracer, first_state
+from checker.explicit.kernel.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.liveness.lasso import lasso_trace
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.path import Target, first_state, shortest
+from checker.explicit.search.results import SearchResult
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EVALUATES, EventKind, Kind
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.reference.switches import repairs, with_switches_on
+from checker.reference.trace import Tracer
+from checker.running.limits import Limits, Progress
 from checker.verdicts import (
     HOLDS,
     INCOMPLETE,
@@ -34,8 +35,8 @@ from checker.verdicts import (
 from traces import Trace
 
 if TYPE_CHECKING:
-    from checker.explicit.liveness import Lassos
-    from checker.explicit.patience import Stage
+    from checker.explicit.liveness.obligations import Lassos
+    from checker.running.deadline import Stage
 
 SHORTEST = "shortest: no shorter trace does it"
 
@@ -212,7 +213,7 @@ class _Judge:
     def look_for_lassos(self, stages: Callable[[Stage], None] | None) -> None:
         """Look for behaviours without end that violate a property, after a search that saw every state."""
         if self.kernel.obligations and not self._unfinished():
-            from checker.explicit.liveness import find_lassos
+            from checker.explicit.liveness.obligations import find_lassos
 
             self._lassos = find_lassos(self.kernel, self.result, stages)
 

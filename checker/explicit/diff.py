@@ -18,19 +18,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit import abi
 from checker.explicit.check import SHORTEST, kernel_of
-from checker.explicit.kernel import Kernel
-from checker.explicit.path import Path, packed, way_to
-from checker.explicit.repair import guards
-from checker.explicit.replay import Departure, replay
-from checker.explicit.results import Limits, Progress, SearchResult
-from checker.explicit.search import search
-from checker.explicit.store import Context, Shard, Words
-from checker.explicit.tracing import Tracer, first_state
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.path import Path, first_state, packed, way_to
+from checker.explicit.search.results import SearchResult
+from checker.explicit.search.store import Context, Shard, Words
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
+from checker.reference.replay import Departure, replay
+from checker.reference.switches import guards
+from checker.reference.trace import Tracer
+from checker.running.limits import Limits, Progress
 from checker.verdicts import DIFFERS, INCOMPLETE, INTERRUPTED, SAME, exit_code
 from traces import Trace
 

@@ -21,16 +21,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from checker.explicit import abi
 from checker.explicit.check import Report
-from checker.explicit.columns import arrow_type, codes_of, column, shown
-from checker.explicit.kernel import Kernel
-from checker.explicit.members import NotFixed, Slot, standing
-from checker.explicit.reference import Reference
-from checker.explicit.store import Context, Words
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.columns import arrow_type, codes_of, column, shown
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.kernel.members import NotFixed, Slot, standing
+from checker.explicit.search.store import Context, Words
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.lang.types import Type
+from checker.reference.step import Reference
 from traces.values import show
 
 VERSION = 1

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from checker.explicit.check import SHORTEST, bounds, kernel_of
-from checker.explicit.kernel import Kernel
-from checker.explicit.path import Target, shortest
-from checker.explicit.results import Limits, Progress, SearchResult
-from checker.explicit.search import search
-from checker.explicit.tracing import Tracer, first_state
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.path import Target, first_state, shortest
+from checker.explicit.search.results import SearchResult
 from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
+from checker.reference.trace import Tracer
+from checker.running.limits import Limits, Progress
 from checker.verdicts import ExitCode
 from traces import Trace
 from traces.values import plural

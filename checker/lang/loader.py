@@ -1,6 +1,6 @@
 """Finds specs and models by name, and puts a model's constants in force.
 
-`kraft` is a design below the folder `spec` (its models stand in `models.py` and `models_*.py` there), `kraft/isr`
+`kraft` is a design below the folder `spec` (its models are listed as MODELS by `spec.kraft.models`), `kraft/isr`
 one of its models, `a.b.c` any importable module and `some/file.py` any Python file with a spec.
 """
 
@@ -112,7 +112,7 @@ class BoundModel:
     def key(self) -> str:
         """A digest of all that this model is made from: sources, constants and the model's own lists."""
         digest = hashlib.sha256()
-        for path, text in sorted(_sources(self.spec.module, *_parts(self.spec.module)).items()):
+        for path, text in sorted(_sources(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
         names = [
@@ -124,7 +124,7 @@ class BoundModel:
 
     def source_files(self) -> list[Path]:
         """The files of the modules that the spec is made from, without the standard library and the checker."""
-        return [Path(file).resolve() for file in _sources(self.spec.module, *_parts(self.spec.module))]
+        return [Path(file).resolve() for file in _sources(self.spec.module)]
 
 
 def initial_states(model: Model, type_: RecordType) -> list[Any]:
@@ -297,21 +297,13 @@ def _broken_import(error: BaseException) -> SpecError:
     return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {error}", place=where)
 
 
-def _parts(module: ModuleType) -> list[ModuleType]:
-    """The modules beside a package's `models` whose names begin so: each holds more models of the same spec."""
-    package, _, stem = module.__name__.rpartition(".")
-    if stem != "models" or not module.__file__:
-        return []
-    return [_import(f"{package}.{file.stem}") for file in sorted(Path(module.__file__).parent.glob("models_*.py"))]
-
-
 def _listed(module: ModuleType) -> list[Model]:
     listed = getattr(module, "MODELS", None)
     return list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
 
 
 def _models(module: ModuleType, name: str) -> list[Model]:
-    models = [model for part in (module, *_parts(module)) for model in _listed(part)]
+    models = _listed(module)
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
             raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")

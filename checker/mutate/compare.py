@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit import abi
 from checker.explicit.diff import look_up
-from checker.explicit.kernel import Kernel, passing_kernel
-from checker.explicit.results import SearchResult
-from checker.explicit.store import Context, Shard, Words
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.kernel import Kernel, passing_kernel
+from checker.explicit.search.results import SearchResult
+from checker.explicit.search.store import Context, Shard, Words
 from checker.lang.ir import EventKind, Program
 from checker.lang.liveness import WEAK, Liveness
 

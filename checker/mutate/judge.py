@@ -15,19 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from checker.explicit import abi
 from checker.explicit.check import SHORTEST, Report, declared_by
-from checker.explicit.kernel import Kernel, passing_kernel
-from checker.explicit.layout import LayoutError
-from checker.explicit.path import Target, shortest, way_to
-from checker.explicit.results import Limits, SearchResult
-from checker.explicit.search import search
-from checker.explicit.tracing import Tracer, first_state
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.kernel import Kernel, passing_kernel
+from checker.explicit.kernel.layout import LayoutError
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.path import Target, first_state, shortest, way_to
+from checker.explicit.search.results import SearchResult
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_variants
 from checker.lang.ir import Instance, Program, Site
 from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
+from checker.reference.trace import Tracer
+from checker.running.limits import Limits
 from checker.verdicts import INCOMPLETE, VIOLATED
 from traces import Trace
 from traces.values import plural, show
@@ -192,8 +193,8 @@ class _Judge:
     def _lasso(self, kernel: Kernel, result: SearchResult) -> Verdict | None:
         if not kernel.obligations:
             return None
-        from checker.explicit.lasso import lasso_trace
-        from checker.explicit.liveness import find_lassos
+        from checker.explicit.liveness.lasso import lasso_trace
+        from checker.explicit.liveness.obligations import find_lassos
 
         found = find_lassos(kernel, result)
         lassos = found.by_property

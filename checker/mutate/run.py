@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from checker.interrupts import leave_to_parent, stopped_by
 from checker.mutate.judge import UNDECIDED, Original, Verdict, judge
 from checker.mutate.mutants import Mutant
+from checker.running.interrupts import leave_to_parent, stopped_by
 from checker.verdicts import INTERRUPTED
 
 _FORK = multiprocessing.get_context("fork")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
-from checker.explicit.results import Limits, Progress, default_memory
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
 from checker.mutate.journal import Journal
@@ -18,6 +17,8 @@ from checker.mutate.judge import KILLED, Original, Verdict
 from checker.mutate.mutants import Mutant, mutants_of
 from checker.mutate.run import run
 from checker.mutate.summary import Summary
+from checker.running.limits import Limits, Progress
+from checker.running.memory import default_memory
 from traces import Trace
 
 Judging = Callable[[str, int, int, Mapping[str, int], float], None]

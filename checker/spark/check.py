@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from checker.explicit.cache import load_entry, store_entry
 from checker.explicit.check import Report, judge
-from checker.explicit.kernel import KernelSource, kernel_source
-from checker.explicit.patience import Stage
-from checker.explicit.results import Limits, Progress
+from checker.explicit.kernel.cache import load_entry, store_entry
+from checker.explicit.kernel.kernel import KernelSource, kernel_source
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_model
 from checker.lang.loader import BoundModel
+from checker.running.deadline import Stage
+from checker.running.limits import Limits, Progress
 from checker.spark import search
 from checker.spark.checkpoint import Checkpoint
 from checker.spark.runs import folder_of

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from checker.explicit.checkpoint import CheckpointError
+from checker.explicit.search.checkpoint import CheckpointError
 from checker.spark.runs import Folder, Run
 from checker.spark.work import ShardFiles
 

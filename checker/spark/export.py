@@ -21,7 +21,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import fs
 
-from checker.explicit import abi
 from checker.explicit.check import Report
 from checker.explicit.export import (
     ACTIONS,
@@ -38,11 +37,12 @@ from checker.explicit.export import (
     transition_batch,
     write_file,
 )
-from checker.explicit.kernel import Kernel
-from checker.explicit.patience import Stage
-from checker.explicit.results import Progress
-from checker.explicit.store import Context
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.store import Context
 from checker.lang.loader import BoundModel
+from checker.running.deadline import Stage
+from checker.running.limits import Progress
 from checker.spark.check import Options, checked
 from checker.spark.models import Shipped, ship
 from checker.spark.order import Order, Records, order_of

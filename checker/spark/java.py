@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from checker.errors import FencepostError
-from checker.explicit.cache import cache_directory
+from checker.explicit.kernel.cache import cache_directory
 from traces.files import write_whole
 
 LEAST = 17

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.assembler import DECLARATIONS, Function, Variable
-from checker.explicit.native import compile_ir, link
-from checker.explicit.store import Words
+from checker.explicit.kernel.assembler import DECLARATIONS, Function, Variable
+from checker.explicit.kernel.native import compile_ir, link
+from checker.explicit.search.store import Words
 
 Records = npt.NDArray[np.uint64]  # shape (n, words + 1)
 

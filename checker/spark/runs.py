@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from checker.explicit.checkpoint import CheckpointError
-from checker.explicit.store import Words
+from checker.explicit.search.checkpoint import CheckpointError
+from checker.explicit.search.store import Words
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group

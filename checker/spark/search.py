@@ -13,13 +13,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from checker.explicit import abi
-from checker.explicit import search as local
-from checker.explicit.findings import Findings, reached_limit
-from checker.explicit.path import Pick
-from checker.explicit.patience import Patience, Stopped
-from checker.explicit.results import Limits, Progress, SearchResult
-from checker.explicit.store import OutOfMemoryError, Words
+from checker.explicit.kernel import abi
+from checker.explicit.search import breadth_first as local
+from checker.explicit.search.findings import Findings, reached_limit
+from checker.explicit.search.path import Pick
+from checker.explicit.search.results import SearchResult
+from checker.explicit.search.store import OutOfMemoryError, Words
+from checker.running.deadline import Patience, Stopped
+from checker.running.interrupts import interrupts
+from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
 from checker.spark.runs import Run, RunReader, folder_of
@@ -48,7 +50,7 @@ def search(
     saved: what `Checkpoint.load` gave, to go on from. Raises CheckpointError, SparkError.
     """
     exploration = Exploration(cluster, job, initial, options)
-    with local.interrupts(exploration):
+    with interrupts(exploration):
         exploration.run(saved)
     return exploration.result()
 

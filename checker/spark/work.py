@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from checker.explicit import abi
-from checker.explicit.cache import cache_directory
-from checker.explicit.findings import survey
-from checker.explicit.kernel import Kernel, KernelSource, compile_source, load_kernel
-from checker.explicit.path import Pick
-from checker.explicit.runtime import LANES
-from checker.explicit.store import Budget, Context, Shard, Words
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.cache import cache_directory
+from checker.explicit.kernel.kernel import Kernel, KernelSource, compile_source, load_kernel
+from checker.explicit.kernel.runtime import LANES
+from checker.explicit.search.findings import survey
+from checker.explicit.search.path import Pick
+from checker.explicit.search.store import Budget, Context, Shard, Words
 from checker.spark.order import Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, merge_runs, strike
 

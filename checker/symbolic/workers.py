@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from checker.interrupts import leave_to_parent
+from checker.running.interrupts import leave_to_parent
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.columns import codes_of
-from checker.explicit.follow import ALL_SURVIVE, Follower
-from checker.explicit.layout import Layout
-from checker.explicit.store import Words
+from checker.explicit.kernel.columns import codes_of
+from checker.explicit.kernel.follow import ALL_SURVIVE, Follower
+from checker.explicit.kernel.layout import Layout
+from checker.explicit.search.store import Words
 
 Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]

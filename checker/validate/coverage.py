@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.store import Words
+from checker.explicit.search.store import Words
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import bindings
 

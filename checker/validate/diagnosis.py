@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.columns import codes_of
-from checker.explicit.follow import ANY
-from checker.explicit.reference import Reference, StepResult
-from checker.explicit.replay import difference
-from checker.explicit.tracing import line_of, location
+from checker.explicit.kernel.columns import codes_of
+from checker.explicit.kernel.follow import ANY
 from checker.lang.ir import EventKind
+from checker.reference.replay import difference
+from checker.reference.step import Reference, StepResult
+from checker.reference.trace import line_of, location
 from checker.validate.candidates import HIGH, LOW, Candidates
 from checker.validate.steps import LOOK, START
 

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.follow import ANY
-from checker.explicit.members import NotFixed, Slot, standing
-from checker.explicit.reference import Reference
+from checker.explicit.kernel.follow import ANY
+from checker.explicit.kernel.members import NotFixed, Slot, standing
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
+from checker.reference.step import Reference
 from checker.validate.readings import ReadingError, parsed
 
 LOOK, START = -2, -3  # for an action: no step, the state was looked at; the initial state was

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from checker.explicit.follow import ANY, Follower, Successors, follower_of
+from checker.explicit.kernel.follow import ANY, Follower, Successors, follower_of
 from checker.lang.loader import BoundModel
 from checker.validate.candidates import Candidates, Numbers
 from checker.validate.coverage import Coverage

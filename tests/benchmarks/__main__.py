@@ -151,8 +151,8 @@ def plain_python() -> None:
 
 def plain_rate(name: str, changes: dict[str, str]) -> float:
     """Transitions a second of a breadth-first search in plain Python."""
-    from checker.explicit.reference import Reference
     from checker.lang.loader import load
+    from checker.reference.step import Reference
 
     model = load(name, changes)
     reference = Reference(model)

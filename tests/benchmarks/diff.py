@@ -26,7 +26,7 @@ def diff() -> None:
 
 def seconds(*arguments: str) -> float:
     """Wall seconds of a command, compiled before."""
-    command = [sys.executable, "-c", "from checker.cli import main; main()", *arguments, "--quiet", "--json"]
+    command = [sys.executable, "-c", "from checker.cli.main import main; main()", *arguments, "--quiet", "--json"]
     subprocess.run([*command, "--max-depth", "1"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
     started = time.perf_counter()
     subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)

@@ -40,13 +40,13 @@ def run(*arguments: object) -> dict[str, Any]:
 def measure(name: str, clocks: str, hours: str) -> dict[str, Any]:
     """CPU seconds and MiB of one model."""
     from checker.explicit.check import kernel_of
-    from checker.explicit.fairness import Fairness
-    from checker.explicit.graph import build
-    from checker.explicit.liveness import Seeker
-    from checker.explicit.patience import Patience
-    from checker.explicit.results import Limits
-    from checker.explicit.search import search
+    from checker.explicit.liveness.fairness import Fairness
+    from checker.explicit.liveness.graph import build
+    from checker.explicit.liveness.obligations import Seeker
+    from checker.explicit.search.breadth_first import search
     from checker.lang.loader import load
+    from checker.running.deadline import Patience
+    from checker.running.limits import Limits
 
     model = load(f"tests/models/liveness_clocks.py/{name}", {"clocks": clocks, "hours": hours})
     kernel, patience = kernel_of(model), Patience(0.0, Limits())

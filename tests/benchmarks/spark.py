@@ -13,8 +13,8 @@ import numpy as np
 
 from checker.explicit.check import Options as LocalOptions
 from checker.explicit.check import Report, check
-from checker.explicit.results import Limits, Progress
 from checker.lang.loader import load
+from checker.running.limits import Limits, Progress
 from tests.benchmarks.printing import line
 
 SIZES: list[tuple[str, dict[str, str]]] = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from checker.cli import fencepost
+from checker.cli.main import fencepost
 from checker.verdicts import ExitCode
 
 ROOT = Path(__file__).parent.parent.parent

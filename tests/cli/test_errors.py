@@ -23,7 +23,7 @@ PHILOSOPHERS = "tests/models/philosophers.py"
         (["check", "kraft/isrr"], ["kraft has no model isrr", "did you mean isr or isr_spurious?"]),
         (["check", "docs/tutorial/lese.py"], ["there is no file", "did you mean docs/tutorial/lease.py"]),
         (["check", "spec.nothing"], ["there is no module spec.nothing", "name a module, or the path of a file"]),
-        (["check", "checker.report"], ["checker.report holds no model", "a spec needs one @init"]),
+        (["check", "checker.cli.main"], ["checker.cli.main holds no model", "a spec needs one @init"]),
         (["check", LEASE, "--set", "brker_stops_first=true"], ["no constant brker_", "did you mean broker_"]),
         (["check", LEASE, "--set", "broker_stops_first"], ["'broker_stops_first': write NAME=VALUE"]),
         (["check", LEASE, "--set", "broker_stops_first=1"], ["is a switch, and '1' is neither true nor false"]),
@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_written_is_named(run: Run) -> None:
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-c", "from checker.cli import main; main()", "trace", "--help"]
+    command = [sys.executable, "-c", "from checker.cli.main import main; main()", "trace", "--help"]
     ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (141, "")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from checker.explicit.explain import Explanation, explain
-from checker.explicit.reference import step
 from checker.lang.loader import BoundModel, load
+from checker.reference.explain import Explanation, explain
+from checker.reference.step import step
 
 ISR = {"#set": ["broker0", "broker2"]}
 SPEC = Path(__file__).parent / "explained.py"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from checker.explicit.replay import difference
-from checker.explicit.tracing import Tracer
 from checker.lang.loader import load as load_model
+from checker.reference.replay import difference
+from checker.reference.trace import Tracer
 from traces import load
 
 Run = Callable[..., Result]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from uuid import UUID
 
 from checker.lang import Bag, Map
+from impl.adapters.kraft.cluster import Cluster, ProcessHost
 from impl.kraft.broker import Broker as Core
 from impl.kraft.broker import PartitionLeader
 from impl.kraft.image import Image, PartitionKey
-from impl.kraft.under_test.cluster import Cluster, ProcessHost
-from spec.kraft import starts, state, types
+from spec.kraft import initial, state, types
 
 NO_LEADER = -1
 
@@ -23,7 +23,7 @@ def mapped(cluster: Cluster, topic: UUID | None, records: tuple[str, ...] | None
     host = cluster.controllers[0]
     lapsed = {id_ for id_, one in image.registrations.items() if not one.fenced}
     lapsed -= {id_ for id_ in lapsed if host.core.has_valid_session(id_, host.now_ms)}
-    controller = starts.in_role(types.Role.ACTIVE, metadata(image, topic))
+    controller = initial.in_role(types.Role.ACTIVE, metadata(image, topic))
     controller.lapsed = frozenset(types.Broker(id_) for id_ in lapsed)
     known = records or ("UNWRITTEN",) * len(types.TopicPartition)
     return state.Cluster(
@@ -40,7 +40,7 @@ def mapped(cluster: Cluster, topic: UUID | None, records: tuple[str, ...] | None
         answer=(),
         last_removal=(),
         last_listing=(),
-        faults=state.Faults(**starts.NO_FAULTS),
+        faults=state.Faults(**initial.NO_FAULTS),
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from checker.cli import fencepost
+from checker.cli.main import fencepost
 from traces import TraceError, load
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +148,7 @@ def test_another_trace_is_no_divergence(tmp_path: Path) -> None:
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from checker.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from checker.cli.main import main; main()", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

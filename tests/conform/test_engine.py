@@ -12,9 +12,9 @@ from checker.conform.product import shared_out
 from checker.conform.regression import to_test
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
-from checker.explicit.replay import replay
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
+from checker.reference.replay import replay
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
 from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal, Request, Response, Server

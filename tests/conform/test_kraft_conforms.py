@@ -12,11 +12,11 @@ import pytest
 
 from checker.conform.check import Options, conform
 from checker.conform.spec_side import kernel_of
-from checker.explicit.search import search
+from checker.explicit.search.breadth_first import search
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel, load
-from impl.kraft.under_test import SYSTEM
-from impl.kraft.under_test.system import STEPS
+from impl.adapters.kraft import SYSTEM
+from impl.adapters.kraft.system import STEPS
 
 
 @dataclass(frozen=True)

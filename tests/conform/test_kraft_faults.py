@@ -23,10 +23,10 @@ def test_is_found(fault: Fault) -> None:
 
 
 def test_nothing_of_a_fault_stays() -> None:
-    from impl.kraft.under_test import SYSTEM
+    from impl.adapters.kraft import SYSTEM
 
     with patched(FAULTS[0].path, FAULTS[0].old, FAULTS[0].new) as system:
         assert type(system) is not type(SYSTEM)
-    from impl.kraft.under_test import SYSTEM as AFTER
+    from impl.adapters.kraft import SYSTEM as AFTER
 
     assert AFTER is SYSTEM

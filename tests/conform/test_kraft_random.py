@@ -18,19 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checker.lang.loader import load
-from impl.kraft.broker import BrokerState
-from impl.kraft.controller import partitions
-from impl.kraft.messages import (
-    AlterPartitionReassignmentRequest,
-    AlterPartitionRequest,
-    CreateTopicRequest,
-    DeleteTopicRequest,
-    ElectPreferredLeaderRequest,
-    Request,
-    UnregisterBrokerRequest,
-)
-from impl.kraft.under_test import beginning, controllers, processes
-from impl.kraft.under_test.cluster import (
+from impl.adapters.kraft import controllers, initial, processes
+from impl.adapters.kraft.cluster import (
     TOPIC,
     Cluster,
     Envelope,
@@ -42,8 +31,19 @@ from impl.kraft.under_test.cluster import (
     topic_id,
     without_answer,
 )
-from impl.kraft.under_test.views import Refusal
-from spec.kraft import properties, properties_administration
+from impl.adapters.kraft.views import Refusal
+from impl.kraft.broker import BrokerState
+from impl.kraft.controller import partitions
+from impl.kraft.messages import (
+    AlterPartitionReassignmentRequest,
+    AlterPartitionRequest,
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    ElectPreferredLeaderRequest,
+    Request,
+    UnregisterBrokerRequest,
+)
+from spec.kraft import properties
 from tests.conform.kraft_mapped import mapped
 
 BROKERS, PARTITIONS, MIN_INSYNC = 5, 2, 2
@@ -51,22 +51,22 @@ OTHER = "another topic"
 MODEL = ("kraft/full", {"controllers": "1", "brokers": str(BROKERS), "partitions": str(PARTITIONS),
                         "pending_batches": "0"})  # fmt: skip
 STATES = (
-    properties.unfenced_broker_is_ready,
-    properties.lapsed_broker_is_unfenced,
-    properties.leader_may_lead,
-    properties.leaderless_for_want_of_candidates,
-    properties.isr_is_never_empty,
-    properties.fenced_broker_is_out_of_isr,
-    properties.maximal_isr_covers_committed,
-    properties.acknowledged_record_survives,
-    properties.isr_has_acknowledged_record,
-    properties_administration.isr_is_within_replicas,
+    properties.core.unfenced_broker_is_ready,
+    properties.core.lapsed_broker_is_unfenced,
+    properties.core.leader_may_lead,
+    properties.core.leaderless_for_want_of_candidates,
+    properties.core.isr_is_never_empty,
+    properties.core.fenced_broker_is_out_of_isr,
+    properties.core.maximal_isr_covers_committed,
+    properties.core.acknowledged_record_survives,
+    properties.core.isr_has_acknowledged_record,
+    properties.administration.isr_is_within_replicas,
 )
 STEPS = (
-    properties.epochs_never_go_back,
-    properties_administration.reassignment_completes_in_sync,
-    properties_administration.reassignment_keeps_min_isr,
-    properties_administration.leader_changes_for_cause,
+    properties.core.epochs_never_go_back,
+    properties.administration.reassignment_completes_in_sync,
+    properties.administration.reassignment_keeps_min_isr,
+    properties.administration.leader_changes_for_cause,
 )
 
 Move = Callable[[], Cluster | Refusal]
@@ -80,7 +80,7 @@ def names(**indices: Any) -> dict[str, Any]:
 def empty() -> Cluster:
     """A controller, and nothing else."""
     shape = Shape(BROKERS, PARTITIONS, tuple(range(BROKERS)), MIN_INSYNC, {})
-    host = beginning.standby(shape, ())
+    host = initial.standby(shape, ())
     nobody = (ProcessHost(),) * BROKERS
     cluster = Cluster(shape, (host,), nobody, records=("UNWRITTEN",) * PARTITIONS)
     return decide(cluster, 0, lambda core, now_ms: core.claim(1, now_ms))[0]
@@ -255,7 +255,7 @@ def held(before: Cluster, after: Cluster) -> None:
     old, new = seen(before, topics), seen(after, topics)
     unregistered = before.committed.registrations.keys() - after.committed.registrations.keys()
     for topic in topics:
-        assert unregistered or properties.broker_epochs_rise.function(old[topic], new[topic])
+        assert unregistered or properties.core.broker_epochs_rise.function(old[topic], new[topic])
         for claim in STATES:
             assert claim.function(new[topic]), f"{claim.name} of topic {topic.int}"
         for claim in STEPS:

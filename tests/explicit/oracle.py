@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from checker.explicit.coverage import ActionCoverage, SiteCoverage
-from checker.explicit.layout import Layout
+from checker.explicit.kernel.coverage import ActionCoverage, SiteCoverage
+from checker.explicit.kernel.layout import Layout
 from checker.lang.interpret import evaluate
 from checker.lang.ir import EventKind, Op, Program
 from tests.explicit.random_models import Reference, interpret

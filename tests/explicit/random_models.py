@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.explicit.layout import Layout
+from checker.explicit.kernel.layout import Layout
 from checker.lang.interpret import evaluate
 from checker.lang.ir import (
     Bag,

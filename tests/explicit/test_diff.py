@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from checker.explicit.diff import Compared, Difference, diff
-from checker.explicit.reference import Reference
-from checker.explicit.replay import replay
-from checker.explicit.results import Limits, SearchResult
-from checker.explicit.search import search
+from checker.explicit.search.breadth_first import search
+from checker.explicit.search.results import SearchResult
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel, bind_model, find
+from checker.reference.replay import replay
+from checker.reference.step import Reference
+from checker.running.limits import Limits
 
 DIFFERING = "tests/explicit/differing.py"
 AS_IT_STANDS: dict[str, str] = {}

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from checker.explicit.check import Options, check
-from checker.explicit.columns import codes_of
 from checker.explicit.export import export
-from checker.explicit.layout import Layout
-from checker.explicit.reference import Reference
+from checker.explicit.kernel.columns import codes_of
+from checker.explicit.kernel.layout import Layout
 from checker.lang.ir import Kind, Leaf
 from checker.lang.loader import BoundModel, load
 from checker.lang.types import BagType, MapType, OptionType, OrdinalType, RecordType, SeqType, SetType, Type, UnionType
+from checker.reference.step import Reference
 from traces.values import show
 
 ROOT = Path(__file__).parent.parent.parent
@@ -173,7 +173,7 @@ def test_an_export_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 def test_a_search_that_was_stopped_is_not_exported(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from checker.commands.graph import export as command
+    from checker.cli.commands.export import export as command
 
     runner = CliRunner()
     target, lease = str(tmp_path / "graph"), str(ROOT / "docs/tutorial/lease.py")

@@ -18,7 +18,7 @@ from _pytest.runner import runtestprotocol
 
 from checker.conform.check import Options, Report, conform
 from checker.verdicts import DIVERGES
-from impl.kraft.under_test import SYSTEM
+from impl.adapters.kraft import SYSTEM
 from tests.conform.test_kraft_conforms import Pin
 
 Lines = set[tuple[str, int]]

@@ -43,13 +43,16 @@ MODELS = [Model(name="{name}", doc="Counts.", init=zero, actions=[step], propert
 
 
 def test_a_key_depends_on_what_any_module_of_models_sees(tmp_path: Path) -> None:
-    """Also on what only a module beside `models` imports."""
+    """Also on what only one module of the package `models` imports."""
     folder = tmp_path / "counting"
-    folder.mkdir()
+    models = folder / "models"
+    models.mkdir(parents=True)
     (folder / "__init__.py").touch()
-    (folder / "models.py").write_text(MODEL.format(imports="", step="1", name="ones"), encoding="utf-8")
+    listed = "from counting.models import more, ones\n\nMODELS = [*ones.MODELS, *more.MODELS]\n"
+    (models / "__init__.py").write_text(listed, encoding="utf-8")
+    (models / "ones.py").write_text(MODEL.format(imports="", step="1", name="ones"), encoding="utf-8")
     more = MODEL.format(imports="from counting import rules", step="rules.step()", name="more")
-    (folder / "models_more.py").write_text(more, encoding="utf-8")
+    (models / "more.py").write_text(more, encoding="utf-8")
     show = "from checker.lang.loader import load; print(load('counting.models/more').key())"
     keys = set()
     for step in (1, 2):

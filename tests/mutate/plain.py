@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from checker.explicit.reference import Reference
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
+from checker.reference.step import Reference
 
 Canonical = tuple[int, ...]
 

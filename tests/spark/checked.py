@@ -6,8 +6,8 @@ import json
 import sys
 import time
 
-from checker.explicit.results import Progress
 from checker.lang.loader import load
+from checker.running.limits import Progress
 from checker.spark.check import Options, check
 from tests.spark.standalone import CONF
 from tests.spark.told import told

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.checkpoint import CheckpointError
-from checker.explicit.results import Limits
+from checker.explicit.search.checkpoint import CheckpointError
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
+from checker.running.limits import Limits
 from checker.spark import runs
 from checker.spark.check import Options, check
 from checker.spark.runs import Folder, RunWriter

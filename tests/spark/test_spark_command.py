@@ -14,9 +14,9 @@ import pyspark
 import pytest
 from click.testing import CliRunner, Result
 
-from checker.cli import fencepost
-from checker.explicit.results import Limits, Progress
+from checker.cli.main import fencepost
 from checker.lang.loader import load
+from checker.running.limits import Limits, Progress
 from checker.spark.check import Options, check
 from checker.spark.java import java_home
 from checker.spark.session import Cluster, SparkError

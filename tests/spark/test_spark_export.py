@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from checker.cli import fencepost
+from checker.cli.main import fencepost
 from checker.explicit.check import Options as LocalOptions
 from checker.explicit.check import check as check_locally
 from checker.explicit.export import about

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from checker.cli import fencepost
+from checker.cli.main import fencepost
 from checker.spark.java import JavaError, java_home
 
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from checker.explicit.patience import Stage
-from checker.explicit.results import Limits
 from checker.lang.loader import load
+from checker.running.deadline import Stage
+from checker.running.limits import Limits
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
 from tests.spark.told import locally, told

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.results import Limits
 from checker.lang.loader import find, load
+from checker.running.limits import Limits
 from checker.spark import work
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster

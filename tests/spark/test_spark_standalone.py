@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from checker.cli import fencepost
-from checker.explicit.results import Progress
+from checker.cli.main import fencepost
 from checker.lang.loader import load
+from checker.running.limits import Progress
 from checker.spark.check import Options, check
 from checker.spark.session import cluster
 from tests.conftest import ROOT

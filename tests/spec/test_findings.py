@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import pytest
 from click.testing import CliRunner
 
-from checker.cli import fencepost
+from checker.cli.main import fencepost
 from tests.conftest import ROOT, read_pins
 
 PAGE = ROOT / "docs" / "findings" / "kip-631.md"

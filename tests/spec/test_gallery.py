@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from checker import pages
-from checker.cli import fencepost
-from checker.explicit.exhibit import exhibit
+from checker.cli.main import fencepost
+from checker.cli.output import gallery as pages
+from checker.explicit.gallery import exhibit
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec
 from spec.kraft import gallery, models
@@ -74,7 +74,8 @@ def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Pat
 def test_a_bug_that_is_not_as_declared(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, object], said: str
 ) -> None:
-    monkeypatch.setattr(gallery, "BUGS", [dataclasses.replace(gallery.LAST_MEMBER_STAYS, **changes)])
+    changed = dataclasses.replace(gallery.replication.LAST_MEMBER_STAYS, **changes)
+    monkeypatch.setattr(gallery, "BUGS", [changed])
     result = run("--to", tmp_path)
     assert (result.exit_code, said in result.stdout) == (1, True), result.stdout
     assert not (tmp_path / "last-member.md").exists()
@@ -87,9 +88,9 @@ def test_a_name_that_nobody_has(run: Callable[..., Result]) -> None:
 
 def test_bugs_that_cannot_be() -> None:
     with pytest.raises(SpecError, match="which membership does not claim"):
-        dataclasses.replace(gallery.KIP_903, model=models.MEMBERSHIP)
+        dataclasses.replace(gallery.replication.KIP_903, model=models.replication.MEMBERSHIP)
     with pytest.raises(SpecError, match="cannot be a bug's name"):
-        dataclasses.replace(gallery.KIP_841, name="../kip")
+        dataclasses.replace(gallery.replication.KIP_841, name="../kip")
 
 
 def test_what_never_happens_has_a_page_too(monkeypatch: pytest.MonkeyPatch) -> None:

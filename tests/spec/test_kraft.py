@@ -12,10 +12,11 @@ import pytest
 from checker.lang.declare import bind, replace
 from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
-from spec.kraft import broker, controller, partition, replica
+from spec.kraft.actions import broker, controller, replica
+from spec.kraft.decisions import partition
+from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
-from spec.kraft.models import MODELS
-from spec.kraft.starts import running_cluster
+from spec.kraft.models.replication import MODELS
 from spec.kraft.state import (
     Cluster,
     Controller,

@@ -12,10 +12,10 @@ import pytest
 from checker.lang.declare import bind, replace
 from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
-from spec.kraft import administration, broker, clients, controller, lives, topics
+from spec.kraft.actions import administration, broker, clients, controller, lives, topics
+from spec.kraft.decisions.partition import cancelled, changed, completed, original_replicas, reassigned
+from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr
-from spec.kraft.partition import cancelled, changed, completed, original_replicas, reassigned
-from spec.kraft.starts import running_cluster
 from spec.kraft.state import Cluster, IsrChange, Leadership, Partition, Replicas, active_brokers, committed
 from spec.kraft.types import (
     Broker,

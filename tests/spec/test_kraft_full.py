@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from checker.explicit.check import kernel_of
-from checker.explicit.kernel import Kernel
-from checker.explicit.walk import SimulationResult, Walker, simulate
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.walk import SimulationResult, Walker, simulate
 from checker.lang.loader import BoundModel, load
 
 

@@ -9,10 +9,10 @@ import pytest
 from checker.lang.declare import bind
 from checker.lang.loader import load
 from checker.lang.values import Disabled
-from spec.kraft import faults, shutdown
+from spec.kraft.actions import faults, shutdown
+from spec.kraft.actions.shutdown import Ruling
+from spec.kraft.initial import running_cluster
 from spec.kraft.messages import Heartbeat
-from spec.kraft.shutdown import Ruling
-from spec.kraft.starts import running_cluster
 from spec.kraft.state import Cluster, Controller, Registration, Shutdown
 from spec.kraft.types import Broker, BrokerEpoch, BrokerState, MetadataOffset, Process, TopicPartition, Voter
 

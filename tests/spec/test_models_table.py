@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.explicit.check import kernel_of
-from checker.explicit.layout import Layout
+from checker.explicit.kernel.layout import Layout
 from checker.lang.frontend import state_leaves
 from checker.lang.loader import load
 from tests.models_table import PAGE, page

@@ -8,11 +8,11 @@ from typing import Any
 
 import z3
 
-from checker.explicit.reference import Reference
 from checker.lang.frontend import compile_model
 from checker.lang.ir import Instance
 from checker.lang.loader import BoundModel
 from checker.lang.scalars import canonical
+from checker.reference.step import Reference
 from checker.symbolic.bounded import Unrolling
 from checker.symbolic.encoding import State
 from checker.symbolic.relation import Relation

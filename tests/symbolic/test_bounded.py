@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from checker.explicit.replay import replay
 from checker.lang.ir import EVALUATES
 from checker.lang.loader import BoundModel, load
+from checker.lemmas.behaviour import run_trace
+from checker.reference.replay import replay
 from checker.symbolic.bounded import Unrolling, unroll
 from checker.symbolic.induction import Options
-from checker.triage.behaviour import run_trace
 from tests.conftest import ROOT, Pin, read_pins
 
 LONGEST = 9  # states of a violation that is looked for

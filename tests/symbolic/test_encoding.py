@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import z3
 
-from checker.explicit.kernel import compile_kernel
-from checker.explicit.search import search
+from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.search.breadth_first import search
 from checker.lang.ir import EventKind, Kind
 from checker.lang.loader import load
 from checker.lang.values import RuntimeViolation

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from checker.lang.loader import BoundModel, load
+from checker.lemmas.behaviour import induction_trace, initial_trace
 from checker.symbolic import induction
 from checker.symbolic.induction import Options, Proof, prove
 from checker.symbolic.prover import Prover
 from checker.symbolic.results import NO_ERROR, PROVED, REFUTED, TYPES, UNKNOWN, UNUSED, Answer, Finding, Query
-from checker.triage.behaviour import induction_trace, initial_trace
 
 MODELS = Path(__file__).with_name("proof_models.py")
 

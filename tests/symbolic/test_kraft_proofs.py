@@ -8,10 +8,10 @@ import pytest
 
 from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel, load
+from checker.lemmas.behaviour import induction_trace
 from checker.symbolic.induction import PROVABLE, Options, Proof, prove
 from checker.symbolic.results import PROVED, REFUTED, UNUSED
-from checker.triage.behaviour import induction_trace
-from spec.kraft.models import MEMBERSHIP
+from spec.kraft.models.replication import MEMBERSHIP
 from tests.planted import planted
 from tests.spec.test_kraft_mutants import MUTANTS, Mutant
 

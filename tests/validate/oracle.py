@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from checker.explicit.reference import Reference
 from checker.lang.loader import BoundModel
 from checker.lang.types import BagType, MapType, OptionType, OrdinalType, RecordType, SeqType, Type, UnionType
+from checker.reference.step import Reference
 from tests.validate.walks import Event
 from traces import events
 

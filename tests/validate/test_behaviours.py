@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.explicit.store import Words
+from checker.explicit.search.store import Words
 from checker.lang.loader import load
 from checker.validate.candidates import Bits, Candidates, Longs, Numbers
 from checker.validate.corpus import Options, validate

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from checker.commands.trace import trace_validate
-from checker.explicit.simulation import simulate
+from checker.cli.commands.trace import trace_validate
+from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.validator import REJECTED, UNDECIDED, UNREADABLE

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.explicit.reference import Reference
 from checker.lang.loader import BoundModel
 from checker.lang.types import Type
+from checker.reference.step import Reference
 from traces import events
 
 Numbers = dict[str, dict[int, int]]

@@ -1,0 +1,1 @@
+"""The `fencepost` command: entry point, options, one file per command, and its output."""

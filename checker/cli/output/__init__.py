@@ -1,0 +1,1 @@
+"""Output of the commands: terminal, JSON, JUnit and Markdown."""

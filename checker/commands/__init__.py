@@ -1,1 +1,0 @@
-"""The commands, a module for each family; `checker.cli` loads the one that is called."""

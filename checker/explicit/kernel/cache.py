@@ -1,0 +1,97 @@
+"""Compiled kernels on disk.
+
+An entry is one file: a SHA-256 of its key and of all that follows, the length of the metadata, the metadata as
+JSON, the object code. It is written beside its place and renamed, so that readers see all of it or nothing, and two
+writers of one key do no harm. An entry that does not match its digest counts as absent: it is damaged, or it is
+another model's, in the wrong place.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipimport import zipimporter
+
+from checker.explicit.kernel.native import host
+
+_DIGEST = 32
+_LENGTH = 8
+
+
+def cache_directory() -> Path:
+    """`$FENCEPOST_CACHE`, else `fencepost` in the user's cache directory."""
+    chosen = os.environ.get("FENCEPOST_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "fencepost"
+
+
+@functools.cache
+def _environment() -> bytes:
+    """What a kernel depends on besides its model: this package, the front end, LLVM, the processor."""
+    digest = hashlib.sha256(host().encode())
+    loader = sys.modules[__name__].__loader__
+    if isinstance(loader, zipimporter):  # on the executors of a cluster
+        digest.update(Path(loader.archive).read_bytes())
+    here = Path(__file__).parent
+    for folder in (here, here.parent / "lang"):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.digest()
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(_environment() + key.encode()).hexdigest()
+
+
+def _path(name: str) -> Path:
+    return cache_directory() / name[:2] / f"{name}.kernel"
+
+
+def _digest(name: str, body: bytes) -> bytes:
+    """What binds an entry to its key: without the key, an entry moved to another's place would pass for it."""
+    digest = hashlib.sha256(name.encode())
+    digest.update(body)
+    return digest.digest()
+
+
+def load_entry(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """Metadata and object code under `key`; None where there is no sound entry."""
+    name = _name(key)
+    try:
+        data = _path(name).read_bytes()
+    except OSError:
+        return None
+    body = data[_DIGEST:]
+    if _digest(name, body) != data[:_DIGEST]:
+        return None
+    length = int.from_bytes(body[:_LENGTH], "little")
+    return json.loads(body[_LENGTH : _LENGTH + length]), body[_LENGTH + length :]
+
+
+def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
+    """Keep an entry. A cache that cannot be written is no error: the next start compiles again."""
+    described = json.dumps(metadata).encode()
+    body = len(described).to_bytes(_LENGTH, "little") + described + code
+    name = _name(key)
+    path = _path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_digest(name, body) + body)
+            Path(temporary).replace(path)
+        except OSError:
+            Path(temporary).unlink()
+            raise
+    except OSError:
+        return

@@ -1,0 +1,235 @@
+"""A compiled model: native functions, and what search, simulation and reports need to know about it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.explicit.kernel import abi
+from checker.explicit.kernel.assembler import DECLARATIONS
+from checker.explicit.kernel.cache import load_entry, store_entry
+from checker.explicit.kernel.codegen import Transitions
+from checker.explicit.kernel.coverage import CounterPlan, Exit, Signature, plan_counters
+from checker.explicit.kernel.layout import Layout, LayoutError
+from checker.explicit.kernel.native import compile_ir, link
+from checker.explicit.kernel.runtime import Runtime
+from checker.explicit.kernel.watch import watch_functions
+from checker.lang.ir import Bag, EventKind, Kind, Leaf, Program, Site
+
+_POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "expand": (_LONG, _POINTER, _POINTER, _LONG, _LONG),
+    "route": (_LONG, _POINTER, _POINTER, _LONG, _LONG),
+    "insert": (_LONG, _POINTER, _POINTER, _LONG),
+    "find": (None, _POINTER, _POINTER, _LONG, _POINTER),
+    "rehash": (None, _POINTER),
+    "survey": (_LONG, _POINTER, _LONG, _POINTER),
+    "tally": (None, _POINTER, _LONG, _POINTER),
+    "classify": (None, _POINTER, _LONG, _POINTER),
+    "watch": (None, _POINTER, _LONG, _POINTER),
+}
+
+
+@dataclass(frozen=True)
+class KernelProperty:
+    """Name and kind of a property, as in `ir.Property`."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class KernelObligation:
+    """An obligation: the index of its property, the number of its binding, and whether its condition is a state's."""
+
+    property: int
+    number: int
+    has_condition: bool
+
+
+@dataclass
+class Kernel:
+    """One model, ready to run.
+
+    key: what the caller named it by.
+    instances[i]: (action, number within the action) of instance i, in the order of `Program.instances`.
+    obligations, fairness: as in `Liveness`; empty where no liveness is asked for.
+    calls: the native functions by name (see `runtime`); they take addresses and release the GIL.
+    """
+
+    key: str
+    layout: Layout
+    actions: list[str]
+    sites: list[Site]
+    properties: list[KernelProperty]
+    instances: list[tuple[int, int]]
+    signatures: list[Signature]
+    counters: int
+    records_outcomes: bool
+    obligations: list[KernelObligation]
+    fairness: dict[int, tuple[int, str]]
+    calls: Mapping[str, Callable[..., Any]]
+    engine: object  # keeps the native code loaded
+
+    @property
+    def words(self) -> int:
+        """64-bit words a state takes."""
+        return self.layout.words
+
+    def mask_of(self, *kinds: str) -> int:
+        """The properties of these kinds, as a bit mask."""
+        return sum(1 << i for i, p in enumerate(self.properties) if p.kind in kinds)
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """What a kernel is made from: fit for any machine, where object code is fit for this one. text: LLVM IR."""
+
+    metadata: Mapping[str, Any]
+    text: str
+
+
+def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False) -> Kernel:
+    """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
+
+    record_outcomes: a slower kernel that also tells how each single instance ended (`walk.outcomes`).
+    Raises LayoutError where a state or a step cannot be represented.
+    """
+    return compile_source(kernel_source(program, record_outcomes), key)
+
+
+def compile_source(source: KernelSource, key: str) -> Kernel:
+    """The same from what `kernel_source` made, here or on another machine."""
+    code = compile_ir(source.text)
+    store_entry(_entry(key, source.metadata["outcomes"]), source.metadata, code)
+    return _assemble(key, source.metadata, code)
+
+
+def passing_kernel(program: Program, *, quick: bool) -> Kernel:
+    """A kernel that is not kept. quick: made in a quarter of the time, and its search takes twice as long.
+
+    Raises LayoutError as `compile_kernel` does.
+    """
+    source = kernel_source(program)
+    return _assemble("", source.metadata, compile_ir(source.text, quick=quick))
+
+
+def load_kernel(key: str, *, record_outcomes: bool = False) -> Kernel | None:
+    """The kernel that an earlier `compile_kernel` left in the cache under `key`, if it is there and sound."""
+    found = load_entry(_entry(key, record_outcomes))
+    return None if found is None else _assemble(key, *found)
+
+
+def _entry(key: str, record_outcomes: bool) -> str:
+    return f"{key}-outcomes" if record_outcomes else key
+
+
+def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSource:
+    """What a program's kernel is compiled from. Raises LayoutError."""
+    if len(program.properties) > abi.MAX_PROPERTIES:
+        raise LayoutError(f"{len(program.properties)} properties; at most {abi.MAX_PROPERTIES} are supported")
+    if len(program.instances) >= abi.NO_INSTANCE:
+        raise LayoutError(f"{len(program.instances)} instances of actions; at most {abi.NO_INSTANCE - 1} are supported")
+    layout = Layout(program.leaves, program.bags, program.fresh_per_step)
+    plan = plan_counters(program.instances, program.sites)
+    transitions = Transitions(program, layout, plan, record_outcomes)
+    of_states = [
+        (i, p.condition)
+        for i, p in enumerate(program.properties)
+        if p.condition is not None and p.kind in ("invariant", "witness")
+    ]
+    invariants = sum(1 << i for i, p in enumerate(program.properties) if p.kind == "invariant")
+    parts = [
+        DECLARATIONS,
+        transitions.text(),
+        transitions.state_function("check", "i64", of_states),
+        transitions.state_function("constraint", "i1", [(0, program.outside)]),
+        transitions.state_function("terminal", "i1", [(0, program.terminal)]),
+        watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
+        Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
+    ]
+    return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))
+
+
+def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
+    """What a kernel needs besides its code, as JSON."""
+    numbers: dict[int, int] = {}
+    instances = []
+    for instance in program.instances:
+        number = numbers.get(instance.action, 0)
+        numbers[instance.action] = number + 1
+        instances.append((instance.action, number))
+    return {
+        "leaves": [[v.path, v.kind.value, v.size, v.sort, v.slot, v.hidden] for v in program.leaves],
+        "bags": [[bag.path, bag.slots] for bag in program.bags],
+        "fresh": program.fresh_per_step,
+        "actions": program.actions,
+        "sites": [[s.kind.value, s.action, s.file, s.line, s.text, s.reason] for s in program.sites],
+        "properties": [[p.name, p.kind] for p in program.properties],
+        "instances": instances,
+        "signatures": [
+            [s.action, s.fired, [[e.site, e.counter, e.reached] for e in s.exits]] for s in plan.signatures
+        ],
+        "counters": plan.size,
+        "outcomes": record_outcomes,
+        "obligations": _obligations(program),
+        "fairness": list(program.liveness.fairness.items()) if program.liveness else [],
+    }
+
+
+def _obligations(program: Program) -> list[tuple[int, int, bool]]:
+    """As of `KernelObligation`."""
+    numbers: dict[int, int] = {}
+    found = []
+    for one in program.liveness.obligations if program.liveness else ():
+        number = numbers.get(one.property, 0)
+        numbers[one.property] = number + 1
+        found.append((one.property, number, one.condition is not None))
+    return found
+
+
+def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
+    """The kernel from its metadata and object code."""
+    engine, addresses = link(code, list(_SIGNATURES))
+    return Kernel(
+        key=key,
+        layout=layout_of(metadata),
+        actions=list(metadata["actions"]),
+        sites=sites_of(metadata),
+        properties=[KernelProperty(name, kind) for name, kind in metadata["properties"]],
+        instances=[(action, number) for action, number in metadata["instances"]],
+        signatures=[
+            Signature(action, fired, tuple(Exit(*e) for e in exits))
+            for action, fired, exits in metadata["signatures"]
+        ],
+        counters=metadata["counters"],
+        records_outcomes=metadata["outcomes"],
+        obligations=[KernelObligation(*one) for one in metadata["obligations"]],
+        fairness={instance: (binding, kind) for instance, (binding, kind) in metadata["fairness"]},
+        calls=_bind(addresses),
+        engine=engine,
+    )
+
+
+def layout_of(metadata: Mapping[str, Any]) -> Layout:
+    """The layout that `describe` described."""
+    leaves = [
+        Leaf(path, Kind(kind), size, sort, None if slot is None else (slot[0], slot[1]), hidden)
+        for path, kind, size, sort, slot, hidden in metadata["leaves"]
+    ]
+    bags = [Bag(path, tuple(tuple(slot) for slot in slots)) for path, slots in metadata["bags"]]
+    return Layout(leaves, bags, metadata["fresh"])
+
+
+def sites_of(metadata: Mapping[str, Any]) -> list[Site]:
+    """The sites that `describe` described."""
+    return [Site(EventKind(kind), *rest) for kind, *rest in metadata["sites"]]
+
+
+def _bind(addresses: Sequence[int]) -> dict[str, Callable[..., Any]]:
+    return {
+        name: ctypes.CFUNCTYPE(*signature)(address)
+        for (name, signature), address in zip(_SIGNATURES.items(), addresses, strict=True)
+    }

@@ -1,0 +1,175 @@
+"""Liveness: for each obligation a fair behaviour that never meets it, or that there is none.
+
+Wherever the condition holds and the goal does not, behaviours go on inside the states without the goal. One that
+never leaves them ends in a fair part of these (see `fairness`), or stays for ever in a state where no fair
+binding is enabled. What is shown is the shortest way to such a place, and from there a short fair cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.kernel.watch import PER_WORD
+from checker.explicit.liveness.fairness import Fairness
+from checker.explicit.liveness.graph import MOST_STATES, Bits, Longs, StateGraph, build, memory_needed
+from checker.explicit.search.path import Packed
+from checker.explicit.search.results import SearchResult
+from checker.explicit.search.store import Budget
+from checker.running.deadline import Patience, Stage, Stopped
+from checker.verdicts import INTERRUPTED
+
+_BEGUN = -1  # in place of an edge into a state: the way begins there
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """A behaviour without end that an obligation forbids. obligation: its number in the kernel.
+
+    start: the words of the first state; instances[i] leads from state i to state i + 1. asked: the state from which
+    on the goal is missing. turn: the state that the last one equals, so that all since then is done again and
+    again; None: the behaviour stays in the last state, where no fair binding is enabled.
+    """
+
+    obligation: int
+    start: Packed
+    instances: list[int]
+    asked: int
+    turn: int | None
+
+    @property
+    def length(self) -> int:
+        """States, the last one included."""
+        return len(self.instances) + 1
+
+    @property
+    def loop(self) -> int:
+        """The state that comes after the last one, as `Trace.loop`."""
+        return len(self.instances) if self.turn is None else self.turn + 1
+
+
+@dataclass
+class Lassos:
+    """What was found. by_property: the lasso of the first binding that has one.
+
+    stopped: why it was not finished, None where it was; undecided: the properties that it was stopped before.
+    """
+
+    by_property: dict[int, Lasso] = field(default_factory=dict)
+    stopped: str | None = None
+    undecided: set[int] = field(default_factory=set)
+
+
+def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage], None] | None = None) -> Lassos:
+    """The lassos of a search that saw every state. Its limits of time and memory hold for this too, as does Ctrl-C."""
+    found = Lassos(undecided={one.property for one in kernel.obligations})
+    explored, needed = result.exploration, memory_needed(kernel, result)
+    patience = Patience(explored.started, explored.limits, progress, needed)
+    try:
+        if result.distinct > MOST_STATES:
+            raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
+        patience.stage = "states"
+        exploration = explored.at_hand(patience)
+        with _holding(needed, exploration.budget, result):
+            patience.stage = "graph"
+            graph = build(kernel, replace(result, exploration=exploration), patience)
+            _seek(kernel, graph, patience, found)
+    except Stopped as stopped:
+        found.stopped = str(stopped)
+    except KeyboardInterrupt:
+        found.stopped = INTERRUPTED
+    return found
+
+
+def _seek(kernel: Kernel, graph: StateGraph, patience: Patience, found: Lassos) -> None:
+    """Look for the lassos of every obligation."""
+    seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
+    for number, obligation in enumerate(kernel.obligations):
+        name = kernel.properties[obligation.property].name
+        patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
+        if obligation.property not in found.by_property:
+            lasso = seeker.lasso(number, obligation.has_condition)
+            if lasso is not None:
+                found.by_property[obligation.property] = lasso
+        found.undecided = {one.property for one in kernel.obligations[number + 1 :]} - found.by_property.keys()
+
+
+@contextmanager
+def _holding(needed: int, budget: Budget, result: SearchResult) -> Iterator[None]:
+    """The memory for the graph is claimed. Raises Stopped where it is not there."""
+    if budget.held + needed > budget.limit:
+        raise Stopped(
+            f"memory limit: liveness needs the graph of all states and steps, {needed / 2**30:.3g} GiB beside the"
+            f" {budget.held / 2**30:.3g} GiB of the search, and {budget.limit / 2**30:.3g} GiB are allowed"
+        )
+    budget.hold("graph", needed)
+    result.peak_memory_bytes = max(result.peak_memory_bytes, budget.peak)
+    try:
+        yield
+    finally:
+        budget.hold("graph", 0)
+
+
+class Seeker:
+    """Looks for lassos in one graph."""
+
+    def __init__(self, graph: StateGraph, fairness: Fairness) -> None:
+        self._graph = graph
+        self._fairness = fairness
+
+    def lasso(self, number: int, has_condition: bool) -> Lasso | None:
+        """The lasso of an obligation: a shortest way, and least by (source, instance) among those."""
+        graph = self._graph
+        bits = graph.watched[:, number // PER_WORD] >> 2 * (number % PER_WORD)
+        missing = bits & 2 == 0
+        asked = missing & (bits & 1 != 0 if has_condition else np.arange(graph.count) < graph.levels[1])
+        parts = self._fairness.parts(self._fairness.reached(asked, missing))
+        accepting = parts.accepting
+        if not accepting.any():
+            return None
+        first, way, place = self._way(asked, missing, accepting)
+        initial, prefix = graph.way_to(first)
+        stem = [*prefix, *way]
+        cycle = [] if parts.idle[place] else self._fairness.cycle(place, parts.part == parts.part[place])
+        return Lasso(
+            number, graph.initial[initial], graph.instances[np.array([*stem, *cycle], dtype=np.int64)].tolist(),
+            asked=len(prefix), turn=len(stem) if cycle else None,
+        )  # fmt: skip
+
+    def _way(self, asked: Bits, missing: Bits, accepting: Bits) -> tuple[int, list[int], int]:
+        """(a state of `asked`, edges inside `missing` from it, the state of `accepting` that they come to).
+
+        Of all behaviours that do this it is a shortest one, counted from the initial state.
+        """
+        graph, level = self._graph, 0
+        unseen = missing.copy()
+        entered: list[tuple[Longs, Longs]] = []
+        frontier = np.zeros(0, dtype=np.int64)
+        while True:
+            edges = graph.leaving(frontier)
+            edges = edges[unseen[graph.targets[edges]]]
+            begin, end = graph.levels[level : level + 2] if level + 1 < len(graph.levels) else (0, 0)
+            begun = begin + np.flatnonzero(asked[begin:end] & unseen[begin:end])
+            states = np.concatenate([begun, graph.targets[edges]])
+            frontier, at = np.unique(states, return_index=True)
+            into = np.concatenate([np.full(len(begun), _BEGUN), edges])[at]  # begun come first, and win
+            unseen[frontier] = False
+            entered.append((frontier, into))
+            ends = frontier[accepting[frontier]]
+            if len(ends):
+                return (*self._back(int(ends[0]), entered), int(ends[0]))
+            level += 1
+
+    def _back(self, state: int, entered: list[tuple[Longs, Longs]]) -> tuple[int, list[int]]:
+        way: list[int] = []
+        for states, into in reversed(entered):
+            edge = int(into[np.searchsorted(states, state)])
+            if edge == _BEGUN:
+                break
+            way.append(edge)
+            state = self._graph.source(edge)
+        return state, way[::-1]

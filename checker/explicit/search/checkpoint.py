@@ -1,0 +1,176 @@
+"""A search on disk, so that it can go on after it was killed.
+
+DIR holds `states-0`, `states-1`, ... (packed states, little-endian words, level after level; only ever
+appended to) and `manifest.json`, which says how much of them counts, and carries the rest of the search.
+A level is saved by appending, fsync, then replacing the manifest: killed at any moment, the directory
+holds the last level that was saved whole. Bytes beyond what the manifest counts are dropped on resume.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from checker.errors import FencepostError
+from checker.explicit.search.store import OutOfMemoryError
+
+if TYPE_CHECKING:
+    from checker.explicit.search.breadth_first import Exploration
+
+VERSION = 1
+_MANIFEST = "manifest.json"
+_CHUNK = 1 << 16  # states read or written at once
+
+
+class CheckpointError(FencepostError):
+    """A directory that cannot be saved to or resumed from; the message says why."""
+
+
+class Checkpoint:
+    """One directory. levels: per level saved, the number of states in each file; crcs: of each file's bytes."""
+
+    def __init__(self, directory: Path, words: int) -> None:
+        self.directory = directory
+        self._words = words
+        self._levels: list[list[int]] = []
+        self._crcs: list[int] = []
+
+    @classmethod
+    def create(cls, directory: Path, exploration: Exploration) -> Checkpoint:
+        """A new checkpoint. Raises CheckpointError where there already is one, or the directory cannot be made."""
+        if (directory / _MANIFEST).exists():
+            raise CheckpointError(f"{directory} already holds a checkpoint: resume from it, or name another directory")
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for file in directory.glob("states-*"):
+                file.unlink()
+        except OSError as error:
+            raise CheckpointError(f"{directory}: {error.strerror}") from error
+        return cls(directory, exploration.kernel.words)
+
+    @classmethod
+    def open(cls, directory: Path, exploration: Exploration) -> Checkpoint:
+        """Bring `exploration` to where the checkpoint left off. Raises CheckpointError where that cannot be."""
+        manifest = _read_manifest(directory)
+        if manifest["version"] != VERSION:
+            raise CheckpointError(f"{directory} has format {manifest['version']}, this program reads {VERSION}")
+        if manifest["key"] != exploration.kernel.key:
+            raise CheckpointError(f"{directory} is of another model, other constants, or an older spec")
+        checkpoint = cls(directory, exploration.kernel.words)
+        checkpoint._levels = manifest["levels"]
+        try:
+            checkpoint._restore_states(exploration, manifest["crcs"])
+        except OutOfMemoryError as error:
+            raise CheckpointError(f"{directory} does not fit the memory limit: {error}") from error
+        exploration.restore(manifest["search"])
+        return checkpoint
+
+    def save(self, exploration: Exploration) -> None:
+        """Append the levels not saved yet, then replace the manifest. Raises CheckpointError on a full disk etc."""
+        try:
+            for level in range(len(self._levels), len(exploration.bounds) - 1):
+                self._append(exploration, level)
+            content: dict[str, Any] = {
+                "version": VERSION,
+                "key": exploration.kernel.key,
+                "levels": self._levels,
+                "crcs": self._crcs,
+                "search": exploration.findings.saved(),
+            }
+            self._write_manifest(content)
+        except OSError as error:
+            raise CheckpointError(f"{self.directory}: {error.strerror}") from error
+
+    def _append(self, exploration: Exploration, level: int) -> None:
+        counts = [0] * max(len(self._crcs), exploration.threads)
+        self._crcs += [0] * (len(counts) - len(self._crcs))
+        for number, shard in enumerate(exploration.shards):
+            first, limit = exploration.bounds[level][number], exploration.bounds[level + 1][number]
+            counts[number] = limit - first
+            with self._file(number).open("ab") as file:
+                for start in range(first, limit, _CHUNK):
+                    data = shard.states(start, min(start + _CHUNK, limit)).astype("<u8", copy=False).tobytes()
+                    self._crcs[number] = zlib.crc32(data, self._crcs[number])
+                    file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        self._levels.append(counts)
+
+    def _write_manifest(self, content: dict[str, Any]) -> None:
+        body = json.dumps(content)
+        text = json.dumps({"digest": hashlib.sha256(body.encode()).hexdigest(), "content": body})
+        temporary = self.directory / f"{_MANIFEST}.new"
+        with temporary.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.directory / _MANIFEST)
+        handle = os.open(self.directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _file(self, number: int) -> Path:
+        return self.directory / f"states-{number}"
+
+    def _restore_states(self, exploration: Exploration, crcs: list[int]) -> None:
+        """Enter the states of all levels; the shards they belong to need not be those they were saved by."""
+        self._crcs = [0] * len(crcs)
+        files = [self._open(number) for number in range(len(crcs))]
+        try:
+            for counts in self._levels:
+                exploration.begin_level()
+                for number, count in enumerate(counts):
+                    for states in self._read(files[number], number, count):
+                        exploration.add(states)
+                exploration.close_level()
+            for file in files:
+                file.truncate(file.tell())
+        finally:
+            for file in files:
+                file.close()
+        for number, crc in enumerate(crcs):
+            if self._crcs[number] != crc:
+                raise CheckpointError(f"{self._file(number)} is damaged: its checksum does not match")
+
+    def _open(self, number: int) -> BinaryIO:
+        try:
+            return self._file(number).open("r+b")
+        except OSError as error:
+            raise CheckpointError(f"{self._file(number)}: {error.strerror}") from error
+
+    def _read(self, file: BinaryIO, number: int, count: int) -> Iterator[np.typing.NDArray[np.uint64]]:
+        while count:
+            size = min(count, _CHUNK)
+            data = file.read(size * 8 * self._words)
+            if len(data) < size * 8 * self._words:
+                raise CheckpointError(f"{self._file(number)} is damaged: it is shorter than the manifest says")
+            self._crcs[number] = zlib.crc32(data, self._crcs[number])
+            yield np.frombuffer(data, dtype="<u8").astype(np.uint64, copy=False).reshape(size, self._words)
+            count -= size
+
+
+def _read_manifest(directory: Path) -> dict[str, Any]:
+    path = directory / _MANIFEST
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise CheckpointError(f"no checkpoint to resume from: {path}: {reason}") from error
+    try:
+        outer = json.loads(text)
+        body, digest = outer["content"], outer["digest"]
+        content: dict[str, Any] = json.loads(body)
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is damaged: not a manifest") from error
+    if hashlib.sha256(body.encode()).hexdigest() != digest:
+        raise CheckpointError(f"{path} is damaged: its checksum does not match")
+    return content

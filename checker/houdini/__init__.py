@@ -1,1 +1,0 @@
-"""Lemmas that nobody wrote: candidates from templates, those that explored states refute dropped, then Houdini."""

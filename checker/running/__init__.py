@@ -1,0 +1,1 @@
+"""Support for long work: limits, deadlines, interrupts, memory."""

@@ -1,0 +1,51 @@
+"""How long work after a search may take, and who is told how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from checker.running.limits import Limits
+
+PROGRESS_S = 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Work under way. name: what is done; done, total: of `what` (total None: not known). seconds: since the start."""
+
+    name: str
+    done: int
+    total: int | None
+    what: str
+    seconds: float
+    memory_bytes: int
+
+
+class Stopped(Exception):
+    """A limit was reached. The message says which."""
+
+
+class Patience:
+    """Asked again and again by long work. started: `time.monotonic()` from which the time limit counts."""
+
+    def __init__(
+        self, started: float, limits: Limits, progress: Callable[[Stage], None] | None = None, memory_bytes: int = 0
+    ) -> None:
+        self._started = started
+        self._limits = limits
+        self._progress = progress
+        self._memory_bytes = memory_bytes
+        self._last = 0.0
+        self.stage = ""
+
+    def ask(self, done: int, total: int | None, what: str) -> None:
+        """Raises Stopped where the time is up; tells how far the stage is."""
+        now = time.monotonic()
+        limit = self._limits.time_limit_s
+        if limit is not None and now - self._started >= limit:
+            raise Stopped(f"time limit of {limit:g} s")
+        if self._progress is not None and now - self._last >= PROGRESS_S:
+            self._last = now
+            self._progress(Stage(self.stage, done, total, what, now - self._started, self._memory_bytes))

@@ -1,0 +1,33 @@
+"""Limits that long work respects, and the progress of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a search stops, None: nowhere. memory_bytes None: 80 % of what the machine has available."""
+
+    max_states: int | None = None
+    max_depth: int | None = None
+    time_limit_s: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A search under way. depth: the level being expanded; frontier: its states; queue: those still to expand.
+
+    On Spark: sent_bytes, candidates that went through a shuffle so far; tasks: of the level, (done, all).
+    """
+
+    generated: int
+    distinct: int
+    depth: int
+    frontier: int
+    queue: int
+    seconds: float
+    memory_bytes: int
+    sent_bytes: int = 0
+    tasks: tuple[int, int] | None = None

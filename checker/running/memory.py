@@ -1,0 +1,55 @@
+"""Memory: how much a process holds, and how much a search may take by default."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+_SHARE = 0.8  # of the memory that is available: the default limit
+
+
+def resident_bytes() -> int:
+    """What this process has in memory now; where the system does not say that, the most that it had."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024  # not the same unit everywhere
+
+
+class Held:
+    """What a process has come to hold since this was made."""
+
+    def __init__(self) -> None:
+        self._before = resident_bytes()
+
+    def now(self) -> tuple[str, int]:
+        """(which process, bytes)."""
+        return f"process {os.getpid()}", max(0, resident_bytes() - self._before)
+
+
+def default_memory() -> int:
+    """80 % of the bytes that the machine, or the control group this process is in, has available."""
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                available = int(line.split()[1]) * 1024
+    except OSError:
+        pass  # not Linux: all of the memory there is
+    return int(min(available, _group_memory(available)) * _SHARE)
+
+
+def _group_memory(otherwise: int) -> int:
+    """What the control group (v2, then v1) still allows."""
+    for limit, usage in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ):
+        try:
+            return max(0, int(Path(limit).read_text()) - int(Path(usage).read_text()))
+        except (OSError, ValueError):
+            continue  # no such group, or no limit ("max")
+    return otherwise

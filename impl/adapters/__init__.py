@@ -1,0 +1,1 @@
+"""Adapters, one package a design: each drives an implementation as the conformance engine asks."""

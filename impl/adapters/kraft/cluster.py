@@ -1,0 +1,383 @@
+"""The cluster under test: the cores, each with the host that runs it, and the network between them.
+
+All of it is immutable: a step makes new hosts of those that it touches, with copies of their cores, and shares the
+rest. Every host has a clock of its own, which moves when a timer of it is to fire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from impl.adapters.kraft.ledger import Entry, Ledger
+from impl.adapters.kraft.values import Remembering, replace
+from impl.adapters.kraft.views import ProcessView
+from impl.kraft.broker import Broker, BrokerSettings, BrokerState
+from impl.kraft.broker.replica_log import InMemoryReplicaLog
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Append, Effects, Reply, Send, SetTimer
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image, PartitionKey
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    Request,
+    Response,
+)
+from impl.kraft.records import Batch
+from impl.kraft.snapshot import Snapshot
+
+CLUSTER_ID = "cluster under test"
+TOPIC = "topic"
+SESSION_TIMEOUT_MS = 9_000
+FOR_EVER_MS = 1 << 60  # time limits that nobody comes to
+
+LifecycleRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest
+Timer = tuple[str | int, ...]
+Timers = dict[Timer, int]
+Disk = dict[PartitionKey, InMemoryReplicaLog]
+T = TypeVar("T")
+ONE_HISTORY = Ledger()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large the cluster is, and what every core is configured with.
+
+    node_ids: of each place for a process. limits: the constants of the model, by name.
+    """
+
+    brokers: int
+    partitions: int
+    node_ids: tuple[int, ...]
+    min_insync_replicas: int
+    limits: Mapping[str, Any]
+
+    def controller_settings(self) -> ControllerSettings:
+        return ControllerSettings(
+            cluster_id=CLUSTER_ID,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            min_insync_replicas=self.min_insync_replicas,
+        )
+
+    def broker_settings(self, process: int) -> BrokerSettings:
+        return BrokerSettings(
+            broker_id=self.node_ids[process],
+            cluster_id=CLUSTER_ID,
+            initial_registration_timeout_ms=FOR_EVER_MS,
+            controlled_shutdown_timeout_ms=FOR_EVER_MS,
+            min_insync_replicas=self.min_insync_replicas,
+        )
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
+
+    added: whom an AlterPartitionRequest adds to the ISR that its leader knows.
+    """
+
+    sender: int
+    incarnation: UUID
+    to: int
+    request: LifecycleRequest | AlterPartitionRequest
+    late: bool = False
+    added: int | None = None
+
+    @property
+    def about(self) -> PartitionKey | None:
+        """The partition that it is about, if it is about one."""
+        request = self.request
+        return (request.topic_id, request.partition_id) if isinstance(request, AlterPartitionRequest) else None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply under way to a process, and what it answers."""
+
+    request: LifecycleRequest | AlterPartitionRequest
+    response: Response
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerHost(Remembering):
+    """A controller and the host that runs it.
+
+    image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
+    is_elected: it leads the quorum in `epoch`. behind: where it lacks something committed, the epoch of the last batch
+    that it has. high_watermark: the last offset that it knows to be committed. log: what it has beyond; what a standby
+    has that lacks something committed is left out.
+    waiting: the requests of brokers that it has yet to answer, by call; operators: calls of operators; made: how many
+    calls there were.
+    """
+
+    core: Controller
+    image: Image
+    timers: Timers
+    now_ms: int = 0
+    epoch: int = 0
+    is_elected: bool = True
+    behind: int | None = None
+    high_watermark: int = -1
+    log: tuple[Entry, ...] = ()
+    waiting: Mapping[int, Envelope] = field(default_factory=dict)
+    operators: frozenset[int] = frozenset()
+    made: int = 0
+
+    @property
+    def is_lost(self) -> bool:
+        """It was deposed, and what it has written since can never commit: nobody will hear of what it decides.
+
+        Epochs that it sees were issued anew by others, so that it may decide otherwise than the spec.
+        """
+        return self.core.is_active and self.behind is not None and len(self.log) > 0
+
+    @property
+    def is_out_of_sight(self) -> bool:
+        """What it holds decides nothing: it is lost, or a standby that has yet to catch up."""
+        return self.is_lost or (self.behind is not None and not self.core.is_active)
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessHost(Remembering):
+    """A place where a broker process runs. core: None where none does; disk: what the last one left there.
+
+    isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
+    that only waits for one.
+    """
+
+    core: Broker | None = None
+    disk: Disk = field(default_factory=dict)
+    controller: int = 0
+    answer: Answer | None = None
+    isr_answers: Mapping[PartitionKey, Answer] = field(default_factory=dict)
+    timers: Timers = field(default_factory=dict)
+    now_ms: int = 0
+    stand_in: ProcessView | None = None
+
+    @property
+    def broker(self) -> Broker:
+        """The process, which must be alive."""
+        assert self.core is not None
+        return self.core
+
+
+@dataclass(frozen=True, eq=False)
+class Stable(Remembering):
+    """What several controllers have committed: a replay of it, and when its epochs were issued."""
+
+    image: Image
+    ledger: Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Taken(Remembering):
+    """The newest snapshot."""
+
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What an operator asked a controller of several to remove, by the number of its call; None: nobody will answer."""
+
+    voter: int
+    call: int | None
+    is_answered: bool = False
+    is_told: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """The whole system under test.
+
+    log: what is committed. stable: its replay, where there are several controllers; written: how many batches they have
+    written, committed or not. marks: offsets in the log that somebody waits for. incarnations, topics: how many were
+    drawn. records: of each partition, what its producer knows of its one record. answer: to the last client that asked
+    for metadata; removal, listing: the last that an operator asked of several controllers.
+    """
+
+    shape: Shape
+    controllers: tuple[ControllerHost, ...]
+    processes: tuple[ProcessHost, ...]
+    log: tuple[Batch, ...] = ()
+    stable: Stable | None = None
+    written: int = 0
+    snapshot: Taken | None = None
+    lifecycle: tuple[Envelope, ...] = ()
+    alterations: tuple[Envelope, ...] = ()
+    marks: tuple[int, ...] = ()
+    incarnations: int = 0
+    topics: int = 1
+    records: tuple[str, ...] = ()
+    answer: tuple[int, tuple[int, ...]] | None = None
+    removal: Removal | None = None
+    listing: tuple[int, bool] | None = None
+
+    def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
+        return replace(self, controllers=put(self.controllers, voter, host))
+
+    def with_process(self, process: int, host: ProcessHost) -> Cluster:
+        return replace(self, processes=put(self.processes, process, host))
+
+    @property
+    def committed(self) -> Image:
+        """The replay of what is committed. What a controller alone decides is committed at once."""
+        return self.controllers[0].image if self.stable is None else self.stable.image
+
+    @property
+    def ledger(self) -> Ledger:
+        """When the epochs were issued of what is committed."""
+        return ONE_HISTORY if self.stable is None else self.stable.ledger
+
+    @property
+    def is_quorum(self) -> bool:
+        """There are several controllers."""
+        return self.stable is not None
+
+    @property
+    def topic(self) -> UUID | None:
+        """The id of the one topic."""
+        return self.committed.topic_ids.get(TOPIC)
+
+
+def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+    return (*values[:at], value, *values[at + 1 :])
+
+
+def topic_id(number: int) -> UUID:
+    """The id of the topic that is created as the `number`th, from 0 on."""
+    return UUID(int=number + 1)
+
+
+def incarnation_id(number: int) -> UUID:
+    """What the process draws that starts as the `number`th, from 0 on."""
+    return UUID(int=number + 1)
+
+
+# Controllers.
+
+
+def decide(
+    cluster: Cluster, voter: int, act: Callable[[Controller, int], Effects], *, by_ms: int = 0
+) -> tuple[Cluster, dict[int, Response]]:
+    """Let a controller act, and append what it appends. One that is alone commits that at once.
+
+    Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
+    response leaves together with what it rests on, which is not committed by then.
+    """
+    host = cluster.controllers[voter]
+    core, now_ms = host.core.copy(), max(host.now_ms, by_ms)
+    timers, image, batches, replies = dict(host.timers), host.image, list[Batch](), dict[int, Response]()
+    pending = act(core, now_ms)
+    while pending:
+        appended = any(isinstance(effect, Append) for effect in pending)
+        for effect in pending:
+            match effect:
+                case Append(batch):
+                    image = image.copy() if image is host.image else image
+                    image.replay(batch)
+                    batches.append(batch)
+                case Reply(call, response):
+                    if appended:
+                        raise AssertionError("a reply leaves before what it rests on is committed")
+                    replies[call] = response
+                case SetTimer(timer, at_ms):
+                    timers[timer] = at_ms
+                case Send():
+                    raise AssertionError("a controller sends nothing")
+        commits = appended and not cluster.is_quorum
+        pending = core.on_commit(batches[-1].last_offset + 1, now_ms) if commits else []
+    if cluster.is_quorum:
+        log = (*host.log, *(Entry(number, batch) for number, batch in enumerate(batches, cluster.written)))
+        after = replace(host, core=core, image=image, timers=timers, now_ms=now_ms, log=log)
+        return replace(cluster.with_controller(voter, after), written=cluster.written + len(batches)), replies
+    after = ControllerHost(core, image, timers, now_ms, host.epoch)
+    return replace(cluster, controllers=put(cluster.controllers, voter, after), log=(*cluster.log, *batches)), replies
+
+
+def fire(cluster: Cluster, voter: int, timer: Timer) -> Cluster:
+    """Fire a timer of a controller that is due by now."""
+    host = cluster.controllers[voter]
+    rest = {name: at_ms for name, at_ms in host.timers.items() if name != timer}
+    cluster = cluster.with_controller(voter, replace(host, timers=rest))
+    return decide(cluster, voter, lambda core, now_ms: core.on_timer(timer, now_ms))[0]
+
+
+# Processes.
+
+
+def run(host: ProcessHost, act: Callable[[Broker, int], Effects], *, by_ms: int = 0) -> tuple[ProcessHost, list[Send]]:
+    """Let a broker act. Returns what it sends."""
+    core, now_ms = host.broker.copy(), max(host.now_ms, by_ms)
+    timers, sent = dict(host.timers), list[Send]()
+    for effect in act(core, now_ms):
+        match effect:
+            case SetTimer(timer, at_ms):
+                timers[timer] = at_ms
+            case Send():
+                sent.append(effect)
+            case _:
+                raise AssertionError("a broker sends requests and sets timers, and does nothing else")
+    return replace(host, core=core, timers=timers, now_ms=now_ms), sent
+
+
+def fire_at(host: ProcessHost, timer: Timer) -> tuple[ProcessHost, list[Send]] | None:
+    """Fire a timer of a broker, as late as it is due. None: it is not set."""
+    at_ms = host.timers.get(timer)
+    if at_ms is None:
+        return None
+    rest = {name: due_ms for name, due_ms in host.timers.items() if name != timer}
+    return run(replace(host, timers=rest), lambda core, now_ms: core.on_timer(timer, now_ms), by_ms=at_ms)
+
+
+def deliver(host: ProcessHost, request: Request, response: Response | None) -> ProcessHost:
+    """Hand in a response, or that its request was given up. What the broker sends at once is lost, and given up."""
+    # A broker gets back only what it sent, and no other kind of request: mypy cannot see that.
+    host, sent = run(host, lambda core, now_ms: core.on_response(request, response, now_ms))  # type: ignore[arg-type]
+    for send in sent:
+        host = deliver(host, send.request, None)
+    return host
+
+
+def asks_still(host: ProcessHost, answer: Answer) -> bool:
+    """The process is moved by this answer, so that it matters when it comes."""
+    request, response = answer.request, answer.response
+    if isinstance(request, AlterPartitionRequest):
+        leader = host.broker.leaders.get((request.topic_id, request.partition_id))
+        return leader is not None and leader.asked == request
+    return moves(response, is_recovering=host.broker.state == BrokerState.RECOVERY)
+
+
+def moves(response: Response | None, *, is_recovering: bool) -> bool:
+    """A response to a registration or heartbeat is more than that the lease was renewed."""
+    if not isinstance(response, BrokerHeartbeatResponse) or response.error != ErrorCode.NONE:
+        return True
+    return response.should_shut_down or (is_recovering and not response.is_fenced)
+
+
+def without_answer(host: ProcessHost, key: PartitionKey) -> ProcessHost:
+    """The process once the answer about a partition is no longer under way to it."""
+    return replace(host, isr_answers={other: one for other, one in host.isr_answers.items() if other != key})
+
+
+def settled(host: ProcessHost) -> ProcessHost:
+    """The process once it has heard what moves it in nothing: it is told at once, and must do nothing of it."""
+    if host.core is None:
+        return host
+    for key, answer in host.isr_answers.items():
+        if not asks_still(host, answer):
+            host = deliver(without_answer(host, key), answer.request, answer.response)
+    if host.answer is not None and not asks_still(host, host.answer):
+        host = deliver(replace(host, answer=None), host.answer.request, host.answer.response)
+    return host
+
+
+def left_on_disk(host: ProcessHost) -> Disk:
+    """What a process leaves on its disk: its logs, but not how far they are committed."""
+    logs = host.disk if host.core is None else host.broker.logs
+    return {key: InMemoryReplicaLog(log.entries) for key, log in logs.items() if isinstance(log, InMemoryReplicaLog)}

@@ -1,0 +1,301 @@
+"""The steps of the active controller: each is a request that it handles or a timer that fires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from impl.adapters.kraft.cluster import (
+    CLUSTER_ID,
+    SESSION_TIMEOUT_MS,
+    TOPIC,
+    Answer,
+    Cluster,
+    ControllerHost,
+    Envelope,
+    Removal,
+    decide,
+    fire,
+    topic_id,
+)
+from impl.adapters.kraft.processes import UNWRITTEN, answered
+from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.views import Refusal
+from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
+from impl.kraft.effects import Effects
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image
+from impl.kraft.messages import (
+    AlterPartitionReassignmentRequest,
+    BrokerRegistrationRequest,
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    ElectPreferredLeaderRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    Request,
+    Response,
+    UnregisterBrokerRequest,
+)
+
+Arguments = Mapping[str, Any]
+CALL = -1  # one that no broker waits for, or of a controller that is alone, where all is committed at once
+
+
+def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Response]:
+    """A controller that is alone handles a request. Returns its response, which must not be long in coming."""
+    cluster, replies = decide(cluster, voter, handling(request))
+    return cluster, replies[CALL]
+
+
+def handling(request: Request, call: int = CALL) -> Callable[[Controller, int], Effects]:
+    return lambda core, now_ms: core.handle(call, request, now_ms)
+
+
+def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """The cluster once a controller has a broker's request. Of several, it may answer later."""
+    if not cluster.is_quorum:
+        cluster, response = call(cluster, envelope.to, envelope.request)
+        return answered(cluster, envelope, Answer(envelope.request, response))
+    host = cluster.controllers[envelope.to]
+    waiting = {**host.waiting, host.made: envelope}
+    cluster = cluster.with_controller(envelope.to, replace(host, waiting=waiting, made=host.made + 1))
+    cluster, replies = decide(cluster, envelope.to, handling(envelope.request, host.made))
+    return released(cluster, envelope.to, replies)
+
+
+def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> Cluster:
+    """The cluster once these replies have left a controller. To some of them nobody listens any more."""
+    for number, response in replies.items():
+        host = cluster.controllers[voter]
+        if number == CALL:
+            continue
+        waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
+        cluster = cluster.with_controller(voter, replace(host, waiting=waiting, operators=host.operators - {number}))
+        if number in host.operators:
+            cluster = replace(cluster, removal=removal_answered(cluster.removal, voter, number, response))
+        elif number in host.waiting:
+            envelope = host.waiting[number]
+            cluster = answered(cluster, envelope, Answer(envelope.request, response))
+        else:
+            raise AssertionError("a call is answered that does not wait for an answer")
+    return cluster
+
+
+def removal_answered(removal: Removal | None, voter: int, call: int, response: Response) -> Removal | None:
+    """What the last operator who asked for a removal knows, once one of them is answered."""
+    if removal is None or (removal.voter, removal.call) != (voter, call):
+        return removal
+    return replace(removal, call=None, is_answered=response.error == ErrorCode.NONE)
+
+
+def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
+    return tuple(envelope for envelope in envelopes if envelope is not one)
+
+
+# Requests of brokers.
+
+
+def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """A registration or heartbeat lands."""
+    broker_id = envelope.request.broker_id
+    was = cluster.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
+    cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
+    after = landed(cluster, envelope)
+    offset = after.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
+    if offset is not None and offset != was:
+        after = replace(after, marks=(*after.marks, offset))
+    return after
+
+
+def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
+    """What the cluster still owes the producer once an incarnation is registered.
+
+    Where the last member of the ISR comes back from a disk without the record, the record is lost by design.
+    """
+    request, controller = envelope.request, cluster.controllers[envelope.to]
+    if not isinstance(request, BrokerRegistrationRequest):
+        return cluster.records
+    holder = controller.image.registrations.get(request.broker_id)
+    repeated = holder is not None and holder.incarnation_id == request.incarnation_id
+    if repeated or controller.core.has_valid_session(request.broker_id, controller.now_ms):
+        return cluster.records
+    return tuple(
+        "FORFEITED" if status != UNWRITTEN and is_lost_with(cluster, envelope, p) else status
+        for p, status in enumerate(cluster.records)
+    )
+
+
+def is_lost_with(cluster: Cluster, envelope: Envelope, p: int) -> bool:
+    """The sender is the last member of the ISR, and does not have the record."""
+    topic = cluster.topic
+    if topic is None or cluster.committed.partitions[topic, p].isr != (cluster.shape.node_ids[envelope.sender],):
+        return False
+    host = cluster.processes[envelope.sender]
+    log = (host.disk if host.core is None else host.broker.logs).get((topic, p))
+    return log is None or log.end_offset == 0
+
+
+def handle_alter_isr(cluster: Cluster, envelope: Envelope) -> Cluster:
+    """An AlterPartition request lands."""
+    return landed(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
+
+
+# Leases.
+
+
+def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """A lease runs out: time passes, in which all others whose lease runs are heard of.
+
+    They repeat their registrations, which renews the lease and does nothing else. Timers of fenced brokers fire.
+    """
+    voter, broker = arguments["voter"].index, arguments["broker"].index
+    host = cluster.controllers[voter]
+    if host.is_lost:
+        return cluster
+    soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
+    for id_, registration in sorted(host.core.speculative.registrations.items()):
+        if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
+            again = BrokerRegistrationRequest(id_, CLUSTER_ID, registration.incarnation_id)
+            cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
+    cluster = cluster.with_controller(voter, replace(cluster.controllers[voter], now_ms=late_ms))
+    return without_spent_timers(cluster, voter)
+
+
+def without_spent_timers(cluster: Cluster, voter: int) -> Cluster:
+    """Lease timers that are due fire, but those of brokers whose lease has run out, which wait to be fenced."""
+    host = cluster.controllers[voter]
+    for timer, at_ms in list(host.timers.items()):
+        if timer[0] == "lease" and at_ms <= host.now_ms and not awaits_fencing(host, host.image, timer[1]):
+            cluster = fire(cluster, voter, timer)
+    return cluster
+
+
+def awaits_fencing(host: ControllerHost, image: Image, broker: int | str) -> bool:
+    registration = image.registrations.get(int(broker))
+    unfenced = registration is not None and not registration.fenced
+    return unfenced and not host.core.has_valid_session(int(broker), host.now_ms)
+
+
+def fence_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return fence(cluster, arguments["voter"].index, arguments["broker"].index)
+
+
+def fence_two_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """In two decisions: the implementation fences one broker in each."""
+    first = fence(cluster, arguments["voter"].index, arguments["first"].index)
+    return first if isinstance(first, Refusal) else fence(first, arguments["voter"].index, arguments["second"].index)
+
+
+def fence(cluster: Cluster, voter: int, broker: int) -> Cluster | Refusal:
+    """The controller looks after a lease."""
+    if cluster.controllers[voter].is_lost:
+        return cluster
+    at_ms = cluster.controllers[voter].timers.get(lease_timer(broker))
+    if at_ms is None or at_ms > cluster.controllers[voter].now_ms:
+        return Refusal("it does not look after this lease now")
+    return fire(cluster, voter, lease_timer(broker))
+
+
+def fail_over(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """Another controller, which has replayed all that is committed, claims the active role."""
+    voter = arguments["voter"].index
+    host = cluster.controllers[voter]
+    assert host.core.epoch is not None
+    epoch = host.core.epoch + 1
+    core = Controller(cluster.shape.controller_settings())
+    for batch in cluster.log:
+        core.replay(batch)
+    cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms, epoch))
+    return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
+
+
+def grow_log(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    voter = arguments["voter"].index
+    if NO_OP_TIMER not in cluster.controllers[voter].timers:
+        return Refusal("it has set itself no timer")
+    cluster = fire(cluster, voter, NO_OP_TIMER)
+    return replace(cluster, marks=(*cluster.marks, cluster.committed.offset))
+
+
+# Requests of operators.
+
+
+def ask(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | Refusal:
+    """The cluster after an operator's request, unless it is refused at once."""
+    voter = arguments["voter"].index
+    if cluster.controllers[voter].is_lost:
+        return cluster
+    after, replies = decide(cluster, voter, handling(request))
+    assert replies or cluster.is_quorum, "one that is alone answers at once"
+    return refusal_in(replies) or after
+
+
+def refusal_in(replies: Mapping[int, Response]) -> Refusal | None:
+    """The error in the reply to an operator, if there is one."""
+    errors = (response.error for response in replies.values() if response.error != ErrorCode.NONE)
+    return next((Refusal(error.name) for error in errors), None)
+
+
+def reassign(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    target = tuple(broker.index for broker in arguments["target"])
+    return ask(cluster, arguments, AlterPartitionReassignmentRequest(TOPIC, arguments["p"].index, target))
+
+
+def cancel_reassignment(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return ask(cluster, arguments, AlterPartitionReassignmentRequest(TOPIC, arguments["p"].index, None))
+
+
+def elect_preferred(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return ask(cluster, arguments, ElectPreferredLeaderRequest(TOPIC, arguments["p"].index))
+
+
+def create_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """All registered brokers become replicas, in the order that is asked for."""
+    registered = cluster.controllers[arguments["voter"].index].image.registrations
+    order = tuple(broker.index for broker in arguments["order"] if broker.index in registered)
+    request = CreateTopicRequest(TOPIC, topic_id(cluster.topics), assignments=(order,) * cluster.shape.partitions)
+    after = ask(cluster, arguments, request)
+    return after if isinstance(after, Refusal) else replace(after, topics=cluster.topics + 1)
+
+
+def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster | Refusal:
+    """The cluster after an operator's request for a removal. With several controllers, the operator waits."""
+    if not cluster.is_quorum:
+        return ask(cluster, arguments, request)
+    voter = arguments["voter"].index
+    host = cluster.controllers[voter]
+    if host.is_lost:
+        return replace(cluster, removal=Removal(voter, None))
+    asked = replace(host, operators=host.operators | {host.made}, made=host.made + 1)
+    cluster = replace(cluster.with_controller(voter, asked), removal=Removal(voter, host.made))
+    after, replies = decide(cluster, voter, handling(request, host.made))
+    return refusal_in(replies) or released(after, voter, replies)
+
+
+def confirm_removal(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """The reply to the operator arrives."""
+    removal = cluster.removal
+    if removal is None or removal.voter != arguments["voter"].index or not removal.is_answered or removal.is_told:
+        return Refusal("no reply is under way to the operator")
+    return replace(cluster, removal=replace(removal, is_told=True))
+
+
+def list_reassignment(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """An operator asks about one partition, and has the answer at once."""
+    p = arguments["p"].index
+    cluster, replies = decide(
+        cluster, arguments["voter"].index, handling(ListPartitionReassignmentsRequest(partitions=((TOPIC, p),)))
+    )
+    listed = replies[CALL]
+    assert isinstance(listed, ListPartitionReassignmentsResponse)
+    return replace(cluster, listing=(p, bool(listed.reassignments)))
+
+
+def delete_topic(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    after = remove(cluster, arguments, DeleteTopicRequest(name=TOPIC))
+    return after if isinstance(after, Refusal) else replace(after, records=(UNWRITTEN,) * len(after.records))
+
+
+def unregister(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return remove(cluster, arguments, UnregisterBrokerRequest(arguments["broker"].index))

@@ -1,0 +1,167 @@
+"""The cluster under test brought to an initial state of the spec, by its own entry points.
+
+The log is what the state's metadata asks for; a controller replays it and claims the active role. Processes that run
+start, register again as the incarnations that they are registered as, replay the log, and send a heartbeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from impl.adapters.kraft import processes
+from impl.adapters.kraft.cluster import (
+    TOPIC,
+    Cluster,
+    ControllerHost,
+    ProcessHost,
+    Shape,
+    Stable,
+    decide,
+    incarnation_id,
+    run,
+    topic_id,
+)
+from impl.adapters.kraft.controllers import handle_lifecycle
+from impl.adapters.kraft.ledger import Entry, Ledger, replayed
+from impl.adapters.kraft.quorum import stepped_down
+from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.views import Refusal
+from impl.kraft.broker import Broker
+from impl.kraft.controller import Controller
+from impl.kraft.image import Image
+from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
+
+FIRST_EPOCH = 1
+
+
+def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
+    """The cluster in what the spec calls the initial state `state`."""
+    shape = shape_of(constants, state)
+    image = next(iter(state.controllers.values())).image
+    log = tuple(log_of(image))
+    registered = [one for one in image.registrations.values() if one is not None]
+    cluster = Cluster(
+        shape=shape,
+        controllers=(standby(shape, log),),
+        processes=tuple(ProcessHost() for _ in shape.node_ids),
+        log=log,
+        incarnations=len(registered),
+        records=tuple(status.name for status in state.produced.values()),
+    )
+    first = replace(cluster.controllers[0], epoch=FIRST_EPOCH)
+    cluster, _ = decide(cluster.with_controller(0, first), 0, lambda core, now_ms: core.claim(FIRST_EPOCH, now_ms))
+    for place, process in enumerate(state.processes.values()):
+        if process.broker_epoch is not None:
+            cluster = running(cluster, place, image.registrations)
+    for request in state.alterations:
+        if not request.late:
+            cluster = addition_asked(cluster, request)
+    return with_others(cluster, state) if len(state.controllers) > 1 else cluster
+
+
+def addition_asked(cluster: Cluster, request: Any) -> Cluster:
+    """The leader asks to add a follower that fetches, and asks once more."""
+    leader, p = request.sender, request.partition
+    isr = cluster.processes[leader.index].broker.image.partitions[topic_id(0), p.index].isr
+    follower = next(member for member in request.isr if member.index not in isr)
+    fetching = {"follower": follower, "leader": leader, "p": p, "answered": False}
+    cluster = done(processes.send_alter_isr(done(processes.fetch(cluster, fetching, None)), fetching, None))
+    return replace(cluster, alterations=(*cluster.alterations, replace(cluster.alterations[-1], late=True)))
+
+
+def with_others(cluster: Cluster, state: Any) -> Cluster:
+    """The cluster with all its controllers: they have the same log, all of it committed."""
+    host = cluster.controllers[0]
+    others = [standby(cluster.shape, cluster.log) for _ in list(state.controllers)[1:]]
+    entries = [Entry(number, batch) for number, batch in enumerate(cluster.log)]
+    *_, (ledger, image) = replayed(Ledger({}), Image(), entries)
+    cluster = replace(
+        cluster,
+        controllers=tuple(
+            replace(one, image=image, epoch=host.epoch, high_watermark=image.offset) for one in (host, *others)
+        ),
+        stable=Stable(image, ledger),
+        written=len(entries),
+    )
+    is_led = next(iter(state.controllers.values())).role.name != "STANDBY"
+    return cluster if is_led else stepped_down(cluster, 0, host.epoch)
+
+
+def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
+    brokers = len(next(iter(state.controllers.values())).image.registrations)
+    return Shape(
+        brokers=brokers,
+        partitions=len(state.produced),
+        node_ids=tuple(place if place < brokers else 0 for place in range(len(state.processes))),
+        min_insync_replicas=constants.get("min_insync_replicas", 1),
+        limits=dict(constants),
+    )
+
+
+def log_of(image: Any) -> Iterator[Batch]:
+    """A log that gives this image of the spec: one batch for each registration, in their order, and the topic's."""
+    offset = 0
+    held = [(broker.index, one) for broker, one in image.registrations.items() if one is not None]
+    for broker_id, one in sorted(held, key=lambda pair: int(pair[1].broker_epoch.value)):
+        record = RegisterBrokerRecord(
+            broker_id=broker_id,
+            incarnation_id=incarnation_id(one.incarnation.value),
+            broker_epoch=offset,
+            fenced=one.fenced,
+            in_controlled_shutdown=one.in_controlled_shutdown,
+        )
+        yield Batch(offset, 0, (record,))
+        offset += 1
+    if image.topic is not None:
+        yield Batch(offset, 0, (TopicRecord(TOPIC, topic_id(image.topic.value)), *partitions_of(image)))
+
+
+def partitions_of(image: Any) -> Iterator[Record]:
+    for p, one in image.partitions.items():
+        yield PartitionRecord(
+            partition_id=p.index,
+            topic_id=topic_id(image.topic.value),
+            replicas=tuple(broker.index for broker in one.replicas),
+            isr=tuple(sorted(broker.index for broker in one.isr)),
+            leader=NO_LEADER if one.leader is None else one.leader.index,
+            leader_epoch=one.leader_epoch.value,
+            partition_epoch=one.partition_epoch.value,
+        )
+
+
+def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
+    """A controller that has replayed a log."""
+    core, image = Controller(shape.controller_settings()), Image()
+    for batch in log:
+        core.replay(batch)
+        image.replay(batch)
+    return ControllerHost(core, image, {}, is_elected=False)
+
+
+def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
+    """The cluster once the process at this place runs, which is registered and unfenced already."""
+    incarnation = next(one.incarnation.value for b, one in registrations.items() if b.index == place)
+    core = Broker(cluster.shape.broker_settings(place), incarnation_id(incarnation))
+    host, _ = run(ProcessHost(core), lambda core, now_ms: core.start(now_ms))
+    cluster = cluster.with_process(place, host)
+    who = {"process": SimpleNamespace(index=place)}
+    cluster = exchanged(cluster, processes.send_registration(cluster, who, None))
+    cluster = done(processes.receive_reply(cluster, who, None))
+    cluster = done(processes.apply_metadata(cluster, who, None))
+    cluster = done(processes.finish_recovery(cluster, who, None))
+    cluster = exchanged(cluster, processes.send_heartbeat(cluster, who, None))
+    return done(processes.receive_reply(cluster, who, None))
+
+
+def done(after: Cluster | Refusal) -> Cluster:
+    if isinstance(after, Refusal):
+        raise AssertionError(f"the cluster cannot be brought to its initial state: {after.reason}")
+    return after
+
+
+def exchanged(before: Cluster, sent: Cluster | Refusal) -> Cluster:
+    """The cluster once the request that was just sent is handled."""
+    cluster = done(sent)
+    return handle_lifecycle(replace(cluster, lifecycle=before.lifecycle), cluster.lifecycle[-1])

@@ -1,0 +1,130 @@
+"""The steps of the network: requests land, are lost and copied, and replies are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from impl.adapters.kraft import controllers, expected, observed
+from impl.adapters.kraft.cluster import Cluster, Envelope, deliver, settled, without_answer
+from impl.adapters.kraft.controllers import without
+from impl.adapters.kraft.processes import given_up, led, waiting_no_more
+from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
+
+Arguments = Mapping[str, Any]
+RequestView = RegisterView | HeartbeatView | AlterIsrView
+
+
+# Which request is meant.
+
+
+def place_of(view: RequestView) -> list[Any]:
+    """What requests of a kind are ordered by: the same in spec and implementation."""
+    return [-1 if part is None else part.value if isinstance(part, Ordinal) else part for part in view]
+
+
+def lifecycle_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
+    """The registration or heartbeat that stands for a message of the spec."""
+    committed, current = cluster.committed, expected.current_epochs(before)
+    return meant(
+        cluster.lifecycle,
+        lambda envelope: observed.lifecycle_request(cluster, committed, envelope),
+        before.lifecycle,
+        lambda one: expected.lifecycle_request(one, current[one.sender.index]),
+        request,
+    )
+
+
+def alteration_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
+    """The AlterPartition request that stands for a message of the spec."""
+    return meant(
+        cluster.alterations,
+        lambda envelope: observed.alter_isr(cluster.ledger, envelope),
+        before.alterations,
+        expected.alter_isr,
+        request,
+    )
+
+
+def meant(
+    envelopes: tuple[Envelope, ...],
+    shown: Callable[[Envelope], RequestView],
+    messages: Any,
+    wanted: Callable[[Any], RequestView],
+    message: Any,
+) -> Envelope | None:
+    """Of the envelopes that look like `message`, the one that has its place among those that do."""
+    view = wanted(message)
+    kind = (type(view), view.sender, view.late, view.to)
+    alike = [one for one in map(wanted, messages) if (type(one), one.sender, one.late, one.to) == kind]
+    found = [envelope for envelope in envelopes if (type(one := shown(envelope)), one.sender, one.late, one.to) == kind]
+    if len(found) > 1:
+        found.sort(key=lambda envelope: place_of(shown(envelope)))
+        alike.sort(key=place_of)
+    at = alike.index(view)
+    return found[at] if at < len(found) else None
+
+
+# What becomes of it.
+
+
+def handle_lifecycle(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    return Refusal("nothing lands") if envelope is None else controllers.handle_lifecycle(cluster, envelope)
+
+
+def handle_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = alteration_meant(cluster, arguments["request"], before)
+    return Refusal("nothing lands") if envelope is None else controllers.handle_alter_isr(cluster, envelope)
+
+
+def lose_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing is under way")
+    return given_up(replace(cluster, lifecycle=without(cluster.lifecycle, envelope)), envelope)
+
+
+def lose_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = alteration_meant(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing is under way")
+    return given_up(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
+
+
+def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    place = arguments["process"].index
+    host = cluster.processes[place]
+    if host.answer is None and cluster.is_quorum:
+        return waiting_no_more(cluster, place)
+    if host.answer is None:
+        return Refusal("no reply is under way to it")
+    host = deliver(replace(host, answer=None), host.answer.request, None)
+    return cluster.with_process(place, settled(host))
+
+
+def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    place = arguments["leader"].index
+    host = cluster.processes[place]
+    key = led(host, arguments)
+    if key is not None and key not in host.isr_answers and cluster.is_quorum:
+        return waiting_no_more(cluster, place, key)
+    if key is None or key not in host.isr_answers:
+        return Refusal("no reply is under way to it")
+    host = deliver(without_answer(host, key), host.isr_answers[key].request, None)
+    return cluster.with_process(place, settled(host))
+
+
+def copy_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing is under way")
+    return replace(cluster, lifecycle=(*cluster.lifecycle, replace(envelope, late=True)))
+
+
+def copy_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    envelope = alteration_meant(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing is under way")
+    return replace(cluster, alterations=(*cluster.alterations, replace(envelope, late=True)))

@@ -1,0 +1,403 @@
+"""What the cluster under test shows: the replay of emitted records, the messages it sent, the replies it gave.
+
+Views of a host are remembered with it. What a process that lost its id says of its image decides nothing, and is
+left out here as in `expected`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from impl.adapters.kraft.cluster import (
+    TOPIC,
+    Answer,
+    Cluster,
+    ControllerHost,
+    Envelope,
+    ProcessHost,
+    Shape,
+    put,
+)
+from impl.adapters.kraft.ledger import Ledger, topic_number
+from impl.adapters.kraft.ledger import replayed as replays
+from impl.adapters.kraft.views import (
+    AlterIsrReplyView,
+    AlterIsrView,
+    BatchView,
+    ClusterView,
+    ControllerView,
+    DeltaView,
+    HeartbeatReplyView,
+    HeartbeatView,
+    LeadershipView,
+    MetadataView,
+    Ordinal,
+    PartitionView,
+    ProcessView,
+    RegisterReplyView,
+    RegisterView,
+    RegistrationView,
+    RemovedView,
+    ReplicaView,
+    ShutdownView,
+    StableView,
+    bag,
+)
+from impl.kraft.broker import Broker, InMemoryReplicaLog, PartitionLeader, ReplicaLog
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import Image, Partition, PartitionKey, Registration
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from impl.kraft.records import NO_LEADER, Batch
+from impl.kraft.snapshot import load_snapshot
+
+T = TypeVar("T")
+Marks = tuple[int, ...]
+
+
+def observe(cluster: Cluster) -> ClusterView:
+    """What the whole cluster shows."""
+    committed = cluster.committed
+    return ClusterView(
+        controllers=tuple(controller(cluster, host) for host in cluster.controllers),
+        committed=stable(cluster),
+        snapshot=snapshot(cluster),
+        processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
+        lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
+        alterations=bag([alter_isr(cluster.ledger, envelope) for envelope in cluster.alterations]),
+        records=cluster.records,
+        answer=cluster.answer,
+        removal=None if cluster.removal is None else cluster.removal.is_told,
+        listing=cluster.listing,
+    )
+
+
+def remembered(memory: dict[object, object], key: object, make: Callable[[], T]) -> T:
+    found = memory.get(key)
+    if found is None:
+        found = memory[key] = make()
+    return found  # type: ignore[return-value]  # a key is always of what `make` gives
+
+
+def reached(marks: Marks, offset: int) -> Ordinal | None:
+    """The last offset that somebody waits for and that `offset` reaches."""
+    found = bisect_right(marks, offset)
+    return Ordinal("MetadataOffset", marks[found - 1]) if found else None
+
+
+# Controllers.
+
+
+def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
+    return remembered(host.memory, ("view", cluster.marks), lambda: view_of_controller(cluster, host))
+
+
+def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
+    """Of one that is out of sight, only that it is."""
+    core, shape, is_blank = host.core, cluster.shape, host.is_out_of_sight
+    unfenced = unfenced_in(host.image) if core.is_active and not is_blank else ()
+    ledger, log = (cluster.ledger, ()) if is_blank or not host.log else log_of(cluster, host)
+    return ControllerView(
+        role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
+        epoch=controller_epoch(host.epoch),
+        image=metadata_in(ledger, shape, Image() if is_blank else host.image, cluster.marks),
+        lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
+        shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
+        behind=None if host.behind is None else controller_epoch(host.behind),
+        log=log,
+    )
+
+
+def unfenced_in(image: Image) -> tuple[int, ...]:
+    return tuple(id_ for id_, registration in sorted(image.registrations.items()) if not registration.fenced)
+
+
+def controller_epoch(value: int) -> Ordinal:
+    return Ordinal("ControllerEpoch", value)
+
+
+def log_of(cluster: Cluster, host: ControllerHost) -> tuple[Ledger, tuple[BatchView, ...]]:
+    """What a controller has beyond the high watermark, and when all was issued that it knows of."""
+    committed = stable(cluster)
+    assert committed is not None
+    known, shown, views = cluster.ledger, committed.image, list[BatchView]()
+    for entry, (ledger, image) in zip(host.log, replays(known, cluster.committed, host.log), strict=True):
+        before, shown = shown, metadata_in(ledger, cluster.shape, image, ())
+        views.append(batch(entry.batch, before, shown))
+        known = ledger
+    return known, tuple(views)
+
+
+def batch(one: Batch, before: MetadataView, after: MetadataView) -> BatchView:
+    """A batch that leads from one image to another."""
+    delta = DeltaView(
+        removed=removed(before, after),
+        registrations=tuple(changes(before.registrations, after.registrations)),
+        topic=None if before.topic == after.topic else after.topic,
+        partitions=tuple(changes(before.partitions, after.partitions)),
+    )
+    return BatchView(controller_epoch(one.epoch), delta)
+
+
+def removed(before: MetadataView, after: MetadataView) -> RemovedView | None:
+    topic = before.topic is not None and after.topic is None
+    registrations = zip(before.registrations, after.registrations, strict=True)
+    gone = tuple(id_ for id_, (old, new) in enumerate(registrations) if old is not None and new is None)
+    return RemovedView(topic, gone) if topic or gone else None
+
+
+def changes(before: Iterable[T], after: Iterable[T]) -> Iterator[T | None]:
+    return (None if old == new else new for old, new in zip(before, after, strict=True))
+
+
+def stable(cluster: Cluster) -> StableView | None:
+    if cluster.stable is None:
+        return None
+    image, epoch = cluster.stable.image, cluster.log[-1].epoch
+    return remembered(
+        cluster.stable.memory, "view", lambda: StableView(metadata(cluster, image), controller_epoch(epoch))
+    )
+
+
+def snapshot(cluster: Cluster) -> MetadataView | None:
+    taken = cluster.snapshot
+    if taken is None:
+        return None
+    return remembered(taken.memory, "view", lambda: metadata(cluster, load_snapshot(taken.snapshot)))
+
+
+def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
+    sessions, registrations = host.core.sessions, host.image.registrations
+    offset = sessions.shutdown_offset(broker_id)
+    if offset is None:
+        return None
+    active = (id_ for id_, registration in sorted(registrations.items()) if registration.is_active)
+    behind = tuple(id_ for id_ in active if not sessions.all_reach(offset, [id_]))
+    return ShutdownView(Ordinal("MetadataOffset", offset), behind)
+
+
+def metadata(cluster: Cluster, image: Image) -> MetadataView:
+    """An image of what is committed."""
+    return metadata_in(cluster.ledger, cluster.shape, image, cluster.marks)
+
+
+def metadata_in(ledger: Ledger, shape: Shape, image: Image, marks: Marks) -> MetadataView:
+    topic = image.topic_ids.get(TOPIC)
+    keys = [(topic, p) for p in range(shape.partitions)] if topic is not None else []
+    return MetadataView(
+        registrations=tuple(registration(ledger, image.registrations.get(id_)) for id_ in range(shape.brokers)),
+        topic=None if topic is None else Ordinal("TopicId", topic_number(topic)),
+        partitions=tuple(partition(ledger, key, image.partitions.get(key)) for key in keys)
+        or (None,) * shape.partitions,
+        offset=reached(marks, image.offset),
+    )
+
+
+def registration(ledger: Ledger, one: Registration | None) -> RegistrationView | None:
+    if one is None:
+        return None
+    return RegistrationView(
+        incarnation=Ordinal("Incarnation", one.incarnation_id.int),
+        broker_epoch=ledger.broker_epoch(one.broker_epoch),
+        fenced=one.fenced,
+        in_controlled_shutdown=one.in_controlled_shutdown,
+    )
+
+
+def partition(ledger: Ledger, key: PartitionKey, one: Partition | None) -> PartitionView | None:
+    if one is None:
+        return None
+    return PartitionView(
+        replicas=one.replicas,
+        isr=tuple(sorted(one.isr)),
+        leader=None if one.leader == NO_LEADER else one.leader,
+        leader_epoch=ledger.leader_epoch(key, one.leader_epoch),
+        partition_epoch=ledger.partition_epoch(key, one.partition_epoch),
+        adding=one.adding_replicas,
+        removing=one.removing_replicas,
+    )
+
+
+# Processes.
+
+
+def is_superseded(committed: Image, broker_id: int, epoch: int | None) -> bool:
+    """The process of this broker epoch has lost its id."""
+    holder = committed.registrations.get(broker_id)
+    return epoch is not None and (holder is None or holder.broker_epoch != epoch)
+
+
+def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
+    host = cluster.processes[place]
+    if host.stand_in is not None:
+        return with_replies(cluster.ledger, host.stand_in, host)
+    superseded = host.core is not None and is_superseded(
+        committed, cluster.shape.node_ids[place], host.core.broker_epoch
+    )
+    key = ("view", cluster.marks, superseded)
+    return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
+
+
+def with_replies(ledger: Ledger, view: ProcessView, host: ProcessHost) -> ProcessView:
+    """What a stand-in shows."""
+    if host.answer is not None:
+        return view._replace(reply=reply(ledger, host.answer))
+    for (_, p), answer in host.isr_answers.items():
+        told = alter_isr_reply(ledger, answer)
+        return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
+    return view
+
+
+def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) -> ProcessView:
+    shape, core, ledger = cluster.shape, host.core, cluster.ledger
+    if core is None:
+        return ProcessView(
+            state="NOT_RUNNING",
+            incarnation=None,
+            broker_epoch=None,
+            controller=0,
+            reply=None,
+            wants_fence=False,
+            caught_up=False,
+            applied=None,
+            replicas=tuple(left(host, p) for p in range(shape.partitions)),
+        )
+    epoch = core.broker_epoch
+    caught_up = epoch is not None and core.applied_offset >= epoch and not superseded
+    return ProcessView(
+        state=core.state.name,
+        incarnation=Ordinal("Incarnation", core.lifecycle.incarnation_id.int) if epoch is None else None,
+        broker_epoch=None if epoch is None else ledger.broker_epoch(epoch),
+        controller=host.controller,
+        reply=None if host.answer is None else reply(ledger, host.answer),
+        wants_fence=core.lifecycle.wants_fence,
+        caught_up=caught_up,
+        applied=reached(cluster.marks, core.applied_offset) if caught_up else None,
+        replicas=tuple(replica(ledger, host, core, p) for p in range(shape.partitions)),
+    )
+
+
+def reply(ledger: Ledger, answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
+    match answer.response:
+        case BrokerRegistrationResponse(error, epoch):
+            return RegisterReplyView(error.name, ledger.broker_epoch(epoch) if error == ErrorCode.NONE else None)
+        case BrokerHeartbeatResponse(error, _, is_fenced, should_shut_down):
+            return HeartbeatReplyView(error.name, is_fenced, should_shut_down)
+    raise AssertionError("an AlterPartition response is kept with its partition")
+
+
+def has_record(log: ReplicaLog | None) -> bool:
+    return log is not None and log.end_offset > 0
+
+
+def key_of(logs: dict[PartitionKey, InMemoryReplicaLog], p: int) -> PartitionKey | None:
+    """The partition `p` of whatever topic there is a log with a record of."""
+    return next((key for key, log in logs.items() if key[1] == p and has_record(log)), None)
+
+
+def left(host: ProcessHost, p: int) -> ReplicaView:
+    """What is on the disk of a process that does not run."""
+    key = key_of(host.disk, p)
+    topic = None if key is None else Ordinal("TopicId", topic_number(key[0]))
+    return ReplicaView(topic, None, None, None, False, key is not None)
+
+
+def replica(ledger: Ledger, host: ProcessHost, core: Broker, p: int) -> ReplicaView:
+    logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]  # the disks here are in memory
+    leads = next((key for key in core.leaders if key[1] == p), None)
+    follows = next((key for key in core.followers if key[1] == p), None)
+    key = leads or follows or key_of(logs, p)
+    if key is None:
+        return ReplicaView(None, None, None, None, False, False)
+    log = logs[key]
+    leader = core.leaders[key] if leads is not None else None
+    epoch = leader.leader_epoch if leader is not None else core.followers[key].leader_epoch if follows else None
+    answer = host.isr_answers.get(key)
+    return ReplicaView(
+        topic=Ordinal("TopicId", topic_number(key[0])),
+        leader_epoch=None if epoch is None else ledger.leader_epoch(key, epoch),
+        leadership=None if leader is None else leadership(ledger, leader),
+        reply=None if answer is None else alter_isr_reply(ledger, answer),
+        high_watermark=epoch is not None and log.high_watermark > 0,
+        has_record=has_record(log),
+    )
+
+
+def leadership(ledger: Ledger, leader: PartitionLeader) -> LeadershipView:
+    asked, added_epoch = None, None
+    if leader.asked is not None:
+        asked = tuple(sorted(member.broker_id for member in leader.asked.new_isr))
+        added = next((member for member in leader.asked.new_isr if member.broker_id not in leader.isr), None)
+        added_epoch = None if added is None else ledger.broker_epoch(added.broker_epoch)
+    holds = has_record(leader.log)
+    return LeadershipView(
+        partition_epoch=ledger.partition_epoch(leader.key, leader.partition_epoch),
+        isr=tuple(sorted(leader.isr)),
+        asked=asked,
+        added_epoch=added_epoch,
+        holders=tuple(id_ for id_, f in sorted(leader.followers.items()) if holds and f.log_end_offset > 0),
+        starts_with_record=leader.epoch_start_offset > 0,
+    )
+
+
+def alter_isr_reply(ledger: Ledger, answer: Answer) -> AlterIsrReplyView:
+    request, response = answer.request, answer.response
+    assert isinstance(request, AlterPartitionRequest) and isinstance(response, AlterPartitionResponse)
+    if response.error != ErrorCode.NONE:
+        return AlterIsrReplyView(response.error.name, False, None, ())
+    return AlterIsrReplyView(
+        error=response.error.name,
+        at_new_leader_epoch=response.leader_epoch != request.leader_epoch,
+        partition_epoch=ledger.partition_epoch((request.topic_id, request.partition_id), response.partition_epoch),
+        isr=tuple(sorted(response.isr)),
+    )
+
+
+# Requests under way.
+
+
+def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) -> RegisterView | HeartbeatView:
+    request, ledger = envelope.request, cluster.ledger
+    if isinstance(request, BrokerRegistrationRequest):
+        incarnation = Ordinal("Incarnation", request.incarnation_id.int)
+        return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to)
+    assert isinstance(request, BrokerHeartbeatRequest)
+    superseded = is_superseded(committed, request.broker_id, request.broker_epoch)
+    caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded
+    return HeartbeatView(
+        sender=envelope.sender,
+        broker_epoch=ledger.broker_epoch(request.broker_epoch),
+        want_fence=request.want_fence,
+        want_shut_down=request.want_shut_down,
+        caught_up=caught_up,
+        applied=reached(cluster.marks, request.current_metadata_offset) if caught_up else None,
+        late=envelope.late,
+        to=envelope.to,
+    )
+
+
+def alter_isr(ledger: Ledger, envelope: Envelope) -> AlterIsrView:
+    request = envelope.request
+    assert isinstance(request, AlterPartitionRequest)
+    key = (request.topic_id, request.partition_id)
+    seen = {member.broker_id: member.broker_epoch for member in request.new_isr}
+    return AlterIsrView(
+        sender=envelope.sender,
+        broker_epoch=ledger.broker_epoch(request.broker_epoch),
+        topic=Ordinal("TopicId", topic_number(key[0])),
+        partition=key[1],
+        leader_epoch=ledger.leader_epoch(key, request.leader_epoch),
+        partition_epoch=ledger.partition_epoch(key, request.partition_epoch),
+        isr=tuple(sorted(seen)),
+        added_epoch=None if envelope.added is None else ledger.broker_epoch(seen[envelope.added]),
+        late=envelope.late,
+        to=envelope.to,
+    )

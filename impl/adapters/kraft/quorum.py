@@ -1,0 +1,199 @@
+"""The steps of the quorum: its log is played here, and the cores are told what came of it.
+
+Which controller is elected, what it replicates and what is on a majority is the quorum's to say, not the core's: the
+spec says it, and this does so. What is under test is that a controller replays what is committed, claims, answers once
+what it wrote is committed, renounces, and loads snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from impl.adapters.kraft.cluster import (
+    Cluster,
+    ControllerHost,
+    Envelope,
+    Removal,
+    Stable,
+    Taken,
+    decide,
+    deliver,
+    settled,
+)
+from impl.adapters.kraft.controllers import released
+from impl.adapters.kraft.ledger import Entry
+from impl.adapters.kraft.processes import waits
+from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.views import Refusal
+from impl.kraft.controller import Controller
+from impl.kraft.messages import Response
+from impl.kraft.records import Batch, NoOpRecord
+
+Arguments = Mapping[str, Any]
+
+
+# Elections.
+
+
+def elect(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """Those who vote step down, and the one that they elect writes that it leads."""
+    candidate = arguments["candidate"].index
+    epoch = 1 + max(host.epoch for host in cluster.controllers)
+    for voter in sorted(one.index for one in arguments["voters"]):
+        cluster = stepped_down(cluster, voter, epoch)
+    host = cluster.controllers[candidate]
+    entry = Entry(cluster.written, Batch(end_offset(host), epoch, (NoOpRecord(),)))
+    elected = replace(host, is_elected=True, log=(*host.log, entry))
+    return replace(cluster.with_controller(candidate, elected), written=cluster.written + 1)
+
+
+def end_offset(host: ControllerHost) -> int:
+    """Where the log of a controller ends, exclusive."""
+    if host.log:
+        return host.log[-1].batch.last_offset + 1
+    return host.high_watermark + 1
+
+
+def hear_of_leader(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return stepped_down(cluster, arguments["voter"].index, cluster.controllers[arguments["leader"].index].epoch)
+
+
+def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
+    """A controller learns of an epoch. If it was active it renounces, and refuses whoever waits for it."""
+    before = cluster.controllers[voter]
+    refused: Mapping[int, Response] = {}
+    if before.core.is_active:
+        cluster, refused = decide(cluster, voter, lambda core, now_ms: core.renounce(now_ms))
+    if not before.waiting.keys() | before.operators <= refused.keys():
+        raise AssertionError("a controller that renounced leaves somebody waiting")
+    host, is_up_to_date = cluster.controllers[voter], before.behind is None
+    standby = replace(
+        host,
+        image=cluster.committed if is_up_to_date else host.image,
+        timers={},
+        epoch=epoch,
+        is_elected=False,
+        log=host.log if is_up_to_date else (),
+        waiting={},
+        operators=frozenset(),
+    )
+    cluster = without_reply(cluster.with_controller(voter, standby), voter)
+    for call, envelope in before.waiting.items():
+        cluster = told(cluster, envelope, refused[call])
+    return cluster
+
+
+def without_reply(cluster: Cluster, voter: int) -> Cluster:
+    """The operator that waits for a controller, or for its reply to arrive, waits for nothing any more."""
+    removal = cluster.removal
+    if removal is None or removal.voter != voter or removal.is_told:
+        return cluster
+    return replace(cluster, removal=Removal(voter, None))
+
+
+def told(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
+    """The sender of a request is told of its end at once, if it still waits for it."""
+    if not waits(cluster, envelope):
+        return cluster
+    host = deliver(cluster.processes[envelope.sender], envelope.request, response)
+    return cluster.with_process(envelope.sender, settled(host))
+
+
+def claim(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    voter = arguments["voter"].index
+    epoch = cluster.controllers[voter].epoch
+    return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
+
+
+def find_controller(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    place = arguments["process"].index
+    return cluster.with_process(place, replace(cluster.processes[place], controller=arguments["voter"].index))
+
+
+# The log.
+
+
+def fetch_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """A standby cuts off what its leader does not have, else it takes over the leader's next batch."""
+    voter, leader = arguments["voter"].index, arguments["leader"].index
+    own, other = cluster.controllers[voter].log, cluster.controllers[leader].log
+    same = sum(mine == theirs for mine, theirs in zip(own, other, strict=False))
+    log = own[:same] if same < len(own) else other[: same + 1]
+    return cluster.with_controller(voter, replace(cluster.controllers[voter], log=log))
+
+
+def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """A standby fetches all that is committed and that it lacks."""
+    voter = arguments["voter"].index
+    host = cluster.controllers[voter]
+    return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
+
+
+def following(cluster: Cluster, host: ControllerHost, core: Controller) -> ControllerHost:
+    """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
+    for batch in missing(cluster.log, host.high_watermark):
+        core.replay(batch)
+    return replace(host, core=core, image=cluster.committed, behind=None, high_watermark=cluster.committed.offset)
+
+
+def missing(log: tuple[Batch, ...], offset: int) -> Iterable[Batch]:
+    """The batches after the one that ends at an offset."""
+    found = len(log)
+    while found and log[found - 1].base_offset > offset:
+        found -= 1
+    return log[found:]
+
+
+def commit_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """The high watermark passes the oldest batch that is not committed, and every controller that has it learns so."""
+    leader = cluster.controllers[arguments["leader"].index]
+    entry, before = leader.log[0], cluster.committed
+    image = before.copy()
+    image.replay(entry.batch)
+    stable = Stable(image, cluster.ledger.after(entry, before, image))
+    cluster = replace(cluster, log=(*cluster.log, entry.batch), stable=stable)
+    for voter in range(len(cluster.controllers)):
+        cluster = after_commit(cluster, voter, entry, leader.epoch)
+    return cluster
+
+
+def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Cluster:
+    """A controller once the leader of `epoch` has committed an entry. Who lacks it, or was deposed, is behind."""
+    host = cluster.controllers[voter]
+    has_it = host.behind is None and host.log[:1] == (entry,)
+    if has_it and not (host.is_elected and host.epoch < epoch):
+        cluster = cluster.with_controller(voter, replace(host, log=host.log[1:]))
+        return noticed(cluster, voter)
+    last = host.log[-1].batch if host.log else cluster.log[-2]
+    behind = last.epoch if host.behind is None else host.behind
+    log = host.log if host.core.is_active else ()
+    return cluster.with_controller(voter, replace(host, behind=behind, log=log))
+
+
+def noticed(cluster: Cluster, voter: int) -> Cluster:
+    """A controller hears that all is committed. An active one answers who waited for it, any other replays it."""
+    host, offset = cluster.controllers[voter], cluster.committed.offset
+    if not host.core.is_active:
+        return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
+    cluster = cluster.with_controller(voter, replace(host, high_watermark=offset))
+    cluster, replies = decide(cluster, voter, lambda core, now_ms: core.on_commit(offset + 1, now_ms))
+    return released(cluster, voter, replies)
+
+
+# Snapshots.
+
+
+def write_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    return replace(cluster, snapshot=Taken(cluster.controllers[arguments["voter"].index].core.snapshot()))
+
+
+def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+    """A standby starts from the snapshot, and replays what came after."""
+    voter = arguments["voter"].index
+    if cluster.snapshot is None:
+        return Refusal("there is none")
+    snapshot = cluster.snapshot.snapshot
+    core = Controller.load(cluster.shape.controller_settings(), snapshot)
+    host = replace(cluster.controllers[voter], high_watermark=snapshot.offset)
+    return cluster.with_controller(voter, following(cluster, host, core))

@@ -1,0 +1,273 @@
+"""The life of broker processes: start, register, catch up, ask to be unfenced, run.
+
+A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka
+does, it keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH it goes on and never
+registers again.
+Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
+lags until the next such step.
+SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Map, Option, Set, action, fresh, replace, require, require_some
+from spec.kraft.decisions.partition import everyone
+from spec.kraft.design import Design
+from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.state import (
+    Cluster,
+    Leadership,
+    Listing,
+    Listings,
+    Metadata,
+    Partition,
+    Replica,
+    Service,
+    active_brokers,
+    another_is_alive,
+    at_once,
+    committed,
+    is_alive,
+    is_deferred,
+    lifecycle_exchanges,
+    newest_registration,
+    unassigned,
+)
+from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicId, TopicPartition, node_id
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine",
+    kafka="BrokerServer.startup",
+)
+def start(s: Cluster, process: Process) -> None:
+    """A process starts, or starts again, as a new incarnation of its broker id."""
+    broker = s.processes[process]
+    require(not is_alive(broker))
+    require(not another_is_alive(s, process))
+    broker.state = BrokerState.STARTING
+    broker.incarnation = fresh(s, Incarnation)
+    broker.wants_fence = True
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Broker Registration",
+    kafka="BrokerLifecycleManager.sendBrokerRegistration",
+    api="BrokerRegistration v0",
+)
+def send_registration(s: Cluster, process: Process) -> None:
+    """A process that has no broker epoch asks the controller for one, again if need be."""
+    broker = s.processes[process]
+    incarnation = require_some(broker.incarnation)
+    require(broker.reply is None)
+    require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
+    require(not any(isinstance(m, Register) and m.incarnation == incarnation and not m.late for m in s.lifecycle))
+    s.lifecycle = s.lifecycle.add(Register(process, incarnation, late=False, to=broker.controller))
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Broker Registration",
+    kafka="BrokerLifecycleManager.BrokerRegistrationResponseHandler",
+    api="BrokerRegistration v0",
+)
+def receive_registration_reply(s: Cluster, process: Process) -> None:
+    """A process learns its broker epoch, or that another incarnation holds its id."""
+    broker = s.processes[process]
+    reply = require_some(broker.reply)
+    require(isinstance(reply, RegisterReply) and not is_deferred(broker.deferral))
+    assert isinstance(reply, RegisterReply)
+    if reply.error == Error.NONE:
+        broker.broker_epoch = reply.broker_epoch
+        broker.incarnation = None
+    broker.reply = None
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, Broker Leases",
+    kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
+    api="BrokerHeartbeat v0",
+)
+def send_heartbeat(s: Cluster, process: Process) -> None:
+    """A registered process renews its lease. It wants the fence until its log is recovered."""
+    broker = s.processes[process]
+    epoch = require_some(broker.broker_epoch)
+    require(broker.reply is None and broker.state != BrokerState.SHUTTING_DOWN)
+    require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
+    require(not any(isinstance(m, Heartbeat) and m.broker_epoch == epoch and not m.late for m in s.lifecycle))
+    stops = broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
+    heartbeat = Heartbeat(
+        process, epoch, broker.wants_fence, stops, broker.caught_up, broker.applied, late=False, to=broker.controller
+    )
+    s.lifecycle = s.lifecycle.add(heartbeat)
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine",
+    kafka="BrokerLifecycleManager.BrokerHeartbeatResponseHandler",
+    api="BrokerHeartbeat v0",
+)
+def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
+    """A process that has recovered runs once it hears that it is unfenced, and shuts down when it is told to."""
+    broker = s.processes[process]
+    reply = require_some(broker.reply)
+    require(isinstance(reply, HeartbeatReply) and not is_deferred(broker.deferral))
+    assert isinstance(reply, HeartbeatReply)
+    if broker.state == BrokerState.RECOVERY and not reply.is_fenced:
+        broker.state = BrokerState.RUNNING
+    if broker.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN and reply.should_shut_down:
+        broker.state = BrokerState.SHUTTING_DOWN
+    broker.reply = None
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine",
+    kafka="LogManager.startup, BrokerLifecycleManager.setReadyToUnfence",
+)
+def finish_recovery(s: Cluster, process: Process) -> None:
+    """A registered process has recovered its log, and from now on asks to be unfenced."""
+    broker = s.processes[process]
+    require(broker.state == BrokerState.RECOVERY and broker.wants_fence)
+    require(broker.broker_epoch is not None)
+    broker.wants_fence = False
+
+
+# Metadata.
+
+
+def acts_on_image(s: Cluster, process: Process) -> bool:
+    """Whether a process that has the newest metadata leads and follows as it says.
+
+    It waits for its broker epoch, so that the image reaches its own registration. Where another process
+    has registered its id since, it sees a broker epoch there that is not its own; where its id was unregistered, none.
+    """
+    broker = s.processes[process]
+    registration = committed(s).registrations[node_id(process)]
+    if broker.broker_epoch is None:
+        return False
+    is_current = registration is not None and broker.broker_epoch == registration.broker_epoch
+    return is_current or not Design.superseded_stops
+
+
+def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
+    """What a leader begins with, or goes on with where the partition changed and it still leads."""
+    image = committed(s)
+    applied = newest_registration(image)
+    candidates = active_brokers(image) & everyone(partition.replicas)
+    if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
+        return Leadership(
+            partition_epoch=partition.partition_epoch,
+            isr=partition.isr,
+            asked=None,
+            reply=None,
+            holders=frozenset(),
+            starts_with_record=replica.has_record,
+            applied=applied,
+            candidates=candidates,
+        )
+    settled = replica.leadership.partition_epoch != partition.partition_epoch
+    return replace(
+        replica.leadership,
+        partition_epoch=partition.partition_epoch,
+        isr=partition.isr,
+        asked=None if settled else replica.leadership.asked,
+        reply=None if settled else replica.leadership.reply,
+        applied=applied,
+        candidates=candidates,
+    )
+
+
+@action(
+    who="process {process}",
+    source="KIP-631, The Broker State Machine; KIP-500, metadata fetch",
+    kafka="BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta, Partition.makeLeader",
+    deviates="fetch and application in one step",
+    api="Fetch v15 (__cluster_metadata)",
+)
+def apply_metadata(s: Cluster, process: Process) -> None:
+    """A process catches up with the committed metadata, and leads or follows as it says from then on.
+
+    A newer partition epoch settles what a leader had asked for: no copy of the request can commit any more.
+    """
+    broker = s.processes[process]
+    require(is_alive(broker))
+    starts = broker.state == BrokerState.STARTING
+    replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
+    offset, listing = committed(s).offset, listing_of(committed(s))
+    lags = (broker.broker_epoch is not None and not broker.caught_up) or broker.applied != offset
+    require(starts or lags or broker.replicas != replicas or broker.listing != listing)
+    s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
+    broker.caught_up = broker.broker_epoch is not None
+    broker.applied = offset
+    broker.replicas = replicas
+    broker.listing = listing
+    if starts:
+        broker.state = BrokerState.RECOVERY
+
+
+def listing_of(image: Metadata) -> Listings:
+    """What an image says of registrations, where clients ask for it."""
+    if Design.metadata_responses == 0:
+        return ()
+    registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
+    return (Listing(registered, fenced=fenced_brokers(image), active=active_brokers(image)),)
+
+
+def fenced_brokers(image: Metadata) -> Set[Broker]:
+    return frozenset(broker for broker in Broker if is_fenced(image, broker))
+
+
+def is_fenced(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.fenced
+
+
+def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
+    """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
+    partition = committed(s).partitions[p]
+    topic = committed(s).topic
+    if not acts_on_image(s, process):
+        return idle(s.processes[process].replicas[p])
+    replica = without_deleted(s.processes[process].replicas[p], topic)
+    if partition is None or topic is None:
+        return idle(replica)
+    if node_id(process) not in partition.replicas:
+        return unassigned(topic, has_record=False)
+    if partition.leader is None:
+        return replace(idle(replica), topic=topic)
+    leads = partition.leader == node_id(process)
+    leadership = new_leadership(s, replica, partition) if leads else None
+    asks_still = leadership is not None and leadership.reply is not None
+    return replace(
+        replica,
+        topic=topic,
+        leader_epoch=partition.leader_epoch,
+        leadership=leadership,
+        deferral=replica.deferral if asks_still else at_once(),
+        image_leader=partition.leader if Design.max_shutdowns > 0 else None,
+    )
+
+
+def without_deleted(replica: Replica, topic: Option[TopicId]) -> Replica:
+    """What stays of a replica when `topic` is the one there is: nothing, if it is of another."""
+    if topic == replica.topic or not (Design.kafka_14616 or replica.leader_epoch is not None):
+        return replace(replica)
+    return unassigned(replica.topic if topic is None else topic, has_record=False)
+
+
+def idle(replica: Replica) -> Replica:
+    """A replica that neither leads nor follows any more, with what is on its disk."""
+    return replace(replica, leader_epoch=None, leadership=None, deferral=at_once(), image_leader=None)
+
+
+def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:
+    """Who was the first to lead in the newest leader epoch, once `process` has `replica`."""
+    last, epoch, broker_epoch = s.last_service[p], replica.leader_epoch, s.processes[process].broker_epoch
+    if replica.leadership is None or epoch is None or broker_epoch is None:
+        return last
+    return Service(epoch, broker_epoch) if last is None or last.leader_epoch < epoch else last

@@ -1,0 +1,375 @@
+"""What the active controller decides: registrations, heartbeats, leases, fencing, and changes of the ISR.
+
+A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
+gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
+stand in the order in which Kafka makes them.
+Leaves out: the cluster id and feature levels of a registration (nothing here could refuse them).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
+from spec.kraft.actions.shutdown import Ruling, reported, ruling
+from spec.kraft.decisions.log import appended, can_decide, deferred
+from spec.kraft.decisions.partition import changed, everyone, replayed, with_unfenced, without
+from spec.kraft.design import Design
+from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.state import (
+    Cluster,
+    Controller,
+    Metadata,
+    Partition,
+    Registration,
+    Replica,
+    Shutdown,
+    active_brokers,
+    is_silent,
+    is_unfenced,
+    proposed_isr,
+)
+from spec.kraft.types import (
+    Broker,
+    BrokerEpoch,
+    BrokerState,
+    Error,
+    MetadataOffset,
+    PartitionEpoch,
+    RecordStatus,
+    Role,
+    TopicPartition,
+    Voter,
+    node_id,
+)
+
+SentRegister = Annotated[Register, MemberOf("lifecycle")]
+SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
+SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
+Partitions = Map[TopicPartition, Option[Partition]]
+
+
+# What a decision leaves of every partition.
+
+
+def partitions_without(s: Cluster, partitions: Partitions, broker: Broker, active: Set[Broker]) -> Partitions:
+    """The partitions once `broker` no longer serves. active: the brokers that stay unfenced."""
+    return Map({p: partition_without(s, partitions[p], broker, active) for p in TopicPartition})
+
+
+def partition_without(
+    s: Cluster, partition: Option[Partition], broker: Broker, active: Set[Broker]
+) -> Option[Partition]:
+    return None if partition is None else without(s, partition, broker, active)
+
+
+def partitions_with_unfenced(s: Cluster, image: Metadata, broker: Broker) -> Partitions:
+    """The partitions once `broker` is unfenced."""
+    return Map({p: partition_with_unfenced(s, image, image.partitions[p], broker) for p in TopicPartition})
+
+
+def partition_with_unfenced(
+    s: Cluster, image: Metadata, partition: Option[Partition], broker: Broker
+) -> Option[Partition]:
+    return None if partition is None else with_unfenced(s, image, partition, broker)
+
+
+# Registration.
+
+
+def has_valid_session(controller: Controller, broker: Broker) -> bool:
+    """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
+    return is_unfenced(controller.image, broker) and broker not in controller.lapsed
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
+    kafka="ClusterControlManager.registerBroker",
+    deviates="a fenced holder does not block the id, as in Kafka; the draft counts any contact, 'even if fenced'",
+    api="BrokerRegistration v0",
+)
+def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None:
+    """The controller registers an incarnation under its broker id, fenced and with a new broker epoch, or refuses."""
+    require(isinstance(request, Register))
+    controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
+    broker = node_id(request.sender)
+    sender = s.processes[request.sender]
+    waits = sender.incarnation == request.incarnation and not request.late
+    existing = controller.image.registrations[broker]
+    repeated = existing is not None and existing.incarnation == request.incarnation
+    if not repeated and has_valid_session(controller, broker):
+        if waits:
+            sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
+    elif repeated and existing is not None and Design.kafka_16952:
+        controller.lapsed -= {broker}
+        controller.checks_leases = True
+        if waits:
+            sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
+    else:
+        epoch = fresh(s, BrokerEpoch)
+        s.produced = Map({p: owed_after_registration(s, before, p, request) for p in TopicPartition})
+        if is_unfenced(controller.image, broker) and Design.lapsed_session:
+            others = active_brokers(controller.image) - {broker}
+            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
+        controller.shutdowns[broker] = None
+        controller.lapsed -= {broker}
+        controller.checks_leases = True
+        if waits:
+            sender.reply = RegisterReply(Error.NONE, epoch)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
+    s.lifecycle = s.lifecycle.remove(request)
+
+
+def owed_after_registration(s: Cluster, before: Metadata, p: TopicPartition, request: Register) -> RecordStatus:
+    """What the cluster still owes the producer. This is where acknowledged_record_survives states its exception.
+
+    When the last member of the ISR, as the controller has it, comes back from a disk without the record, no other
+    replica may lead and the record is lost by design, until ELR (KIP-966).
+    """
+    partition = before.partitions[p]
+    last = partition is not None and partition.isr == {node_id(request.sender)}
+    if last and not s.processes[request.sender].replicas[p].has_record and s.produced[p] != RecordStatus.UNWRITTEN:
+        return RecordStatus.FORFEITED
+    return s.produced[p]
+
+
+# Heartbeats and leases.
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Leases",
+    kafka="ReplicationControlManager.processBrokerHeartbeat, BrokerHeartbeatManager.calculateNextBrokerState",
+    deviates="of the replies without an error only those are sent that move a broker: to RUNNING, for it is unfenced, "
+    "or to SHUTTING_DOWN",
+    api="BrokerHeartbeat v0",
+)
+def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
+    """The controller renews a lease, and fences, unfences or shuts down the broker as it wishes and may."""
+    require(isinstance(request, Heartbeat))
+    controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
+    broker = node_id(request.sender)
+    sender = s.processes[request.sender]
+    waits = sender.broker_epoch == request.broker_epoch and not request.late
+    registration = controller.image.registrations[broker]
+    if registration is None or registration.broker_epoch != request.broker_epoch:
+        if waits:
+            sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
+    else:
+        decided = ruling(controller, registration, broker, request)
+        stops = decided == Ruling.SHUT_DOWN_NOW
+        waits_for_others = decided == Ruling.CONTROLLED_SHUTDOWN
+        begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
+        fenced = stops or decided == Ruling.FENCED or (waits_for_others and registration.fenced)
+        if registration.fenced and not fenced:
+            controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
+        if not registration.fenced and (fenced or begins):
+            others = active_brokers(controller.image) - {broker}
+            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+        registration.fenced = fenced
+        registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
+        controller.lapsed -= {broker}
+        controller.checks_leases = True
+        controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        if begins:
+            offset = fresh(s, MetadataOffset)
+            controller.image.offset = offset
+            controller.shutdowns[broker] = Shutdown(offset, behind=frozenset(Broker))
+        elif not waits_for_others:
+            controller.shutdowns[broker] = None
+        if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
+            sender.reply = HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)
+    controller.log = appended(controller, before)
+    if waits and sender.reply is not None:
+        sender.deferral = deferred(controller, voter, sender.reply.error)
+    s.lifecycle = s.lifecycle.remove(request)
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Leases",
+    kafka="BrokerHeartbeatManager.hasValidSession",
+)
+def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """The lease of a broker runs out that no longer sends heartbeats."""
+    controller = s.controllers[voter]
+    require(controller.role == Role.ACTIVE)
+    require(has_valid_session(controller, broker))
+    require(is_silent(s, voter, broker))
+    controller.lapsed |= {broker}
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Leases",
+    kafka="ReplicationControlManager.maybeFenceReplicas",
+)
+def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """The controller fences a broker whose lease ran out."""
+    controller = s.controllers[voter]
+    registration = require_some(controller.image.registrations[broker])
+    require(broker in controller.lapsed and controller.checks_leases)
+    require(can_decide(controller))
+    before = replace(controller.image)
+    others = active_brokers(controller.image) - {broker}
+    controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+    registration.fenced = True
+    controller.shutdowns[broker] = None
+    controller.lapsed -= {broker}
+    controller.log = appended(controller, before)
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Broker Leases",
+    kafka="ReplicationControlManager.maybeFenceReplicas",
+    deviates="since KAFKA-13173 Kafka fences one broker in a decision; as a design, several in one decision must do",
+)
+def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) -> None:
+    """The controller fences two brokers whose leases ran out, in one decision: `first`, then `second`."""
+    require(first != second)
+    controller = s.controllers[voter]
+    first_registration = require_some(controller.image.registrations[first])
+    second_registration = require_some(controller.image.registrations[second])
+    require(first in controller.lapsed and second in controller.lapsed and controller.checks_leases)
+    require(can_decide(controller))
+    before = replace(controller.image)
+    active = active_brokers(before)
+    once = partitions_without(s, before.partitions, first, active - {first})
+    if Design.kafka_13173:
+        controller.image.partitions = partitions_without(s, once, second, active - {first, second})
+    else:
+        again = partitions_without(s, before.partitions, second, active - {second})
+        controller.image.partitions = Map(
+            {p: replayed(before.partitions[p], once[p], again[p]) for p in TopicPartition}
+        )
+    first_registration.fenced = True
+    second_registration.fenced = True
+    controller.shutdowns[first] = None
+    controller.shutdowns[second] = None
+    controller.lapsed -= {first, second}
+    controller.log = appended(controller, before)
+
+
+# Changes of the ISR.
+
+
+def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
+    """The first check of an AlterIsr request that fails, in Kafka's order; NONE where all pass.
+
+    Leaders send no request that is malformed: INVALID_REQUEST holds its place. Only a controller that was deposed
+    can see one that is ahead of it.
+    """
+    sender = node_id(request.sender)
+    registration = image.registrations[sender]
+    if registration is None or registration.broker_epoch != request.broker_epoch:
+        return Error.STALE_BROKER_EPOCH
+    partition = image.partitions[request.partition]
+    if partition is None or (Design.kip_516 and image.topic != request.topic):
+        return Error.UNKNOWN_TOPIC_ID
+    if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
+        return Error.NOT_CONTROLLER
+    if request.leader_epoch < partition.leader_epoch:
+        return Error.FENCED_LEADER_EPOCH
+    if partition.leader != sender or sender not in request.isr:
+        return Error.INVALID_REQUEST
+    if request.partition_epoch < partition.partition_epoch:
+        return Error.INVALID_UPDATE_VERSION
+    if not request.isr <= everyone(partition.replicas):
+        return Error.INVALID_REQUEST
+    if not all(is_eligible(image, partition, request, member) for member in request.isr):
+        return Error.INELIGIBLE_REPLICA
+    return Error.NONE
+
+
+def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member: Broker) -> bool:
+    """Whether a broker may be in the ISR that the request asks for."""
+    registration = image.registrations[member]
+    if registration is None:
+        return False
+    if Design.kip_841 and (registration.fenced or registration.in_controlled_shutdown):
+        return False
+    is_added = member not in partition.isr
+    return not (Design.kip_903 and is_added and registration.broker_epoch != request.added_epoch)
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Partition Reassignment (AlterIsr); KIP-497; KIP-841; KIP-903",
+    kafka="ReplicationControlManager.alterPartition",
+    deviates="of the broker epochs in the request only the added member's is checked: members of the ISR at the same "
+    "partition epoch have not registered anew since, for registering takes them out",
+    api="AlterPartition v3",
+)
+def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
+    """The controller checks a change of the ISR that a leader asks for, and makes it or refuses."""
+    require(isinstance(request, AlterIsr))
+    controller = s.controllers[voter]
+    require(request.to == voter and can_decide(controller))
+    before = replace(controller.image)
+    partition = before.partitions[request.partition]
+    error = alter_isr_error(before, request)
+    sender = s.processes[request.sender].replicas[request.partition]
+    waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
+    after = altered(s, before, partition, request, error)
+    controller.image.partitions[request.partition] = after
+    controller.log = appended(controller, before)
+    if waits and sender.leadership is not None:
+        sender.leadership.reply = alter_isr_reply(partition, after, request, error)
+        sender.deferral = deferred(controller, voter, error)
+    s.alterations = s.alterations.remove(request)
+
+
+def altered(
+    s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
+) -> Option[Partition]:
+    """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    if partition is None:
+        return None
+    if error == Error.NONE and request.isr != partition.isr:
+        return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
+    if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
+        return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
+    return replace(partition)
+
+
+def alter_isr_reply(
+    before: Option[Partition], after: Option[Partition], request: AlterIsr, error: Error
+) -> AlterIsrReply:
+    """The reply: whose change took it out of the lead has to wait for the metadata, although the change is made."""
+    if before is None or after is None:
+        return AlterIsrReply(error, False, request.partition_epoch, request.isr)
+    if error == Error.NONE and after.leader != node_id(request.sender):
+        return AlterIsrReply(Error.NEW_LEADER_ELECTED, False, after.partition_epoch, after.isr)
+    at_new_leader_epoch = error == Error.NONE and after.leader_epoch != before.leader_epoch
+    return AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
+
+
+def asks_for(sender: Replica, request: AlterIsr) -> bool:
+    """The leader still asks for this very change."""
+    leadership = sender.leadership
+    return (
+        leadership is not None
+        and leadership.asked is not None
+        and sender.topic == request.topic
+        and leadership.partition_epoch == request.partition_epoch
+        and proposed_isr(leadership) == request.isr
+    )
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-835 (NoOpRecord); KAFKA-13959",
+    kafka="QuorumController.maybeScheduleNextWriteNoOpRecord",
+)
+def grow_log(s: Cluster, voter: Voter) -> None:
+    """The log grows by a record that changes nothing here."""
+    s.controllers[voter].image.offset = fresh(s, MetadataOffset)

@@ -1,0 +1,112 @@
+"""A broker's life in single steps, for models whose subject is something else.
+
+A crash and the fencing that follows it are one step, and so are the start, the registration and the unfencing
+of the next incarnation: what happens between is the subject of other models. `alter_isr_at_once` is for liveness:
+a message has no place of its own in the network, so that no action which takes one can be fair.
+"""
+
+from __future__ import annotations
+
+from checker.lang import action, fresh, require, require_some
+from spec.kraft.actions.controller import (
+    alter_isr_error,
+    alter_isr_reply,
+    altered,
+    partitions_with_unfenced,
+    partitions_without,
+)
+from spec.kraft.actions.replica import answered
+from spec.kraft.design import Design
+from spec.kraft.messages import AlterIsr
+from spec.kraft.state import (
+    Cluster,
+    Registration,
+    active_brokers,
+    disk,
+    is_alive,
+    proposed_isr,
+    running,
+    stopped,
+)
+from spec.kraft.types import Broker, BrokerEpoch, Incarnation, Process, TopicPartition, Voter, node_id
+
+
+@action(who="process {process}", source="KIP-631, Broker Leases", deviates="crash and fencing in one step")
+def go_down(s: Cluster, voter: Voter, process: Process) -> None:
+    """A process dies, and the controller fences its broker. Its log stays."""
+    require(is_alive(s.processes[process]) and s.faults.crashes < Design.max_crashes)
+    image = s.controllers[voter].image
+    broker = node_id(process)
+    registration = require_some(image.registrations[broker])
+    if not registration.fenced:
+        image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    registration.fenced = True
+    s.processes[process] = stopped(disk(s.processes[process]))
+    s.faults.crashes += 1
+
+
+@action(who="process {process}", source="KIP-631, Broker Registration", deviates="start to unfencing in one step")
+def come_back(s: Cluster, voter: Voter, process: Process) -> None:
+    """A process starts as a new incarnation, which the controller registers and unfences. It has no metadata yet."""
+    require(not is_alive(s.processes[process]))
+    image = s.controllers[voter].image
+    broker = node_id(process)
+    epoch = fresh(s, BrokerEpoch)
+    image.partitions = partitions_with_unfenced(s, image, broker)
+    image.registrations[broker] = Registration(fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False)
+    s.processes[process] = running(epoch, disk(s.processes[process]))
+
+
+@action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="lease and fencing in one step")
+def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
+    """The lease of a broker that is alive runs out, and the controller fences it. It goes on as its image says."""
+    image = s.controllers[voter].image
+    registration = require_some(image.registrations[broker])
+    require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)
+    require(any(is_alive(s.processes[q]) for q in Process if node_id(q) == broker))
+    image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    registration.fenced = True
+    s.faults.early_expiries += 1
+
+
+@action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="heartbeat and decision in one step")
+def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
+    """The heartbeats of a fenced broker get through again, and the controller unfences it."""
+    image = s.controllers[voter].image
+    registration = require_some(image.registrations[node_id(process)])
+    require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
+    image.partitions = partitions_with_unfenced(s, image, node_id(process))
+    registration.fenced = False
+
+
+@action(
+    who="process {leader}",
+    source="KIP-497",
+    deviates="request, decision and reply in one step",
+    api="AlterPartition v3",
+)
+def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartition) -> None:
+    """A leader asks for its change of the ISR, and has the answer."""
+    image = s.controllers[voter].image
+    partition = require_some(image.partitions[p])
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
+    change = require_some(leadership.asked)
+    epoch = require_some(s.processes[leader].broker_epoch)
+    leader_epoch = require_some(replica.leader_epoch)
+    request = AlterIsr(
+        sender=leader,
+        broker_epoch=epoch,
+        topic=replica.topic,
+        partition=p,
+        leader_epoch=leader_epoch,
+        partition_epoch=leadership.partition_epoch,
+        isr=proposed_isr(leadership),
+        added_epoch=change.epoch,
+        late=False,
+        to=voter,
+    )
+    error = alter_isr_error(image, request)
+    after = altered(s, image, partition, request, error)
+    replica.leadership = answered(leadership, alter_isr_reply(partition, after, request, error))
+    image.partitions[p] = after

@@ -1,0 +1,1 @@
+"""Pure decisions that actions share: who leads a partition, and what the metadata log records."""

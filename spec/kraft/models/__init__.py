@@ -1,0 +1,14 @@
+"""The models of KIP-631, in the order in which `fencepost list` shows them; the first is the design's default."""
+
+from spec.kraft import abstract_isr
+from spec.kraft.models import administration, failover, full, quorum, replication, shutdown
+
+MODELS = [
+    *replication.MODELS,
+    abstract_isr.ABSTRACT_ISR,
+    *administration.MODELS,
+    *failover.MODELS,
+    *full.MODELS,
+    *quorum.MODELS,
+    *shutdown.MODELS,
+]

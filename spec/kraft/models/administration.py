@@ -1,0 +1,260 @@
+"""The models of what operators do: reassign partitions, delete and create topics, unregister brokers, ask for metadata.
+
+Leaves out: all of it at once.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model, replace
+from spec.kraft import properties
+from spec.kraft.actions import administration, broker, clients, faults, lives, network, replica, topics
+from spec.kraft.design import SETTINGS
+from spec.kraft.initial import running_cluster
+from spec.kraft.models.replication import CHANGES, DATA, ISR, LIFECYCLE, LOSS, RECORD, REPLIES
+
+LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
+ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
+ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
+REASSIGNED = (
+    properties.core.leader_may_lead,
+    properties.core.leaderless_for_want_of_candidates,
+    properties.core.isr_is_never_empty,
+    properties.core.fenced_broker_is_out_of_isr,
+    properties.core.epochs_never_go_back,
+    properties.core.maximal_isr_covers_committed,
+    properties.administration.isr_is_within_replicas,
+    properties.administration.leader_changes_for_cause,
+    properties.administration.who_is_removed_keeps_nothing,
+    properties.leadership.leader_begins_anew,
+    properties.administration.reassignment_ends_as_last_asked,
+    properties.administration.reassignment_can_be_taken_back,
+    properties.administration.only_what_is_under_way_is_cancelled,
+    properties.administration.reassignment_completes_in_sync,
+    properties.administration.reassignment_keeps_min_isr,
+    properties.administration.reassignment_under_way,
+    properties.administration.reassignment_completed,
+    properties.administration.leader_reassigned_away,
+    properties.administration.another_isr_than_asked,
+)
+IN_ONE_STEP = (
+    "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
+    "`lossy`); "
+)
+NOT_MODELLED = (
+    "controller failover (what is decided is committed at once), controlled shutdown; unclean election, KIP-704, "
+    "ELR (KIP-966), KIP-858, KIP-853"
+)
+COPIES = (
+    properties.leadership.record_comes_from_its_leader,
+    properties.leadership.holders_were_seen,
+    properties.leadership.high_watermark_spreads,
+    properties.leadership.follower_with_record_joins,
+    properties.leadership.follower_falls_behind,
+    properties.leadership.acknowledged_by_lone_successor,
+    properties.leadership.reply_of_registration_lost,
+    properties.leadership.reply_of_change_lost,
+)
+SMALL_TARGETS = "targets of fewer replicas than min.insync.replicas; "
+
+REASSIGNMENT = Model(
+    name="reassignment",
+    doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
+    init=running_cluster,
+    actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
+    properties=(
+        *REASSIGNED,
+        properties.administration.cancel_refused,
+        properties.administration.cancelled_with_one_in_sync,
+        properties.administration.replica_only_added,
+        properties.administration.replica_only_removed,
+        properties.administration.preferred_replica_elected,
+    ),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
+    "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+)
+
+MOVED_RECORD = Model(
+    name="moved_record",
+    doc="Three brokers, of which one is spare, and a record, min.insync.replicas 2; one reassignment, one crash.",
+    init=running_cluster,
+    actions=(administration.reassign, administration.cancel_reassignment, *DATA, *ISR, *LIVES, *ALTER_LOSS),
+    properties=(
+        *REASSIGNED,
+        properties.core.acknowledged_record_survives,
+        properties.core.isr_has_acknowledged_record,
+        properties.witnesses.record_acknowledged,
+    ),
+    constants={
+        "brokers": 3,
+        "spare_brokers": 1,
+        "min_insync_replicas": 2,
+        "max_reassignments": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
+    not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+)
+
+HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
+
+STUCK_REASSIGNMENT = Model(
+    name="stuck_reassignment",
+    doc="Three brokers, of which one is spare; one reassignment, and one crash, perhaps for good. Liveness (L5).",
+    init=running_cluster,
+    actions=(
+        administration.reassign,
+        *(replace(action, fair="weak") for action in HEALING),
+        lives.go_down,
+        lives.come_back,
+    ),
+    properties=(
+        properties.administration.reassignment_completes,
+        properties.core.leader_may_lead,
+        properties.core.leaderless_for_want_of_candidates,
+        properties.core.unfenced_broker_is_ready,
+        properties.lemmas.nobody_shuts_down_unasked,
+        properties.core.epochs_never_go_back,
+        properties.administration.isr_is_within_replicas,
+        properties.administration.leader_changes_for_cause,
+        properties.administration.reassignment_ends_as_last_asked,
+        properties.administration.reassignment_completes_in_sync,
+        properties.administration.reassignment_keeps_min_isr,
+        properties.leadership.leads_as_elected,
+        properties.leadership.leader_keeps_its_word,
+        properties.leadership.leader_epoch_rises_for_cause,
+        properties.administration.reassignment_completed,
+        properties.administration.reassigned_to_fewest,
+    ),
+    constants={"brokers": 3, "spare_brokers": 1, "max_reassignments": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="one reassignment and one crash, after which the broker may never come back",
+    not_modelled="AlterIsr under way, cancels, data; " + IN_ONE_STEP + NOT_MODELLED,
+)
+
+TOPICS = Model(
+    name="topics",
+    doc="Two brokers, two partitions; the topic is deleted and created twice, and a partition reassigned. No data.",
+    init=running_cluster,
+    actions=(
+        topics.create_topic,
+        topics.delete_topic,
+        administration.reassign,
+        *ISR,
+        broker.apply_metadata,
+        lives.fence_alive,
+        lives.unfence_alive,
+        *ALTER_LOSS,
+    ),
+    properties=(
+        properties.core.leader_may_lead,
+        properties.core.leaderless_for_want_of_candidates,
+        properties.core.isr_is_never_empty,
+        properties.core.fenced_broker_is_out_of_isr,
+        properties.core.epochs_never_go_back,
+        properties.core.maximal_isr_covers_committed,
+        properties.administration.isr_is_within_replicas,
+        properties.administration.reassignment_ends_as_last_asked,
+        properties.administration.reassignment_completes_in_sync,
+        properties.topics.topics_are_complete,
+        properties.topics.deleted_topic_changes_nothing,
+        properties.topics.topic_created_again,
+        properties.topics.unknown_topic_refused,
+        properties.topics.change_outlives_topic,
+    ),
+    constants={"partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
+    "and one lease that runs out early",
+    not_modelled="data; " + IN_ONE_STEP + NOT_MODELLED,
+)
+
+RECREATED = Model(
+    name="recreated",
+    doc="Two brokers and a record; the topic is deleted and created again, and a broker crashes.",
+    init=running_cluster,
+    actions=(topics.create_topic, topics.delete_topic, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.core.leader_may_lead,
+        properties.core.leaderless_for_want_of_candidates,
+        properties.core.isr_is_never_empty,
+        properties.core.fenced_broker_is_out_of_isr,
+        properties.core.epochs_never_go_back,
+        properties.core.maximal_isr_covers_committed,
+        properties.core.acknowledged_record_survives,
+        properties.core.isr_has_acknowledged_record,
+        properties.topics.deleted_topic_changes_nothing,
+        properties.topics.deleted_log_stays_deleted,
+        properties.topics.acknowledged_after_recreation,
+        properties.topics.nothing_is_owed_of_a_deleted_topic,
+        properties.topics.log_outlives_its_topic,
+        properties.topics.topic_created_again,
+        properties.witnesses.record_acknowledged,
+    ),
+    constants={"max_topics": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
+    not_modelled="more than one partition; " + NOT_MODELLED,
+)
+
+UNREGISTERED = Model(
+    name="unregistered",
+    doc="Two brokers and a record; one broker, dead or alive, is unregistered, and one crashes.",
+    init=running_cluster,
+    actions=(topics.unregister, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
+    properties=(
+        properties.core.superseded_incarnation_changes_nothing,
+        properties.core.leader_epoch_has_one_incarnation,
+        properties.core.lapsed_broker_is_unfenced,
+        properties.core.leader_may_lead,
+        properties.core.leaderless_for_want_of_candidates,
+        properties.core.isr_is_never_empty,
+        properties.core.fenced_broker_is_out_of_isr,
+        properties.core.epochs_never_go_back,
+        properties.core.maximal_isr_covers_committed,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        properties.witnesses.stale_heartbeat_refused,
+        properties.witnesses.elected_after_fencing,
+        properties.topics.live_broker_unregistered,
+        properties.topics.last_member_unregistered,
+        properties.topics.unregistered_broker_returns,
+        *REPLIES,
+        *CHANGES,
+        *COPIES,
+    ),
+    constants={"max_unregistrations": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
+    not_modelled=NOT_MODELLED,
+)
+
+METADATA = Model(
+    name="metadata",
+    doc="Two brokers that answer clients; one crash, one lease that runs out early, one broker unregistered. No data.",
+    init=running_cluster,
+    actions=(
+        clients.answer_metadata,
+        topics.unregister,
+        *LIFECYCLE,
+        network.lose_lifecycle_request,
+        network.lose_lifecycle_reply,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(
+        clients.only_active_brokers_are_listed,
+        clients.fenced_broker_listed,
+        clients.restarted_broker_lists_itself,
+        properties.topics.live_broker_unregistered,
+    ),
+    constants={"metadata_responses": 1, "max_crashes": 1, "max_early_expiries": 1, "max_unregistrations": 1},
+    settings=SETTINGS,
+    faults="one crash, one lease that runs out early, one broker unregistered",
+    not_modelled="AlterIsr; " + NOT_MODELLED,
+)
+
+MODELS = [REASSIGNMENT, MOVED_RECORD, STUCK_REASSIGNMENT, TOPICS, RECREATED, UNREGISTERED, METADATA]

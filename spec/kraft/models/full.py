@@ -1,0 +1,91 @@
+"""One model with all that goes together: it is for `fencepost simulate`, and does not close.
+
+The other models are small, so that they can be exhausted, and each has a few faults. What takes more of them at once,
+random walks through this one may find; that they find nothing proves nothing.
+Leaves out: what removes records (deleting topics, unregistering brokers), which has no place in a log that is not
+committed; second processes, metadata responses, snapshots, and what must eventually happen.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.kraft import properties
+from spec.kraft.actions import administration, controller, faults, network, quorum, topics
+from spec.kraft.design import SETTINGS
+from spec.kraft.initial import no_topic
+from spec.kraft.models.quorum import COMMITTED, NOT_MODELLED_OF_VOTERS, RAFT
+from spec.kraft.models.replication import DATA, ISR, LIFECYCLE, LOSS
+from spec.kraft.models.shutdown import STOPPING
+
+FULL = Model(
+    name="full",
+    doc="All faults at once: three controllers, three brokers, a topic, a record. Does not close: for simulation.",
+    init=no_topic,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        topics.create_topic,
+        administration.reassign,
+        administration.cancel_reassignment,
+        administration.elect_preferred,
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *STOPPING,
+        *LOSS,
+        network.copy_registration,
+        network.copy_heartbeat,
+        network.copy_alter_isr,
+        faults.expire_lease_early,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        properties.quorum.newest_leader_has_what_is_committed,
+        properties.quorum.logs_match,
+        properties.quorum.image_is_replay_of_log,
+        properties.quorum.registration_is_never_truncated,
+        properties.quorum.no_decision_stays_half_done,
+        *(p for p in COMMITTED if p is not properties.core.leader_changes_in_replica_order),
+        properties.core.leader_epoch_has_one_incarnation,
+        properties.core.lapsed_broker_is_unfenced,
+        properties.core.leaderless_for_want_of_candidates,
+        properties.core.maximal_isr_covers_committed,
+        properties.core.acknowledged_on_enough_disks,
+        properties.core.acknowledged_record_survives,
+        properties.core.isr_has_acknowledged_record,
+        properties.topics.topics_are_complete,
+        properties.administration.isr_is_within_replicas,
+        properties.administration.leader_changes_for_cause,
+        properties.administration.reassignment_can_be_taken_back,
+        properties.administration.reassignment_completes_in_sync,
+        properties.administration.reassignment_keeps_min_isr,
+        properties.shutdown.told_broker_leads_nothing,
+        properties.shutdown.told_broker_stays_fenced,
+        properties.shutdown.told_once_others_have_seen,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 3,
+        "min_insync_replicas": 2,
+        "lifecycle_in_flight": 2,
+        "pending_batches": 3,
+        "max_crashes": 2,
+        "max_disk_losses": 1,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+        "max_shutdowns": 1,
+        "max_failovers": 2,
+        "max_reassignments": 2,
+        "max_topics": 2,
+    },
+    settings=SETTINGS,
+    faults="two failovers, two crashes of which one loses the disk, a lease that runs out early, a request that lands "
+    "twice, a restart by an operator, two reassignments: a bad week of any cluster, in no time",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "more than one partition, deleting topics, unregistering, processes that "
+    "share an id; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853",
+)
+
+MODELS = [FULL]

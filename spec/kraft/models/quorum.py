@@ -1,0 +1,354 @@
+"""The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
+
+`elections_end` is of what must eventually happen. `models_failover` is of what brokers do meanwhile.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model, replace
+from spec.kraft import properties
+from spec.kraft.actions import broker, controller, faults, network, quorum, replica, snapshot, topics
+from spec.kraft.design import SETTINGS
+from spec.kraft.initial import addition_asked, no_leader, no_topic, running_cluster
+from spec.kraft.models.replication import CHANGES, LIFECYCLE, REPLIES
+
+RAFT = (
+    quorum.elect,
+    quorum.hear_of_leader,
+    quorum.fetch_batch,
+    quorum.commit_batch,
+    quorum.claim,
+)
+LOGS = (
+    properties.quorum.newest_leader_has_what_is_committed,
+    properties.quorum.logs_match,
+    properties.quorum.office_is_of_one_epoch,
+    properties.quorum.image_is_replay_of_log,
+    properties.quorum_witnesses.two_controllers_active,
+    properties.quorum_witnesses.decision_is_truncated,
+    properties.quorum_witnesses.controller_lacks_committed,
+    properties.quorum_witnesses.active_after_failover,
+)
+WAITING = (
+    properties.waiting.reply_waits_in_one_memory,
+    properties.waiting.success_waits_for_the_log,
+    properties.waiting.waiting_reply_moves_nobody,
+    properties.waiting.broker_turns_to_a_leader,
+    properties.waiting.another_controller_found,
+)
+COMMITTED = (
+    properties.core.broker_epochs_rise,
+    properties.core.unfenced_broker_is_ready,
+    properties.core.leader_may_lead,
+    properties.core.leader_changes_in_replica_order,
+    properties.core.isr_is_never_empty,
+    properties.core.fenced_broker_is_out_of_isr,
+    properties.core.epochs_never_go_back,
+)
+NOT_MODELLED_OF_VOTERS = (
+    "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
+    "the quorum, epochs and offsets that are issued anew after a truncation; "
+)
+KIPS = "unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+NOT_MODELLED = "controlled shutdown, unregistering, reassignment; " + KIPS
+NOT_MODELLED_QUORUM = NOT_MODELLED_OF_VOTERS + "topics; " + NOT_MODELLED
+
+QUORUM = Model(
+    name="quorum",
+    doc="Three controllers and a broker through its life; two failovers and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        *LIFECYCLE,
+        network.lose_lifecycle_request,
+        network.lose_lifecycle_reply,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        *WAITING,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.core.lapsed_broker_is_unfenced,
+        properties.quorum.registration_is_never_truncated,
+        properties.quorum.no_decision_stays_half_done,
+        properties.quorum_witnesses.reply_waits_for_commit,
+        properties.quorum_witnesses.reply_waits_in_deposed_controller,
+        properties.witnesses.fenced_last_isr_member,
+        properties.witnesses.duplicate_registration_refused,
+    ),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="two failovers and one crash of a broker: a rolling restart of the controllers that goes wrong once",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+ELECTION = Model(
+    name="election",
+    doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
+    init=running_cluster,
+    actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
+    properties=(
+        *LOGS,
+        *COMMITTED,
+        properties.log.nothing_is_kept_of_a_log_with_a_gap,
+        properties.log.log_follows_its_leader,
+        properties.log.commit_is_of_who_has_the_batch,
+        properties.log.leases_are_for_the_active_controller,
+        properties.log.elected_by_one_that_lags,
+        properties.quorum_witnesses.decision_survives_failover,
+    ),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+SNAPSHOT = Model(
+    name="snapshot",
+    doc="Three controllers that write and load snapshots, and a broker; one failover and one crash of the broker.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        snapshot.write_snapshot,
+        snapshot.load_snapshot,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.quorum.snapshot_stands_for_log,
+        properties.log.nothing_is_kept_of_a_log_with_a_gap,
+        properties.log.log_follows_its_leader,
+        properties.quorum.registration_is_never_truncated,
+        *REPLIES,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "snapshots": 1,
+        "max_failovers": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover and one crash of a broker",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+REFUSAL = Model(
+    name="refusal",
+    doc="A leader has asked twice to add a follower that the controller is about to fence; two failovers.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        faults.expire_lease_early,
+        controller.fence_lapsed,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.core.maximal_isr_covers_committed,
+        *CHANGES,
+        properties.witnesses.ineligible_replica_refused,
+        properties.witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 3,
+        "max_failovers": 2,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one lease that runs out early, two failovers, and a request that waits in a controller's queue while "
+    "the controller is deposed and elected again: hardly ever",
+    not_modelled=NOT_MODELLED_QUORUM,
+)
+
+CREATION = Model(
+    name="creation",
+    doc="Three controllers and two brokers; a topic of two partitions is created, one failover (KAFKA-12376).",
+    init=no_topic,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.create_topic,
+        controller.fence_lapsed,
+        faults.expire_lease_early,
+        broker.apply_metadata,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        properties.topics.topics_are_complete,
+        properties.quorum.no_decision_stays_half_done,
+        properties.quorum_witnesses.creation_survives_failover,
+        properties.quorum_witnesses.creation_is_truncated,
+    ),
+    constants={
+        "controllers": 3,
+        "partitions": 2,
+        "pending_batches": 3,
+        "max_failovers": 1,
+        "max_topics": 2,
+        "max_early_expiries": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover while a client creates a topic and, should that be lost, creates it again; one lease that "
+    "runs out early",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "the client's wait for the reply, deleting topics; " + NOT_MODELLED,
+)
+
+REMOVALS = (
+    properties.quorum.removal_is_never_truncated,
+    properties.quorum.removal_is_of_what_there_is,
+    properties.quorum_witnesses.removal_survives_failover,
+    properties.quorum_witnesses.removal_is_truncated,
+    properties.quorum_witnesses.removal_told_after_failover,
+)
+
+DELETION = Model(
+    name="deletion",
+    doc="The topic is deleted and created again, while its leader has asked twice to add a follower; one failover.",
+    init=addition_asked,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.create_topic,
+        topics.delete_topic,
+        topics.confirm_removal,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+        broker.apply_metadata,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        properties.core.maximal_isr_covers_committed,
+        *CHANGES,
+        properties.topics.topics_are_complete,
+        properties.topics.deleted_topic_changes_nothing,
+        properties.quorum_witnesses.next_topic_is_led,
+        properties.topics.unknown_topic_refused,
+        properties.topics.change_outlives_topic,
+        properties.witnesses.isr_changed_by_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 2,
+        "removals": 1,
+        "max_failovers": 1,
+        "max_topics": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover while a topic is deleted and created again, and a request about it that lands twice",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, the wait for the reply to a creation; " + NOT_MODELLED,
+)
+
+UNREGISTRATION = Model(
+    name="unregistration",
+    doc="Three controllers and a broker through its life; it is unregistered, one failover and one crash.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        topics.unregister,
+        topics.confirm_removal,
+        quorum.find_controller,
+        *LIFECYCLE,
+        faults.crash,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        properties.quorum.registration_is_never_truncated,
+        properties.quorum.no_decision_stays_half_done,
+        *REPLIES,
+        properties.topics.live_broker_unregistered,
+        properties.topics.last_member_unregistered,
+        properties.quorum_witnesses.unregistered_broker_is_back,
+        properties.witnesses.stale_heartbeat_refused,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "removals": 1,
+        "max_failovers": 1,
+        "max_crashes": 1,
+        "max_unregistrations": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover and one crash, while an operator unregisters the broker, dead or alive",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "lost messages, topics, controlled shutdown, reassignment; " + KIPS,
+)
+
+REMOVAL = Model(
+    name="removal",
+    doc="Three controllers and their snapshots; a topic is deleted, created, deleted, two brokers unregistered.",
+    init=running_cluster,
+    actions=(
+        *RAFT,
+        snapshot.write_snapshot,
+        snapshot.load_snapshot,
+        topics.delete_topic,
+        topics.unregister,
+        topics.confirm_removal,
+        topics.create_topic,
+    ),
+    properties=(
+        *LOGS,
+        properties.quorum_witnesses.decision_survives_failover,
+        *COMMITTED,
+        *REMOVALS,
+        properties.quorum.snapshot_stands_for_log,
+        properties.quorum.no_decision_stays_half_done,
+        properties.topics.topics_are_complete,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 2,
+        "snapshots": 1,
+        "removals": 1,
+        "max_topics": 1,
+        "max_failovers": 1,
+        "max_unregistrations": 2,
+    },
+    settings=SETTINGS,
+    faults="one failover while operators remove all that there is, and controllers start again from snapshots",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "what brokers do, controlled shutdown, reassignment; " + KIPS,
+)
+
+ELECTIONS_END = Model(
+    name="elections_end",
+    doc="Three controllers that nobody leads yet, and a topic to create; four elections: one is active, all follow.",
+    init=no_leader,
+    actions=(
+        *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up)),
+        topics.create_topic,
+    ),
+    properties=(properties.liveness.some_controller_is_active, properties.log.every_controller_follows),
+    constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 4, "max_topics": 2},
+    settings=SETTINGS,
+    faults="four elections, each perhaps while the leader before has yet to commit what it decided, as many as it "
+    "takes for both followers to have what their leader has not; after these, no timeout runs out in the quorum",
+    not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
+)
+
+MODELS = [QUORUM, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]

@@ -1,0 +1,368 @@
+"""The models of brokers and their ISR, with one controller: small enough to explore, each with its faults.
+
+Each starts from a cluster that runs (every broker registered, unfenced and in the ISR, broker 0 leading), but
+for `membership`, which starts from nothing, so that first registrations are explored too. `lossy` is the home
+of KIP-903, `twins` of two processes with one id, `isr` and `isr_spurious` of three brokers, `zombie` of leaders
+that were deposed and lead on, `late` of copies that land late; `large` takes minutes, and is for its size. All
+budgets are guards: nothing is cut. `models_quorum`, `models_shutdown`, `models_failover` and `models_administration`
+go on from here. `models_full` has all faults at once, and does not close.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.kraft import abstract_isr, properties
+from spec.kraft.actions import broker, controller, faults, network, replica
+from spec.kraft.design import SETTINGS
+from spec.kraft.initial import nothing_registered, running_cluster
+from spec.kraft.properties.lemmas import LEMMAS
+
+ISR = (
+    replica.fetch,
+    replica.send_alter_isr,
+    controller.handle_alter_isr,
+    replica.receive_alter_isr_reply,
+)
+DATA = (replica.write, replica.advance_high_watermark, replica.shrink_isr)
+LEASES = (controller.expire_lease, controller.fence_lapsed)
+LIFECYCLE = (
+    broker.start,
+    broker.send_registration,
+    controller.handle_registration,
+    broker.receive_registration_reply,
+    broker.apply_metadata,
+    broker.finish_recovery,
+    broker.send_heartbeat,
+    controller.handle_heartbeat,
+    broker.receive_heartbeat_reply,
+    *LEASES,
+)
+LOSS = (
+    network.lose_lifecycle_request,
+    network.lose_lifecycle_reply,
+    network.lose_alter_isr,
+    network.lose_alter_isr_reply,
+)
+
+SAFETY = (
+    properties.core.superseded_incarnation_changes_nothing,
+    properties.core.leader_epoch_has_one_incarnation,
+    properties.core.broker_epochs_rise,
+    properties.core.fenced_for_cause,
+    properties.core.unfenced_broker_is_ready,
+    properties.core.lapsed_broker_is_unfenced,
+    properties.core.leases_are_looked_after,
+    properties.core.heartbeat_renews_lease,
+    properties.core.leader_may_lead,
+    properties.core.leaderless_for_want_of_candidates,
+    properties.core.leader_changes_in_replica_order,
+    properties.core.isr_is_never_empty,
+    properties.core.fenced_broker_is_out_of_isr,
+    properties.core.epochs_never_go_back,
+    properties.core.maximal_isr_covers_committed,
+)
+REPLIES = (
+    properties.protocol.one_request_at_a_time,
+    properties.protocol.registration_reply_is_true,
+    properties.protocol.registered_process_is_told,
+    properties.protocol.heartbeat_reply_is_true,
+    properties.protocol.decision_takes_its_request,
+    properties.protocol.lease_runs_out_for_silence,
+    properties.protocol.process_fits_its_state,
+    properties.protocol.process_moves_as_told,
+    properties.protocol.recovering_before_registered,
+)
+CHANGES = (
+    properties.leadership.one_change_at_a_time,
+    properties.leadership.alter_isr_reply_is_true,
+    properties.leadership.isr_gains_who_is_asked_for,
+    properties.leadership.leads_as_elected,
+    properties.leadership.leader_keeps_its_word,
+    properties.leadership.leader_epoch_rises_for_cause,
+    properties.leadership.service_is_remembered,
+    properties.leadership.leader_begins_anew,
+)
+RECORD = (
+    properties.core.acknowledged_on_enough_disks,
+    properties.core.high_watermark_is_in_the_log,
+    properties.core.acknowledged_record_survives,
+    properties.leadership.record_is_owed_until_lost,
+    properties.witnesses.record_acknowledged,
+)
+SEEN = (
+    properties.witnesses.broker_not_running,
+    properties.witnesses.broker_starting,
+    properties.witnesses.broker_in_recovery,
+    properties.witnesses.broker_runs_again,
+    properties.witnesses.whole_isr_follows_broker_1,
+    properties.witnesses.elected_after_fencing,
+    properties.witnesses.leaderless_partition,
+    properties.witnesses.fenced_last_isr_member,
+    properties.witnesses.isr_changed_by_leader,
+    properties.witnesses.maximal_isr_beyond_committed,
+)
+
+NOT_MODELLED = (
+    "controller failover (what is decided is committed at once), controlled shutdown, unregistering, reassignment, "
+    "topics, more than one partition and one record; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+
+MEMBERSHIP = Model(
+    name="membership",
+    doc="Two brokers from their first registration on; one crash, one lease that runs out early. No data.",
+    init=nothing_registered,
+    actions=(*ISR, *LIFECYCLE, controller.fence_two_lapsed, *LOSS, faults.expire_lease_early, faults.crash),
+    properties=(
+        *SAFETY,
+        *SEEN,
+        *REPLIES,
+        *CHANGES,
+        properties.protocol.heartbeats_overlap,
+        properties.witnesses.stale_heartbeat_refused,
+        properties.witnesses.duplicate_registration_refused,
+        properties.witnesses.ineligible_replica_refused,
+        properties.witnesses.late_change_refused,
+        properties.witnesses.deposed_leader_refused,
+    ),
+    constants={"lifecycle_in_flight": 2, "max_crashes": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="one crash and one lease that runs out early (a long pause, a slow network): a bad day of any "
+    "cluster; any number of lost messages",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+LOSSY = Model(
+    name="lossy",
+    doc="Two brokers and a record; two crashes, of which one may lose the disk, and one copied request (KIP-903).",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        network.copy_alter_isr,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        *SEEN,
+        properties.witnesses.duplicate_registration_refused,
+        properties.witnesses.ineligible_replica_refused,
+        properties.witnesses.record_outlives_its_leader,
+        properties.witnesses.record_forfeited,
+        properties.witnesses.late_alter_isr,
+        properties.witnesses.next_change_overtakes_late_one,
+        properties.witnesses.leader_lost_its_disk,
+    ),
+    constants={"max_crashes": 2, "max_disk_losses": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="two crashes, of which one loses the disk (or an operator replaces it), and one request that a retry "
+    "leaves under way twice: rare, and KIP-903 tells of it from production",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+TWINS = Model(
+    name="twins",
+    doc="Two brokers and a record, a second process for broker 0; a crash that loses the disk, one late registration.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        *LOSS,
+        network.copy_registration,
+        faults.start_second,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        *SEEN,
+        properties.witnesses.two_processes_of_one_id,
+        properties.witnesses.stale_heartbeat_refused,
+        properties.witnesses.duplicate_registration_refused,
+    ),
+    constants={
+        "second_processes": 1,
+        "max_second_starts": 1,
+        "max_crashes": 1,
+        "max_disk_losses": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one disk is lost, one registration lands late: "
+    "a mistake of configuration on top of a failure",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+ISR_MODEL = Model(
+    name="isr",
+    doc="Three brokers and a record, min.insync.replicas 2; one crash that may lose the disk.",
+    init=running_cluster,
+    actions=(*DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash, faults.crash_losing_disk),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        *SEEN,
+        properties.witnesses.record_outlives_its_leader,
+    ),
+    constants={"brokers": 3, "min_insync_replicas": 2, "max_crashes": 1, "max_disk_losses": 1},
+    settings=SETTINGS,
+    faults="one crash, clean or with loss of the disk: the failure that replication factor 3 with "
+    "min.insync.replicas 2 is bought for",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+ZOMBIE = Model(
+    name="zombie",
+    doc="Two brokers and a record; two leases that run out early, so that a deposed leader leads on; one crash.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        faults.expire_lease_early,
+        faults.crash,
+        faults.crash_losing_disk,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        *SEEN,
+        properties.witnesses.deposed_leader_refused,
+        properties.witnesses.record_outlives_its_leader,
+    ),
+    constants={"max_crashes": 1, "max_disk_losses": 1, "max_early_expiries": 2},
+    settings=SETTINGS,
+    faults="two leases that run out early and one crash: pauses long enough that a deposed leader serves on, "
+    "which garbage collection and frozen machines do",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+ISR_SPURIOUS = Model(
+    name="isr_spurious",
+    doc="Three brokers and a record, min.insync.replicas 2; nobody crashes, one lease runs out early.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        broker.apply_metadata,
+        broker.send_heartbeat,
+        controller.handle_heartbeat,
+        controller.fence_lapsed,
+        network.lose_lifecycle_request,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        properties.witnesses.elected_after_fencing,
+        properties.witnesses.whole_isr_follows_broker_1,
+        properties.witnesses.isr_changed_by_leader,
+        properties.witnesses.deposed_leader_refused,
+        properties.witnesses.late_change_refused,
+        properties.witnesses.record_outlives_its_leader,
+    ),
+    constants={"brokers": 3, "min_insync_replicas": 2, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="one lease that runs out early, nobody crashes",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+LATE = Model(
+    name="late",
+    doc="Two brokers without data; two crashes, and a copy of a registration or heartbeat that lands late.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, network.copy_registration, network.copy_heartbeat, faults.crash),
+    properties=(
+        *SAFETY,
+        *SEEN,
+        *REPLIES,
+        properties.witnesses.stale_heartbeat_refused,
+        properties.witnesses.duplicate_registration_refused,
+        properties.protocol.late_registration,
+        properties.protocol.newer_heartbeat_overtakes_late_one,
+    ),
+    constants={"lifecycle_in_flight": 2, "max_crashes": 2, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="two crashes, and one registration or heartbeat that the network delivers a second time, late",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+TWINS_SPURIOUS = Model(
+    name="twins_spurious",
+    doc="Two brokers without data, a second process for broker 0; one crash, and one lease that runs out early.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, faults.start_second, faults.expire_lease_early, faults.crash),
+    properties=(
+        *SAFETY,
+        *SEEN,
+        *REPLIES,
+        *CHANGES,
+        properties.witnesses.two_processes_of_one_id,
+        properties.witnesses.superseded_leader_refused,
+    ),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_crashes": 1, "max_early_expiries": 1},
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+LARGE = Model(
+    name="large",
+    doc="Three brokers and a record: one crash, and one lease that runs out early. Minutes.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        *LIFECYCLE,
+        controller.fence_two_lapsed,
+        *LOSS,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(
+        *SAFETY,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        *SEEN,
+        properties.witnesses.deposed_leader_refused,
+        properties.witnesses.record_outlives_its_leader,
+    ),
+    constants={
+        "brokers": 3,
+        "min_insync_replicas": 2,
+        "lifecycle_in_flight": 2,
+        "max_crashes": 1,
+        "max_early_expiries": 1,
+    },
+    settings=SETTINGS,
+    faults="one crash and one lease that runs out early: a bad day of any cluster of three",
+    not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
+)
+
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]

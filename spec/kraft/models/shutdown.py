@@ -1,0 +1,209 @@
+"""The models of controlled shutdown, of leases in time, and of what must eventually happen.
+
+`shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are
+the broker's life without the ISR, small enough to judge mutants by; those named `..._end` or `..._ends` are of what
+must eventually happen; `timed` is a lease in ticks.
+`failover_shutdown` in `models_failover` is of controlled shutdown with three controllers.
+"""
+
+from __future__ import annotations
+
+from checker.lang import Declared, Model, replace
+from spec.kraft import abstract_isr, properties
+from spec.kraft.actions import controller, faults, network, replica, shutdown
+from spec.kraft.design import SETTINGS
+from spec.kraft.initial import nothing_registered, running_cluster
+from spec.kraft.models.replication import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
+from spec.kraft.timed import TIMED, TIMED_FAILOVER
+
+NO_LOG = (
+    "the metadata log (what is decided is committed at once; a failover loses soft state only), unregistering, "
+    "reassignment, topics, more than one partition; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
+)
+NO_LOG_NO_DATA = "data; " + NO_LOG
+
+STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
+STOPPED = (
+    properties.shutdown.told_broker_leads_nothing,
+    properties.shutdown.told_broker_stays_fenced,
+    properties.shutdown.told_once_others_have_seen,
+    properties.shutdown.shutdown_ends_with_registration,
+    properties.shutdown.broker_pending_controlled_shutdown,
+    properties.shutdown.broker_shutting_down,
+    properties.shutdown.shutdown_waits_for_an_image,
+    properties.shutdown.whole_cluster_back_after_shutdown,
+)
+
+SHUTDOWN = Model(
+    name="shutdown",
+    doc="Two brokers without data; one SIGTERM, one crash, one lease that runs out early, one failover.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, faults.crash, faults.expire_lease_early, faults.fail_over),
+    properties=(*SAFETY, *STOPPED, properties.shutdown.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_early_expiries": 1, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while the cluster has a bad day: a crash, a failover of the active "
+    "controller, a lease that runs out early (a long pause)",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+SHUTDOWN_LATE = Model(
+    name="shutdown_late",
+    doc="Two brokers without data; one SIGTERM, one crash, and a copy of a heartbeat that lands late.",
+    init=running_cluster,
+    actions=(*ISR, *LIFECYCLE, *LOSS, *STOPPING, network.copy_heartbeat, faults.crash),
+    properties=(*SAFETY, *STOPPED, properties.shutdown.last_isr_member_shuts_down),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker while another is down, and one heartbeat is delivered a second time, late: "
+    "its connection was given up, but not what was under way on it",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+STOPPED_RECORD = Model(
+    name="stopped_record",
+    doc="Two brokers and a record; one SIGTERM, and one crash that may lose the disk.",
+    init=running_cluster,
+    actions=(*DATA, *ISR, *LIFECYCLE, *LOSS, *STOPPING, faults.crash, faults.crash_losing_disk),
+    properties=(
+        *SAFETY,
+        *STOPPED,
+        *RECORD,
+        properties.core.isr_has_acknowledged_record,
+        abstract_isr.as_partition,
+        properties.shutdown.last_isr_member_shuts_down,
+    ),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_disk_losses": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker, and the other one, or this one, fails meanwhile, perhaps with its disk",
+    not_modelled=NO_LOG,
+)
+
+ROLLING = Model(
+    name="rolling",
+    doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
+    init=running_cluster,
+    actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
+    properties=(*SAFETY, *STOPPED, properties.protocol.process_moves_as_told),
+    constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
+    "fails over; any number of lost messages",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+
+def fairly(*actions: Declared) -> tuple[Declared, ...]:
+    """The same actions, strongly fair: what is possible again and again happens again and again.
+
+    Strongly, because the channel that brokers share here is often taken by another, which in Kafka it is not.
+    """
+    return tuple(replace(one, fair="strong") for one in actions)
+
+
+LIFECYCLE_MODEL = Model(
+    name="lifecycle",
+    doc="Two brokers without data or changes of the ISR; two crashes, two failovers. Small, for what a change breaks.",
+    init=running_cluster,
+    actions=(*LIFECYCLE, faults.crash, faults.fail_over),
+    properties=(
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        properties.protocol.failover_loses_soft_state,
+        properties.leadership.another_process_leads,
+        properties.witnesses.broker_runs_again,
+        properties.witnesses.duplicate_registration_refused,
+    ),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers",
+    not_modelled="lost messages, AlterIsr; " + NO_LOG_NO_DATA,
+)
+
+RESTARTS = Model(
+    name="restarts",
+    doc="Two brokers without data or changes of the ISR; two SIGTERMs, one failover. Small, for what a change breaks.",
+    init=running_cluster,
+    actions=(*LIFECYCLE, *STOPPING, network.lose_lifecycle_reply, faults.fail_over),
+    properties=(
+        *SAFETY,
+        *REPLIES,
+        *CHANGES,
+        *STOPPED[:4],
+        properties.protocol.who_shuts_down_is_silent,
+        properties.protocol.failover_loses_soft_state,
+    ),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled="lost requests, AlterIsr; " + NO_LOG_NO_DATA,
+)
+
+SHUTDOWN_ENDS = Model(
+    name="shutdown_ends",
+    doc="Two brokers, two SIGTERMs, one failover: every controlled shutdown ends, if brokers apply metadata.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, shutdown.finish_shutdown),
+        network.lose_lifecycle_reply,
+        shutdown.sigterm,
+        faults.fail_over,
+    ),
+    properties=(properties.liveness.controlled_shutdown_ends,),
+    constants={"max_shutdowns": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="two restarts by an operator, and one failover of the active controller meanwhile",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+LEASES_END = Model(
+    name="leases_end",
+    doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
+    init=running_cluster,
+    actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
+    properties=(properties.liveness.silent_broker_is_fenced,),
+    constants={"max_crashes": 2, "max_failovers": 2},
+    settings=SETTINGS,
+    faults="two crashes and two failovers; processes may start and send again, but need not",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+UNFENCING_ENDS = Model(
+    name="unfencing_ends",
+    doc="Two brokers from their first registration on, while the log grows; one crash: who is ready gets unfenced.",
+    init=nothing_registered,
+    actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
+    properties=(
+        properties.liveness.starting_process_is_registered,
+        properties.liveness.ready_broker_is_unfenced,
+        properties.liveness.leaderless_partition_gets_leader,
+        properties.liveness.log_has_grown,
+    ),
+    constants={"max_crashes": 1},
+    settings=SETTINGS,
+    faults="one crash, while the metadata log grows by a record every half second",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+CHANGES_END = Model(
+    name="changes_end",
+    doc="Two brokers, a second process for broker 0, one lease that runs out early: each change of an ISR is settled.",
+    init=running_cluster,
+    actions=(
+        *fairly(*LIFECYCLE, *ISR[1:]),
+        replica.fetch,
+        network.lose_alter_isr_reply,
+        faults.start_second,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(properties.liveness.pending_change_is_settled,),
+    constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
+    not_modelled=NO_LOG_NO_DATA,
+)
+
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
+MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED, TIMED_FAILOVER]

@@ -1,0 +1,155 @@
+"""What must hold of controlled shutdown (S8, S8'), and what its models must be able to reach."""
+
+from __future__ import annotations
+
+from checker.lang import invariant, transition_invariant, witness
+from spec.kraft.actions.shutdown import leads
+from spec.kraft.messages import Heartbeat, HeartbeatReply
+from spec.kraft.properties.core import is_registered
+from spec.kraft.properties.protocol import is_awaited, is_taken
+from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
+from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
+
+
+def may_leave(process: BrokerProcess) -> bool:
+    """The reply is under way to a process that tells it to shut down."""
+    reply = process.reply
+    return isinstance(reply, HeartbeatReply) and reply.should_shut_down and not is_deferred(process.deferral)
+
+
+def is_told(s: Cluster, process: Process) -> bool:
+    """A process knows, or is about to hear, that it may shut down. It does not run again: it will be gone."""
+    return s.processes[process].state == BrokerState.SHUTTING_DOWN or may_leave(s.processes[process])
+
+
+@invariant(source="KIP-631, Controlled Shutdown (S8)")
+def told_broker_leads_nothing(s: Cluster) -> bool:
+    """A broker that was told to shut down leads nothing in committed state."""
+    return all(
+        not is_told(s, process) or not is_registered(s, process) or not leads(committed(s), node_id(process))
+        for process in Process
+    )
+
+
+@invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerControlState.SHUTDOWN_NOW")
+def told_broker_stays_fenced(s: Cluster) -> bool:
+    """A broker that was told to shut down is fenced, so that nobody is sent to it and it is elected nowhere."""
+    return all(
+        not is_told(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
+        for process in Process
+    )
+
+
+@transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerHeartbeatManager.lowestActiveOffset (S8')")
+def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
+    """When a broker is told to shut down, the image of no active broker still says that it leads.
+
+    This is of the moment when it is told. A broker that is fenced then may be unfenced later with an older image: to
+    be unfenced it needs to have applied its own registration only (KAFKA-13959).
+    """
+    return all(
+        may_leave(before.processes[process])
+        or not may_leave(after.processes[process])
+        or not is_seen_leading(after, node_id(process))
+        for process in Process
+    )
+
+
+@transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerRegistration.inControlledShutdown")
+def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
+    """A broker that shuts down leaves that state only by registering anew.
+
+    By its own wish it is fenced only when it is told that it may go.
+    """
+    return all(
+        stays_in_shutdown(before, after, node_id(process))
+        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process]))
+        for process in Process
+    )
+
+
+def stays_in_shutdown(before: Cluster, after: Cluster, broker: Broker) -> bool:
+    old, new = committed(before).registrations[broker], committed(after).registrations[broker]
+    if old is None or new is None or old.broker_epoch != new.broker_epoch:
+        return True
+    return new.in_controlled_shutdown or not old.in_controlled_shutdown
+
+
+def is_fenced_by_wish(before: Cluster, after: Cluster, process: Process) -> bool:
+    """A heartbeat of the process that waits for the reply gets it fenced, and asks for a shutdown."""
+    if not is_unfenced(committed(before), node_id(process)) or is_unfenced(committed(after), node_id(process)):
+        return False
+    return any(
+        isinstance(m, Heartbeat)
+        and m.sender == process
+        and m.want_shut_down
+        and is_taken(before, after, m)
+        and is_awaited(before.processes[process], m)
+        for m in before.lifecycle
+    )
+
+
+def is_seen_leading(s: Cluster, broker: Broker) -> bool:
+    return any(sees_leading(s, process, broker) for process in Process)
+
+
+def sees_leading(s: Cluster, process: Process, broker: Broker) -> bool:
+    """Whether a process, the active one of another broker, has an image in which `broker` leads."""
+    other = node_id(process)
+    if other == broker or other not in active_brokers(committed(s)) or not is_registered(s, process):
+        return False
+    return any(s.processes[process].replicas[p].image_leader == broker for p in TopicPartition)
+
+
+@witness
+def broker_pending_controlled_shutdown(s: Cluster) -> bool:
+    """A process is in PENDING_CONTROLLED_SHUTDOWN."""
+    return any(s.processes[process].state == BrokerState.PENDING_CONTROLLED_SHUTDOWN for process in Process)
+
+
+@witness
+def broker_shutting_down(s: Cluster) -> bool:
+    """A process is SHUTTING_DOWN."""
+    return any(s.processes[process].state == BrokerState.SHUTTING_DOWN for process in Process)
+
+
+@witness
+def shutdown_waits_for_an_image(s: Cluster) -> bool:
+    """A broker in controlled shutdown leads nothing, and waits for an active broker that still sees it lead."""
+    return any(
+        s.processes[process].state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        and not leads(committed(s), node_id(process))
+        and is_seen_leading(s, node_id(process))
+        for process in Process
+    )
+
+
+@witness
+def last_isr_member_shuts_down(s: Cluster) -> bool:
+    """A process shuts down that is the last member of the ISR: the partition is without a leader until it is back."""
+    return any(
+        s.processes[process].state == BrokerState.SHUTTING_DOWN and is_last_member(s, node_id(process))
+        for process in Process
+    )
+
+
+def is_last_member(s: Cluster, broker: Broker) -> bool:
+    return any(has_only(s, broker, p) for p in TopicPartition)
+
+
+def has_only(s: Cluster, broker: Broker, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and partition.isr == {broker} and partition.leader is None
+
+
+@witness
+def whole_cluster_back_after_shutdown(s: Cluster) -> bool:
+    """After a shutdown every broker is active and in the ISR again."""
+    return s.faults.shutdowns > 0 and all(
+        active_brokers(committed(s)) == frozenset(Broker) and has_whole_isr(s, p) for p in TopicPartition
+    )
+
+
+def has_whole_isr(s: Cluster, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and partition.isr == frozenset(Broker)
