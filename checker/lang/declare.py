@@ -362,6 +362,14 @@ class Model:
             for name in names:
                 if names.count(name) > 1:
                     raise SpecError(f"model {self.name} lists {name} twice", place=self.place, mend="list it once")
+        named: dict[str, Declared] = {}
+        for declared in (*self.actions, *self.properties, *self.constraints, *self.terminal):
+            other = named.setdefault(declared.name, declared)
+            if other.kind != declared.kind:
+                raise SpecError(
+                    f"model {self.name}: {declared.name} is both its {other.kind} and its {declared.kind}",
+                    place=self.place, mend="give one of them another name: verdicts and traces call them by it",
+                )  # fmt: skip
 
 
 @dataclass(frozen=True)

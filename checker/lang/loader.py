@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from checker.lang.declare import MARK, Bug, ConstantsInfo, Declared, Model, RecordInfo, bind
+from checker.lang.definitions import check_definitions, check_imported
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.parameters import Parameter, bindings, parameters_of
@@ -249,6 +250,7 @@ def load_spec(target: str) -> Spec:
             f"there is no design {target}",
             mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
+    check_definitions(_spec_modules(module, *_parts(module)))
     return Spec(target, module, _models(module, target))
 
 
@@ -320,6 +322,7 @@ def _models(module: ModuleType, name: str) -> list[Model]:
         )  # fmt: skip
     kinds = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
     properties = [d for d in declared if d.kind in kinds]
+    check_imported(module, declared)
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return [
         Model(Path(name).stem, doc, by_kind["init"][0], by_kind["action"], properties,

@@ -110,6 +110,15 @@ MODELS = [
          """
          «model = Model("wrong", "-", start, [tick, tick], [])»
          """, "tick", "once"),
+    more(11, "an action and a property of one name",
+         """
+         def named_tick(s: Cluster) -> bool:
+             return True
+
+
+         named_tick.__name__ = "tick"
+         «model = Model("same", "-", start, [tick], [witness(named_tick)])»
+         """, "tick is both its action and its witness", "another name"),
     more(11, "two models of one name",
          """
          «first = Model("twice", "-", start, [tick], [])»

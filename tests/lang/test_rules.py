@@ -11,6 +11,7 @@ from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind
 from checker.lang.loader import load
 from tests.lang.bad_models import BAD_MODELS
+from tests.lang.bad_names import BAD_NAMES
 from tests.lang.bad_spec import HEADER, BadSpec
 from tests.lang.bad_steps import BAD_STEPS
 from tests.lang.bad_types import BAD_TYPES
@@ -31,7 +32,10 @@ def test_what_the_bad_specs_start_with_is_right(tmp_path: Path) -> None:
     assert program.actions == ["tick"]
 
 
-@pytest.mark.parametrize("bad", [*BAD_TYPES, *BAD_STEPS, *BAD_MODELS], ids=lambda bad: f"rule {bad.rule}: {bad.name}")
+BAD = [*BAD_TYPES, *BAD_STEPS, *BAD_MODELS, *BAD_NAMES]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"rule {bad.rule}: {bad.name}")
 def test_refused(bad: BadSpec, tmp_path: Path) -> None:
     file = tmp_path / "bad.py"
     number, line = next((i, t) for i, t in enumerate(bad.source.splitlines(), 1) if "«" in t)
