@@ -250,7 +250,7 @@ def load_spec(target: str) -> Spec:
             f"there is no design {target}",
             mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
-    check_definitions(_spec_modules(module, *_parts(module)))
+    check_definitions(_spec_modules(module))
     return Spec(target, module, _models(module, target))
 
 
