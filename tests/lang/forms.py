@@ -211,6 +211,39 @@ s.flag = s.bs == tuple(b for b in B)
 ---
 s.bs = tuple(b for b in B if b not in s.isr)
 ---
+new: Levels = (s.x, s.y)[: len(s.isr)]
+s.ps = new
+---
+s.ps = (s.x + 1, s.y)[: len(s.bs)]
+---
+s.far = s.ps
+s.ps = s.far[:2] + (s.x,)
+---
+s.far = s.ps + (s.x + 3, s.y * 4)
+s.ps = s.far[1:]
+---
+s.far = (s.x * 4,) + s.ps
+s.w = sum(s.far)
+---
+s.far = s.ps if s.on else (s.x + 3,)
+s.w = len(s.far)
+---
+line = s.ps if s.on else (s.x * 2, s.y)[: len(s.bs)]
+s.flag = line == s.ps
+s.ps = line
+---
+s.flag = s.ps == (s.x + 2,) or (s.y * 3, s.x) != s.ps
+---
+s.flag = s.ps + (s.x,) == (s.x,) + s.ps
+---
+s.ps = (s.x, s.y + 2, s.x, s.y)
+---
+s.fm = s.mm
+s.fm[s.mode] = s.x * 3
+s.mm = s.fm
+---
+s.tape = (P(s.bs[0], s.x),)[: len(s.isr)] + s.tape[:1]
+---
 s.bs = tuple(b for b in s.bs if s.rs[b].lv > 0) + s.bs[:1]
 ---
 s.flag = B(1) in s.bs and s.bs[0] == B(0)

@@ -62,6 +62,7 @@ class G:
 
 
 Levels = Annotated[Seq[Level], AtMost(3)]
+Far = Annotated[Seq[Wide], AtMost(5)]
 Line = Annotated[Seq[B], AtMost(3)]
 Epochs = Annotated[Seq[E], AtMost(2)]
 Net = Annotated[Bag[U], AtMost(3)]
@@ -95,6 +96,8 @@ class S:
     r1: R
     r2: Option[R]
     ps: Levels
+    far: Far
+    fm: Map[Mode, Wide]
     bs: Line
     e1: E
     e2: Option[E]
@@ -136,6 +139,8 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         r1=R(lv=y, who=None),
         r2=R(lv=x, who=ob) if on else None,
         ps=(x, y)[: len(isr)],
+        far=(),
+        fm=Map({m: 0 for m in Mode}),
         bs=tuple(b for b in B if b in isr),
         e1=E(0),
         e2=E(1) if on else E(0) if x > 0 else None,

@@ -23,6 +23,7 @@ from checker.lang.types import (
     Scalar,
     SeqType,
     SetType,
+    Type,
     universe,
 )
 from checker.lang.values import Identity
@@ -84,24 +85,33 @@ class Collections(Places):
         nodes[0] = self.at_most(longer, sequence.type.length)
         return Val(sequence.type, tuple(nodes))
 
-    def concatenated(self, a: Symbol, b: Symbol, node: ast.BinOp) -> Val:
+    def concatenated(self, a: Symbol, b: Symbol, node: ast.BinOp) -> Symbol:
         """Two sequences, one after the other, in a type long enough for both."""
-        if isinstance(a, Display) and isinstance(b, Val) and isinstance(b.type, SeqType):
-            head = SeqType(b.type.element, len(a.elements))
-            first = Val(head, self.coerced(a, head, node))
+        if isinstance(a, Display) and isinstance(b, Display):
+            return Display("tuple", (*a.elements, *b.elements))
+        if isinstance(a, Display):
+            held, a = self._element_of_both(self.as_sequence(b, node.right), a, node)
         else:
-            first = self.as_sequence(a, node.left)
-        assert isinstance(first.type, SeqType)
-        if isinstance(b, Display):
-            exact = SeqType(first.type.element, len(b.elements))
-            b = Val(exact, self.coerced(b, exact, node))
-        second = self.as_sequence(b, node.right)
-        assert isinstance(second.type, SeqType)
-        type_ = SeqType(first.type.element, first.type.length + second.type.length)
+            held, b = self._element_of_both(self.as_sequence(a, node.left), b, node)
+        first, second = self.as_sequence(a, node.left), self.as_sequence(b, node.right)
+        assert isinstance(first.type, SeqType) and isinstance(second.type, SeqType)
+        type_ = SeqType(held, first.type.length + second.type.length)
         result = Val(type_, self.coerced(first, type_, node))
         for there, element in self.elements(second, node):
             result = self.appended(result, there, element, node)
         return result
+
+    def _element_of_both(self, sequence: Val, other: Symbol, node: ast.expr) -> tuple[Type, Symbol]:
+        """(the type of elements of both, the other sequence of these)."""
+        assert isinstance(sequence.type, SeqType)
+        if not isinstance(other, Display):
+            other = self.as_sequence(other, node)
+        common = self.common_sequence(sequence.type, other)
+        element = common.element if common is not None else sequence.type.element
+        if isinstance(other, Display):
+            exact = SeqType(element, len(other.elements))
+            other = Val(exact, self.coerced(other, exact, node))
+        return element, other
 
     def elements(self, symbol: Symbol, node: ast.AST) -> list[Element]:
         """The elements of a finite domain or a collection, each with the condition that it is there."""

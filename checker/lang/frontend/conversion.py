@@ -169,15 +169,39 @@ class Conversion(Codes):
             return None
         if isinstance(a.type, SetType) and isinstance(b, Display) and b.kind == "set":
             return a.type
-        if isinstance(a.type, SeqType) and isinstance(b, Display) and b.kind == "tuple":
-            return SeqType(a.type.element, max(a.type.length, len(b.elements)))
-        if isinstance(b, Val) and isinstance(a.type, SeqType) and isinstance(b.type, SeqType):
-            if self.same_type(a.type.element, b.type.element):
-                return SeqType(a.type.element, max(a.type.length, b.type.length))
+        if isinstance(a.type, SeqType):
+            return self.common_sequence(a.type, b)
         if isinstance(b, Val) and isinstance(a.type, BagType) and isinstance(b.type, BagType):
             if self.same_type(a.type.element, b.type.element):
                 return BagType(a.type.element, max(a.type.capacity, b.type.capacity))
         return None
+
+    def common_sequence(self, type_: SeqType, other: Symbol) -> SeqType | None:
+        """The type of sequences as long as `type_` and `other`, of elements of both; None where there is none."""
+        if isinstance(other, Display) and other.kind == "tuple":
+            numbers = [e.node for e in other.elements if isinstance(e, Num)]
+            element: Type = type_.element
+            if numbers and len(numbers) == len(other.elements):
+                element = RangeType(min(n.lo for n in numbers), max(n.hi for n in numbers), False)
+            length = len(other.elements)
+        elif isinstance(other, Val) and isinstance(other.type, SeqType):
+            element, length = other.type.element, other.type.length
+        else:
+            return None
+        common = self._common_element(type_.element, element)
+        return SeqType(common, max(type_.length, length)) if common is not None else None
+
+    def _common_element(self, a: Type, b: Type) -> Type | None:
+        """The type of what may be an `a` or a `b`."""
+        if isinstance(a, RangeType) and isinstance(b, RangeType):
+            for one, other in ((a, b), (b, a)):
+                if one.lo <= other.lo and other.hi <= one.hi:
+                    return one
+            return RangeType(min(a.lo, b.lo), max(a.hi, b.hi), False)
+        for union, variant in ((a, b), (b, a)):
+            if isinstance(union, UnionType) and isinstance(variant, RecordType) and variant.cls in union.tags:
+                return union
+        return a if self.same_type(a, b) else None
 
     @staticmethod
     def _same_place(a: Location, b: Location) -> bool:
@@ -247,6 +271,8 @@ class Conversion(Codes):
             return (mask,)
         if isinstance(type_, SeqType) and symbol.kind == "tuple":
             exact = SeqType(type_.element, len(symbol.elements))
+            if exact.length > type_.length:  # the length is looked at before the elements
+                self.event(EventKind.CUT, self.graph.true, node, f"longer than {type_.length}")
             nodes = [self.graph.integer(len(symbol.elements))]
             for element in symbol.elements:
                 nodes += self.coerced(element, type_.element, node)
@@ -259,6 +285,10 @@ class Conversion(Codes):
         if isinstance(symbol.type, SeqType) and isinstance(type_, SeqType):
             if self.same_type(symbol.type.element, type_.element):
                 return self.seq_as(symbol, type_, node)
+            return self._elements_as(symbol, symbol.type, type_, node)
+        if isinstance(symbol.type, MapType) and isinstance(type_, MapType):
+            if self.same_type(symbol.type.key_type, type_.key_type):
+                return self._values_as(symbol, symbol.type, type_, node)
         if isinstance(symbol.type, BagType) and isinstance(type_, BagType):
             if self.same_type(symbol.type.element, type_.element):
                 return self.bag_as(symbol, type_, node)
@@ -270,6 +300,28 @@ class Conversion(Codes):
         if isinstance(symbol.type, UnionType):
             return self._union_as(symbol, symbol.type, type_, node)
         self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
+
+    def _elements_as(self, symbol: Val, given: SeqType, type_: SeqType, node: ast.AST) -> tuple[Node, ...]:
+        """A sequence as one of another element type: each element that is there, as a store of its own."""
+        g, w = self.graph, given.element.width
+        long_enough = SeqType(type_.element, given.length)
+        nodes, length = [symbol.nodes[0]], symbol.nodes[0]
+        if given.length > type_.length:  # the length is looked at before the elements
+            self.event(EventKind.CUT, g.lt(g.integer(type_.length), length), node, f"longer than {type_.length}")
+        for i in range(given.length):
+            there = g.lt(g.integer(i), length)
+            with self.assuming(there):
+                element = self.symbol(given.element, symbol.nodes[1 + i * w : 1 + (i + 1) * w])
+                codes = self.coerced(element, type_.element, node)
+            nodes += [g.select(there, code, self.code(0, code.kind, code.sort)) for code in codes]
+        return self.seq_as(Val(long_enough, tuple(nodes)), type_, node)
+
+    def _values_as(self, symbol: Val, given: MapType, type_: MapType, node: ast.AST) -> tuple[Node, ...]:
+        """A map as one of another value type: each value as a store of its own."""
+        w = given.value_type.width
+        parts = [symbol.nodes[start : start + w] for start in range(0, len(symbol.nodes), w)]
+        values = [self.coerced(self.symbol(given.value_type, part), type_.value_type, node) for part in parts]
+        return tuple(code for codes in values for code in codes)
 
     def _union_as(self, symbol: Val, union: UnionType, type_: Type, node: ast.AST) -> tuple[Node, ...]:
         wanted = type_.tags if isinstance(type_, UnionType) else {getattr(type_, "cls", None): 0}
@@ -342,8 +394,8 @@ class Conversion(Codes):
 
     def _equal_seqs(self, a: Val, b: Val | Display, node: ast.AST) -> Node:
         assert isinstance(a.type, SeqType)
-        length = len(b.elements) if isinstance(b, Display) else b.type.length  # type: ignore[attr-defined]
-        common = SeqType(a.type.element, max(a.type.length, length))
+        common = self.common_sequence(a.type, b)
+        assert common is not None, "it fits"
         pairs = zip(self.coerced(a, common, node), self.coerced(b, common, node), strict=True)
         return self.graph.all_([self.graph.eq(p, q) for p, q in pairs])
 
@@ -353,7 +405,7 @@ class Conversion(Codes):
         if self.same_type(symbol.type, type_):
             return True
         if isinstance(symbol.type, SeqType) and isinstance(type_, SeqType):
-            return self.same_type(symbol.type.element, type_.element)
+            return self.common_sequence(type_, symbol) is not None
         if isinstance(symbol.type, OptionType) and isinstance(type_, OptionType):
             return True
         if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
