@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from checker.explicit.kernel.kernel import Kernel, compile_kernel, load_kernel
 from checker.explicit.liveness.lasso import lasso_trace
 from checker.explicit.search.breadth_first import search
+from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.path import Target, first_state, shortest
 from checker.explicit.search.results import SearchResult
 from checker.lang.declare import Declared
@@ -234,6 +235,8 @@ class _Judge:
                 report.trace = self._trace(target)
         except KeyboardInterrupt:  # gives up the traces, not what was found
             self._untraced = INTERRUPTED
+        except CheckpointError as error:  # so does a level that was saved and is lost
+            self._untraced = str(error)
         return [report for report, _ in targets]
 
     def _property(self, index: int, name: str, kind: str) -> PropertyReport:

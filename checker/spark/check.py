@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from checker.errors import UnwritableError
 from checker.explicit.check import Report, judge
 from checker.explicit.kernel.cache import load_entry, store_entry
 from checker.explicit.kernel.kernel import KernelSource, kernel_source
@@ -49,10 +50,15 @@ def check(
     """Explore a model on Spark and judge it. started: `time.perf_counter()` when loading began.
 
     progress, stages: as for the local `check`; liveness is judged by the driver, on the graph in its own memory.
-    Raises SpecError, SparkError, JavaError, CheckpointError.
+    Raises SpecError, SparkError, JavaError, CheckpointError, UnwritableError.
     """
-    with checked(model, options, started=started, progress=progress, stages=stages) as report:
-        return report
+    try:
+        with checked(model, options, started=started, progress=progress, stages=stages) as report:
+            return report
+    except UnwritableError as error:
+        place = options.checkpoint or options.resume
+        mend = f"then go on: --resume {place}" if place else "or keep the states elsewhere: --checkpoint DIR"
+        raise UnwritableError(f"{error}, {mend}") from error
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 The folder holds `levels/` (per level and shard a run of the states first found there), `runs/` (older runs merged)
 and `manifest-000001.json`, `manifest-000002.json`, ...: one for each level, which names the files that count and
-carries the rest of the search. A level counts once its manifest is written whole; files that the newest manifest does
-not name are left over from tasks that were killed, and go when the search is resumed.
+carries the rest of the search, with a digest of itself and of each of them. A level counts once its manifest is
+written whole; files that the newest manifest does not name are left over from tasks that were killed, and go when the
+search is resumed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.spark.runs import Folder, Run
 from checker.spark.work import ShardFiles
 
-VERSION = 1
+VERSION = 2
 _PREFIX, _ENDING = "manifest-", ".json"
 _OURS = re.compile(r"(levels/\d{6}|runs)/\d{3}-[0-9a-f]{16}\.parquet")  # as in `work`; other files are let be
 
@@ -74,17 +75,17 @@ class Checkpoint:
         content = {
             "version": VERSION,
             "key": self._key,
-            "levels": [[run and [run.name, run.states] for run in level] for level in saved.levels],
-            "visited": [[[run.name, run.states] for run in shard.visited] for shard in saved.shards],
+            "levels": [[run and astuple(run) for run in level] for level in saved.levels],
+            "visited": [[astuple(run) for run in shard.visited] for shard in saved.shards],
             "findings": saved.findings,
             "sent_bytes": saved.sent_bytes,
         }
         body = json.dumps(content)
         outer = {"digest": hashlib.sha256(body.encode()).hexdigest(), "content": body}
         level = len(saved.levels)
+        self.folder.write(_name(level), json.dumps(outer).encode())
+        merged = (run.name for shard in saved.shards for run in shard.garbage if run.name.startswith("runs/"))
         try:
-            self.folder.write(_name(level), json.dumps(outer).encode())
-            merged = (run.name for shard in saved.shards for run in shard.garbage if run.name.startswith("runs/"))
             self.folder.remove([_name(level - 1), *merged])
         except OSError as error:
             raise CheckpointError(f"{self.folder.place}: {error}") from error

@@ -12,6 +12,7 @@ from pyarrow import fs
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
 from checker.spark.models import Shipped, ship
+from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.recorded import ENDINGS, Recorded
@@ -107,23 +108,16 @@ def _collected(
 
 def _contents(files: list[str], here: Path) -> Iterator[tuple[str, bytes]]:
     for file in files:
-        system, path = _opened(file, here)
+        system, path = file_system(file, here)
         with system.open_input_stream(path, compression=None) as stream:
             yield file, stream.read()
-
-
-def _opened(place: str, here: Path) -> tuple[fs.FileSystem, str]:
-    if "://" in place:
-        system, path = fs.FileSystem.from_uri(place)
-        return system, path
-    return fs.LocalFileSystem(), str((here / place).resolve())
 
 
 def _files(paths: Sequence[str]) -> list[tuple[str, int]]:
     """(file, bytes) of each file that is named, or lies below a folder that is."""
     found: list[tuple[str, int]] = []
     for place in paths:
-        system, path = _opened(place, Path.cwd())
+        system, path = file_system(place)
         info = system.get_file_info(path)
         if info.type is fs.FileType.NotFound:
             raise SpecError(f"there is no file {place}", mend="name files, or folders of them")

@@ -203,8 +203,7 @@ def numbered(exploration: Exploration) -> list[list[Part]]:
 
 def _write(folder: Folder, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
     """Write a file of a table; gives its rows."""
-    folder.fs.create_dir(folder.path(name).rpartition("/")[0])
-    with folder.fs.open_output_stream(folder.path(name)) as stream:
+    with folder.writing(name), folder.create(name) as stream:
         return write_file(stream, schema, batches)
 
 

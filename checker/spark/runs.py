@@ -1,20 +1,25 @@
 """Sorted runs of packed states in Parquet files, in a folder that every executor can reach.
 
-A run's columns are the words of its states, w0, w1, ... (uint64), in the order of `order`; each of its row groups
-has a checksum. The file's metadata has the first state of every row group, so that a run is read only where it is
-asked for. Why Parquet, and why sorted: docs/decisions/0007-states-on-spark.md.
+A run's columns are the words of its states, w0, w1, ... (uint64), in the order of `order`. The footer has the first
+state and the digest of every row group, so that a run is read only where it is asked for; a `Run` has the digest of the
+footer. So every byte that is read is known to be what was written. Why Parquet, and why sorted:
+docs/decisions/0007-states-on-spark.md.
 """
 
 from __future__ import annotations
 
 import base64
 import functools
+import hashlib
+import io
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,21 +27,48 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from checker.errors import cannot_write
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.store import Words
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group
 MOST_RUNS = 12  # of a shard, before the small ones are merged
-_FIRSTS = b"first states"
+GS_LIMIT_S = 60  # of retries; Google's client goes on for a quarter of an hour otherwise
+_GS_LIMIT = "retry_limit_seconds"
+_FIRSTS, _ENDS, _DIGESTS = b"first states", b"row group ends", b"row group digests"
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Run:
-    """A file of sorted states, each of them once. name: path below the folder. states: how many."""
+    """A file of sorted states, each of them once. name: path below the folder. states: how many.
+
+    size_bytes: of the file. footer_at: where its footer begins; digest: of the footer, in hex.
+    """
 
     name: str
     states: int
+    size_bytes: int
+    footer_at: int
+    digest: str
+
+
+def file_system(place: str, here: Path | None = None) -> tuple[fs.FileSystem, str]:
+    """The file system of a local path (below `here`, None: the working folder) or a URI, and the path in it.
+
+    Google's gives up after GS_LIMIT_S unless the URI says otherwise. Raises CheckpointError for one that cannot be had.
+    """
+    if "://" not in place:
+        return fs.LocalFileSystem(), str(((here or Path.cwd()) / place).resolve())
+    uri = place
+    if uri.startswith(("gs://", "gcs://")) and _GS_LIMIT not in uri:
+        uri += f"{'&' if '?' in uri else '?'}{_GS_LIMIT}={GS_LIMIT_S}"
+    try:
+        system, path = fs.FileSystem.from_uri(uri)
+    except (pa.ArrowException, OSError) as error:
+        raise CheckpointError(f"{place}: {str(error).splitlines()[0]}") from error
+    return system, path
 
 
 class Folder:
@@ -47,17 +79,15 @@ class Folder:
 
     def __init__(self, place: str) -> None:
         self.place = place
-        if "://" in place:
-            try:
-                self.fs, self._base = fs.FileSystem.from_uri(place)
-            except (pa.ArrowException, OSError) as error:
-                raise CheckpointError(f"{place}: {str(error).splitlines()[0]}") from error
-        else:
-            self.fs, self._base = fs.LocalFileSystem(), str(Path(place).resolve())
+        self.fs, self._base = file_system(place)
 
     def path(self, name: str) -> str:
         """The path of a file for `fs`."""
         return f"{self._base}/{name}"
+
+    def named(self, name: str) -> str:
+        """A file's name in messages."""
+        return f"{self.place.rstrip('/')}/{name}"
 
     def names(self, below: str = "") -> list[str]:
         """The files right in the folder, or in a folder below it, and in its subfolders; [] where there is none."""
@@ -73,11 +103,23 @@ class Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """A file, whole or not at all where the file system can rename."""
-        draft = self.path(f"{name}.new")
-        self.fs.create_dir(draft.rpartition("/")[0])
-        with self.fs.open_output_stream(draft) as stream:
+        with self.writing(name), self.create(f"{name}.new") as stream:
             stream.write(data)
-        self.fs.move(draft, self.path(name))
+        with self.writing(name):
+            self.fs.move(self.path(f"{name}.new"), self.path(name))
+
+    def create(self, name: str) -> pa.NativeFile:
+        """A new file to write to, with the folders above it."""
+        self.fs.create_dir(self.path(name).rpartition("/")[0])
+        return self.fs.open_output_stream(self.path(name))
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:
+        """Where this file cannot be written, the error names it: an UnwritableError for want of room."""
+        try:
+            yield
+        except OSError as error:
+            raise cannot_write(self.named(name), error) from error
 
     def remove(self, names: Sequence[str]) -> None:
         """Delete files; those that are gone already are no error."""
@@ -92,37 +134,106 @@ def folder_of(place: str) -> Folder:
     return Folder(place)
 
 
+class _Sealed(io.RawIOBase):
+    """A stream that is written through to another, with digests of its parts."""
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        super().__init__()
+        self._stream, self._digest, self.size = stream, _new_digest(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        self._stream.write(data)
+        self.size += len(data)
+        return len(data)
+
+    def cut(self) -> bytes:
+        """The digest of what was written since the last cut."""
+        found, self._digest = self._digest.digest(), _new_digest()
+        return found
+
+
+class _Window(io.RawIOBase):
+    """A file of some bytes of which one part at a time can be read."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size, self._first, self._part, self._at = size, 0, b"", 0
+
+    def show(self, first: int, part: bytes) -> None:
+        """The part that begins at byte `first`."""
+        self._first, self._part = first, part
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def read(self, n: int = -1) -> bytes:
+        start = self._at - self._first
+        found = self._part[start : start + n] if start >= 0 and n >= 0 else b""
+        self._at += len(found)
+        return found
+
+
+def _new_digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=_DIGEST_BYTES)
+
+
 class RunWriter:
-    """Writes one run: `add` states in order, then read `run`."""
+    """Writes one run: `add` states in order, then read `run`. Raises UnwritableError for a full disk."""
 
     def __init__(self, folder: Folder, name: str, words: int) -> None:
-        self._name = name
+        self._folder, self._name = folder, name
         self._states = 0
         self._firsts: list[bytes] = []
+        self._ends: list[int] = []
+        self._digests: list[bytes] = []
+        self._footer = 0, ""
         self._waiting: list[Words] = []
-        path = folder.path(name)
-        folder.fs.create_dir(path.rpartition("/")[0])
         schema = pa.schema([(f"w{k}", pa.uint64()) for k in range(words)])
-        self._stream = folder.fs.open_output_stream(path)
-        self._file = pq.ParquetWriter(
-            self._stream, schema, compression="lz4", use_dictionary=False, write_statistics=False,
-            write_page_checksum=True,
-        )  # fmt: skip
+        with folder.writing(name):
+            self._stream = folder.create(name)
+            self._sealed = _Sealed(self._stream)
+            sink = pa.PythonFile(self._sealed, "w")
+            self._file = pq.ParquetWriter(sink, schema, compression="lz4", use_dictionary=False, write_statistics=False)
 
     def __enter__(self) -> RunWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
+        if kind is not None:  # nobody will read it
+            with suppress(OSError):
+                self._file.close()
+                self._stream.close()
+            return
+        with self._folder.writing(self._name):
             self._write_groups(least=1)
-            self._file.add_key_value_metadata({_FIRSTS: base64.b64encode(b"".join(self._firsts))})
-        self._file.close()
-        self._stream.close()
+            self._file.add_key_value_metadata({
+                _FIRSTS: base64.b64encode(b"".join(self._firsts)), _ENDS: json.dumps(self._ends).encode(),
+                _DIGESTS: base64.b64encode(b"".join(self._digests)),
+            })  # fmt: skip
+            footer_at = self._sealed.size
+            self._file.close()
+            self._footer = footer_at, self._sealed.cut().hex()
+            self._stream.close()
 
     def add(self, states: Words) -> None:
         """Further states; shape (n, words)."""
         self._waiting.append(states)
-        self._write_groups(least=GROUP)
+        with self._folder.writing(self._name):
+            self._write_groups(least=GROUP)
 
     def _write_groups(self, least: int) -> None:
         waiting = sum(len(part) for part in self._waiting)
@@ -135,39 +246,58 @@ class RunWriter:
             self._firsts.append(group[0].astype("<u8").tobytes())
             columns = [np.ascontiguousarray(group[:, k]) for k in range(group.shape[1])]
             self._file.write_table(pa.table(columns, schema=self._file.schema))
+            self._ends.append(self._sealed.size)
+            self._digests.append(self._sealed.cut())
         self._states += whole
         self._waiting = [states[whole:]]
 
     @property
     def run(self) -> Run:
         """What was written, once the writer is closed."""
-        return Run(self._name, self._states)
+        return Run(self._name, self._states, self._sealed.size, *self._footer)
 
 
 class RunReader:
-    """Reads one run. firsts: the first state of every row group. Raises CheckpointError where it is damaged."""
+    """Reads one run. firsts: the first state of every row group. Raises CheckpointError where it is damaged or gone."""
 
     def __init__(self, folder: Folder, run: Run, words: int) -> None:
-        self._name, self._words = run.name, words
-        stream = folder.fs.open_input_file(folder.path(run.name))
+        self._place, self._words, self._window = folder.named(run.name), words, _Window(run.size_bytes)
         with self._damage():
-            self._file = pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
-        if self._file.metadata.num_rows != run.states:
-            raise CheckpointError(f"{run.name} has {self._file.metadata.num_rows} states, {run.states} were written")
-        found = base64.b64decode(self._file.metadata.metadata[_FIRSTS])
-        self.firsts: Words = np.frombuffer(found, "<u8").reshape(-1, words)
+            self._stream = folder.fs.open_input_file(folder.path(run.name))
+            size = self._stream.size()
+        if size != run.size_bytes:
+            raise CheckpointError(f"{self._place} has {size:,} bytes, {run.size_bytes:,} were written")
+        footer = self._part(run.footer_at, size, bytes.fromhex(run.digest))
+        metadata = pq.read_metadata(pa.BufferReader(footer))
+        self._file = pq.ParquetFile(pa.PythonFile(self._window, "r"), metadata=metadata, pre_buffer=False)
+        found = metadata.metadata
+        self.firsts: Words = np.frombuffer(base64.b64decode(found[_FIRSTS]), "<u8").reshape(-1, words)
+        self._ends: list[int] = [0, *json.loads(found[_ENDS])]
+        self._digests = base64.b64decode(found[_DIGESTS])
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
-            raise CheckpointError(f"{self._name} is damaged: {error}") from error
+        except FileNotFoundError as error:
+            raise CheckpointError(f"{self._place} is gone") from error
+        except OSError as error:
+            raise CheckpointError(f"{self._place} cannot be read: {error}") from error
+
+    def _part(self, first: int, end: int, digest: bytes) -> bytes:
+        """The bytes first..end - 1, as they were written."""
+        with self._damage():
+            found = bytes(self._stream.read_at(end - first, first))
+        if hashlib.blake2b(found, digest_size=_DIGEST_BYTES).digest() != digest:
+            raise CheckpointError(f"{self._place} is damaged: bytes {first:,} to {end:,} are not what was written")
+        return found
 
     def group(self, number: int) -> Words:
         """The states of a row group."""
-        with self._damage():
-            table = self._file.read_row_group(number, use_threads=False)
+        first, end = self._ends[number : number + 2]
+        digest = self._digests[_DIGEST_BYTES * number : _DIGEST_BYTES * (number + 1)]
+        self._window.show(first, self._part(first, end, digest))
+        table = self._file.read_row_group(number, use_threads=False)
         states: Words = np.empty((table.num_rows, self._words), np.uint64)
         for k, column in enumerate(table.columns):
             values = column.combine_chunks()  # to_numpy() would load pandas

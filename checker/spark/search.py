@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from checker.explicit.kernel import abi
 from checker.explicit.search import breadth_first as local
+from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.findings import Findings, reached_limit
 from checker.explicit.search.path import Pick
 from checker.explicit.search.results import SearchResult
@@ -25,7 +26,7 @@ from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
 from checker.spark.runs import Run, RunReader, folder_of
-from checker.spark.session import Cancelled, Cluster
+from checker.spark.session import Cancelled, Cluster, SparkError
 from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
@@ -168,7 +169,7 @@ class Exploration:
         return total
 
     def select(self, level: int, pick: Pick) -> list[Words]:
-        """The states of a level that `pick` picks."""
+        """The states of a level that `pick` picks. Raises CheckpointError where they are lost."""
         told, runs = self._told, self.levels[level - 1]
         if sum(run.states for run in runs if run is not None) <= self._options.small:
             return [states for run in runs for states in work.select(self.job, run, pick)]
@@ -176,7 +177,10 @@ class Exploration:
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
             return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
 
-        return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+        try:
+            return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+        except SparkError as error:
+            raise CheckpointError(str(error)) from error
 
     def at_hand(self, patience: Patience) -> local.Exploration:
         """The same states in the memory of the driver: see `Explored`."""
@@ -194,6 +198,8 @@ class Exploration:
                 found.close_level()
         except OutOfMemoryError as error:
             raise Stopped(f"memory limit: for liveness the driver holds all states: {error}") from error
+        except CheckpointError as error:
+            raise Stopped(str(error)) from error
         return found
 
     def _take(self, found: Found) -> None:

@@ -20,13 +20,14 @@ from py4j.protocol import Py4JError
 from pyspark import RDD, SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
-from checker.errors import FencepostError
+from checker.errors import FencepostError, UnwritableError
 from checker.spark.java import java_home
 
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
 _ROOT = Path(__file__).parents[2]
 _MASTER = re.compile(r"local(\[.+\]|-cluster\[.+\])?|yarn|(spark|k8s)://.+")
+_OURS = re.compile(r"checker(?:\.\w+)*\.(\w+Error): ")
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # in the environment under spark-submit, which has started the JVM
 _SETTINGS = {
     "spark.shuffle.compress": "false",  # what is sent is compressed already
@@ -113,7 +114,7 @@ class Cluster:
                     if not tick(self._done(group)):
                         raise Cancelled
             except (PySparkException, Py4JError) as error:
-                raise SparkError(_words_of(error)) from error
+                raise _error_of(error) from error
             except BaseException:
                 self._context.cancelJobGroup(group)
                 raise
@@ -144,7 +145,7 @@ def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
             if own:
                 context.stop()
     except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark on {master or 'this cluster'} failed: {_words_of(error)}") from error
+        raise _error_of(error, f"Spark on {master or 'this cluster'} failed: ") from error
 
 
 def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
@@ -199,10 +200,13 @@ def archive(path: Path) -> None:
                 file.write(source, source.relative_to(_ROOT))
 
 
-def _words_of(error: BaseException) -> str:
+def _error_of(error: BaseException, where: str = "") -> FencepostError:
     """What an error of Spark comes to: what Python raised in a task, if it did, else what Java says in one line."""
     text = str(error)
     raised = text[text.rindex('\n  File "') :].splitlines()[2:] if '\n  File "' in text else []
     lines = [line.strip() for line in raised if line and not line.startswith(" ")]
     lines += [line.removeprefix(": ") for line in text.splitlines() if line.startswith(": ")]  # after py4j's own line
-    return (lines or text.strip().splitlines() or [type(error).__name__])[0]
+    words = (lines or text.strip().splitlines() or [type(error).__name__])[0]
+    ours = _OURS.match(words)  # foreseen: the message says all
+    kind = UnwritableError if ours and ours[1] == UnwritableError.__name__ else SparkError
+    return kind(where + (words[ours.end() :] if ours else words))

@@ -62,7 +62,7 @@ def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) 
     check(load(MODEL), Options(small=0, checkpoint=str(place), limits=Limits(max_depth=4)), started=time.perf_counter())
     for run in (place / "levels" / "000004").iterdir():
         run.write_bytes(run.read_bytes()[:-40])
-    with pytest.raises(SparkError, match=r"CheckpointError: levels/000004/.*parquet is damaged: "):
+    with pytest.raises(SparkError, match=rf"^{place}/levels/000004/.*parquet has [0-9,]+ bytes, [0-9,]+ were written$"):
         check(load(MODEL), Options(small=0, resume=str(place)), started=time.perf_counter())
 
 

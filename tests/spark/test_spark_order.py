@@ -61,6 +61,10 @@ def _written(folder: Folder, name: str, numbers: range) -> Run:
     return writer.run
 
 
+def _of(states: int) -> Run:
+    return Run("", states, 0, 0, "")
+
+
 def _numbers(folder: Folder, run: Run) -> list[int]:
     return [int(n) for states in RunReader(folder, run, 2).groups() for n in states[:, 0]]
 
@@ -94,21 +98,25 @@ def test_only_the_groups_next_to_candidates_are_read(tmp_path: Path, monkeypatch
     assert asked == [2, 35, 49]
 
 
-def test_damage_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("small_groups")
+def test_every_byte_counts(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
-    run = _written(folder, "levels/1.parquet", range(1000))
-    path = tmp_path / run.name
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(CheckpointError, match=r"levels/1\.parquet is damaged: "):
+    run = _written(folder, "levels/1.parquet", range(25))
+    path, whole = tmp_path / run.name, (tmp_path / run.name).read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        with pytest.raises(CheckpointError, match=r"levels/1\.parquet is damaged: bytes .* are not what was written"):
+            _numbers(folder, run)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(CheckpointError, match=rf"has {len(whole) - 1:,} bytes, {len(whole):,} were written"):
         _numbers(folder, run)
-    with pytest.raises(CheckpointError, match="1000 states, 999 were written"):
-        RunReader(folder, Run(_written(folder, "levels/2.parquet", range(1000)).name, 999), 2)
+    path.unlink()
+    with pytest.raises(CheckpointError, match=r"levels/1\.parquet is gone"):
+        _numbers(folder, run)
 
 
 def test_small_runs_are_merged_and_large_ones_left() -> None:
-    assert grown([Run("", 5)] * runs.MOST_RUNS) == 0
-    assert grown([Run("", 5)] * (runs.MOST_RUNS + 1)) == runs.MOST_RUNS + 1
-    assert grown([Run("", 1000), *[Run("", 5)] * runs.MOST_RUNS]) == runs.MOST_RUNS
-    assert grown([Run("", 1 << 20 >> k) for k in range(runs.MOST_RUNS + 1)]) == 2
+    assert grown([_of(5)] * runs.MOST_RUNS) == 0
+    assert grown([_of(5)] * (runs.MOST_RUNS + 1)) == runs.MOST_RUNS + 1
+    assert grown([_of(1000), *[_of(5)] * runs.MOST_RUNS]) == runs.MOST_RUNS
+    assert grown([_of(1 << 20 >> k) for k in range(runs.MOST_RUNS + 1)]) == 2

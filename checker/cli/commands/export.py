@@ -19,6 +19,7 @@ from checker.cli.options import (
     refuse_options_of_others,
     search_options,
 )
+from checker.redaction import redacted
 from checker.verdicts import ExitCode
 from traces.values import plural
 
@@ -62,7 +63,7 @@ def export(model: str, changes: dict[str, str], setting: str | None, **options: 
         return ExitCode.INCOMPLETE
     counts = f"{plural(rows['states'], 'state')}, {plural(rows['transitions'], 'transition')}"
     verdict = f"{report.verdict}: {report.reason}" if report.reason else report.verdict
-    click.echo(f"{bound.name}: {counts} in {options['to']}; {verdict}")
+    click.echo(f"{bound.name}: {counts} in {redacted(options['to'])}; {verdict}")
     return 0
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.redaction import redacted
 from checker.verdicts import INCOMPLETE, NOT_REACHED, VACUOUS, VIOLATED, color
 from traces.values import plural, show
 
@@ -276,7 +277,7 @@ def _hints(report: Report, checkpoint: Path | None) -> list[str]:
     if len([p for p in report.properties if p.verdict == VIOLATED]) > len(report.traces):
         lines.append("note: --all-violations goes on, and shows a trace for each violated property")
     if report.stopped is not None and checkpoint is not None:
-        lines.append(f"to go on from the last whole level: --resume {checkpoint}")
+        lines.append(f"to go on from the last whole level: --resume {redacted(str(checkpoint))}")
     return lines
 
 
