@@ -23,6 +23,7 @@ from checker.explicit.kernel.native import host
 
 _DIGEST = 32
 _LENGTH = 8
+_CHECKER, _MADE_BY = Path(__file__).parents[2], ("explicit", "lang")
 
 
 def cache_directory() -> Path:
@@ -36,16 +37,19 @@ def cache_directory() -> Path:
 
 @functools.cache
 def _environment() -> bytes:
-    """What a kernel depends on besides its model: this package, the front end, LLVM, the processor."""
+    """What a kernel depends on besides its model: the explicit engine, the front end, LLVM, the processor."""
     digest = hashlib.sha256(host().encode())
-    loader = sys.modules[__name__].__loader__
-    if isinstance(loader, zipimporter):  # on the executors of a cluster
-        digest.update(Path(loader.archive).read_bytes())
-    here = Path(__file__).parent
-    for folder in (here, here.parent / "lang"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for file in own_sources():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.digest()
+
+
+def own_sources() -> list[Path]:
+    """The files that kernels are made by: the checker's, or on the executors of a cluster the zip that has them."""
+    loader = sys.modules[__name__].__loader__
+    if isinstance(loader, zipimporter):
+        return [Path(loader.archive)]
+    return [file for name in _MADE_BY for file in sorted((_CHECKER / name).rglob("*.py"))]
 
 
 def _name(key: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.kernel.cache import cache_directory
+from checker.explicit.kernel.cache import cache_directory, own_sources
 from checker.explicit.kernel.kernel import compile_kernel, load_kernel
 from checker.explicit.search.breadth_first import search
 from tests.explicit.small_models import epochs, subsets
@@ -83,3 +83,8 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert cache_directory() == tmp_path / "fencepost"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_directory() == Path.home() / ".cache" / "fencepost"
+
+
+def test_a_change_of_the_front_end_or_the_code_generator_makes_new_kernels() -> None:
+    made_by = {"/".join(file.parts[-3:]) for file in own_sources()}
+    assert {"checker/lang/ir.py", "lang/frontend/path.py", "explicit/kernel/codegen.py"} <= made_by
