@@ -1,11 +1,12 @@
-# make check: install into .venv, then run the main job.  make test: everything CI runs.  make bench: the figures.
+# make check: install into .venv, then run the main job.  make test: what a person waits for, some minutes.
+# make verify: every test; run again after an interruption, it goes on where it was stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test bench docs mutate mutate-impl clean
+.PHONY: check test verify bench docs mutate mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -19,7 +20,10 @@ test: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadgroup --tier quick
+
+verify: .venv/.installed
+	$(BIN)/pytest -n auto --dist loadgroup --durations 20 --resume-from build/verified.txt
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks

@@ -16,6 +16,8 @@ from checker.explicit import check
 from checker.explicit.kernel.kernel import passing_kernel
 from checker.lang.frontend import compile_model
 
+pytest_plugins = ["tests.tiers"]
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from tests.conftest import ROOT
 
-PACKAGE = "impl.kraft"
+PACKAGES = ("impl.kraft.", "impl.adapters.kraft.")
+"""Loaded anew: the implementation, and the adapter that holds its classes."""
 
 
 class Patching(importlib.abc.MetaPathFinder):
@@ -27,7 +28,7 @@ class Patching(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not f"{fullname}.".startswith(f"{PACKAGE}."):
+        if not f"{fullname}.".startswith(PACKAGES):
             return None
         file = ROOT.joinpath(*fullname.split("."))
         place = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
@@ -51,15 +52,15 @@ class Patched(importlib.machinery.SourceFileLoader):
 @contextmanager
 def patched(path: Path, old: str, new: str) -> Iterator[Any]:
     """The adapter of the package with the fault, which is gone when this ends."""
-    kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{PACKAGE}.")}
+    kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(PACKAGES)}
     for name in kept:
         del sys.modules[name]
     finder = Patching(path, old, new)
     sys.meta_path.insert(0, finder)
     try:
-        yield importlib.import_module(f"{PACKAGE}.under_test").SYSTEM
+        yield importlib.import_module("impl.adapters.kraft").SYSTEM
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if f"{name}.".startswith(f"{PACKAGE}.")]:
+        for name in [name for name in sys.modules if f"{name}.".startswith(PACKAGES)]:
             del sys.modules[name]
         sys.modules.update(kept)

@@ -1,0 +1,108 @@
+"""Tiers of the suite: a quick one that people wait for, and everything, which can be resumed.
+
+`--tier quick` leaves out what is marked `long`, and of a family of tests marked `sample(n)` runs n. The sample is drawn
+by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of yesterday's sample can be
+run again. Without `--tier` everything that was asked for runs.
+
+`--resume-from FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import random
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+_SEED, _PASSED = "FENCEPOST_TEST_SEED", "FENCEPOST_TESTS_PASSED"  # worker processes inherit them
+_SOURCES = ("checker", "docs", "impl", "spec", "tests", "traces", "pyproject.toml", "README.md", "Makefile")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tiers")
+    group.addoption("--tier", choices=("quick", "all"), default="all", help="quick: no long tests, samples of families")
+    group.addoption("--seed", help="the seed of the quick tier's samples (default: today's date)")
+    group.addoption("--resume-from", type=Path, metavar="FILE", help="leave out what passed as FILE has it")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long(reason): not part of the quick tier")
+    config.addinivalue_line("markers", "sample(n): of its cases the quick tier runs n")
+    if hasattr(config, "workerinput"):
+        return
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    os.environ[_SEED] = config.getoption("--seed") or today
+    file = config.getoption("--resume-from")
+    if file is not None:
+        config.pluginmanager.register(_Journal(file), "journal")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    if config.getoption("--tier") != "quick":
+        return []
+    return [f"quick tier: samples drawn by seed {os.environ[_SEED]} (again: --tier quick --seed {os.environ[_SEED]})"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = _already_passed(items)
+    if config.getoption("--tier") == "quick":
+        left_out |= _not_quick(items, os.environ[_SEED])
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def _already_passed(items: list[pytest.Item]) -> set[str]:
+    passed = os.environ.get(_PASSED)
+    known = set(Path(passed).read_text(encoding="utf-8").splitlines()) if passed else set()
+    return known & {item.nodeid for item in items}
+
+
+def _not_quick(items: list[pytest.Item], seed: str) -> set[str]:
+    """The long tests, and of each sampled family all cases but the sample."""
+    left_out = {item.nodeid for item in items if item.get_closest_marker("long")}
+    families: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        if sample and item.nodeid not in left_out:
+            families[item.nodeid.partition("[")[0], sample.args[0]].append(item.nodeid)
+    for (name, size), cases in families.items():
+        kept = random.Random(f"{seed} {name}").sample(sorted(cases), min(size, len(cases)))
+        left_out |= set(cases) - set(kept)
+    return left_out
+
+
+class _Journal:
+    """Which tests have passed, in a file: a line with a digest of all sources, then a line for each test."""
+
+    def __init__(self, file: Path) -> None:
+        digest = sources_digest()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text(encoding="utf-8").partition("\n")[0] != digest:
+            file.write_text(f"{digest}\n", encoding="utf-8")
+        self._file = file
+        snapshot = file.with_suffix(".before")  # what all workers read: the file itself grows
+        shutil.copyfile(file, snapshot)
+        os.environ[_PASSED] = str(snapshot.resolve())
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(f"{report.nodeid}\n")
+
+
+def sources_digest() -> str:
+    """A digest of the names and contents of all files that a test may depend on."""
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        path = ROOT / name
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
