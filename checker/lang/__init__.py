@@ -10,11 +10,9 @@ from checker.lang.declare import (
     action,
     constants,
     constraint,
-    eventually,
     fresh,
     init,
     invariant,
-    leads_to,
     message,
     record,
     refines,
@@ -27,6 +25,14 @@ from checker.lang.declare import (
 from checker.lang.declare import deadlock_free as deadlock_free  # a property: a spec that means it imports it by name
 from checker.lang.errors import SpecError
 from checker.lang.order import OrderedEnum, choose, fold
+from checker.lang.temporal import (
+    always_eventually,
+    eventually,
+    eventually_always,
+    leads_to,
+    strong_fairness,
+    weak_fairness,
+)
 from checker.lang.values import (
     Arrangement,
     AtMost,
@@ -50,8 +56,8 @@ Seq: TypeAlias = tuple[_T, ...]
 
 __all__ = [
     "Arrangement", "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat",
-    "Option", "OrderedEnum", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action", "choose",
-    "constants", "constraint", "eventually", "fold", "fresh", "init", "invariant", "leads_to",
-    "message", "record", "refines", "replace", "require", "require_some", "state", "terminal", "transition_invariant",
-    "witness",
+    "Option", "OrderedEnum", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action",
+    "always_eventually", "choose", "constants", "constraint", "eventually", "eventually_always", "fold", "fresh",
+    "init", "invariant", "leads_to", "message", "record", "refines", "replace", "require", "require_some", "state",
+    "strong_fairness", "terminal", "transition_invariant", "weak_fairness", "witness",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
+from checker.lang.liveness import LIVENESS
 from checker.lang.values import Bag, Map, Ordinal, check_writable
 from checker.lang.where import caller_place, function_place
 
@@ -185,7 +186,7 @@ class Declared:
     """An action or property: its function, and what its header says."""
 
     # "action", "invariant", "transition invariant", "witness", "leads-to", "eventually", "constraint", "terminal",
-    # "init", "deadlock", "refinement"
+    # "init", "deadlock", "refinement", "always eventually", "eventually always", "fairness"
     kind: str
     name: str
     function: Callable[..., Any]
@@ -195,7 +196,8 @@ class Declared:
     deviates: str = ""
     kafka: str = ""
     api: str = ""
-    fair: str = ""  # of an action: "weak" or "strong"
+    fair: str = ""  # of an action or a fairness: "weak" or "strong"
+    actions: tuple[Declared, ...] = ()  # of a fairness, and of a property whose goal is that one of them is taken
     abstract: Model | None = None  # of a refinement: the spec that is implemented
 
     def __post_init__(self) -> None:
@@ -279,21 +281,6 @@ def witness(function: F) -> Declared:
     return _declare(function, "witness")
 
 
-def leads_to(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
-    """Wherever the condition holds, the goal holds then or later: `(s, *parameters) -> (condition, goal)`.
-
-    One obligation for each binding of the parameters, which range over types.
-    """
-    _bare(function, "leads_to", '@leads_to(source="KIP-631, Broker Leases")')
-    return lambda function: _declare(function, "leads-to", source=source)
-
-
-def eventually(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
-    """From every initial state on, the goal holds at some time: `(s, *parameters) -> bool`."""
-    _bare(function, "eventually", '@eventually(source="KIP-631, Broker Leases")')
-    return lambda function: _declare(function, "eventually", source=source)
-
-
 def constraint(function: F) -> Declared:
     """A state constraint, as TLC has it: states that break it are checked, but neither counted nor expanded."""
     return _declare(function, "constraint")
@@ -324,7 +311,8 @@ class Model:
     constants: overrides of the defaults; settings: name -> overrides, for named settings of the
     design switches; hide: history fields of the state that a view leaves out of its identity;
     faults: the fault budget and how realistic it is; not_modelled: what a counterexample should not be
-    blamed for; lemmas: invariants that only proofs ask for, to start from fewer states.
+    blamed for; lemmas: invariants that only proofs ask for, to start from fewer states; fairness: of groups
+    of its actions, beside what the actions say of themselves.
     """
 
     name: str
@@ -340,36 +328,47 @@ class Model:
     faults: str = ""
     not_modelled: str = ""
     lemmas: Sequence[Declared] = ()
+    fairness: Sequence[Declared] = ()
 
     place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
-        state = ("invariant", "transition invariant", "refinement", "witness", "deadlock", "leads-to", "eventually")
+        state = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
         for what, kinds, found in (
             ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
             ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),
             ("terminal", ("terminal",), self.terminal), ("lemma", ("invariant",), self.lemmas),
+            ("fairness", ("fairness",), self.fairness),
         ):  # fmt: skip
             for declared in found:
                 if not isinstance(declared, Declared) or declared.kind not in kinds:
                     name = getattr(declared, "name", getattr(declared, "__name__", declared))
+                    mark = "weak_fairness" if what == "fairness" else kinds[0].replace(" ", "_")
                     raise SpecError(
                         f"model {self.name}: {name} is no {what}", place=self.place,
-                        mend=f"mark it with @{kinds[0].replace(' ', '_')}, or list it where it belongs",
+                        mend=f"mark it with @{mark}, or list it where it belongs",
                     )  # fmt: skip
             names = [d.name for d in found]
             for name in names:
                 if names.count(name) > 1:
                     raise SpecError(f"model {self.name} lists {name} twice", place=self.place, mend="list it once")
         named: dict[str, Declared] = {}
-        for declared in (*self.actions, *self.properties, *self.constraints, *self.terminal):
+        for declared in (*self.actions, *self.properties, *self.constraints, *self.terminal, *self.fairness):
             other = named.setdefault(declared.name, declared)
             if other.kind != declared.kind:
                 raise SpecError(
                     f"model {self.name}: {declared.name} is both its {other.kind} and its {declared.kind}",
                     place=self.place, mend="give one of them another name: verdicts and traces call them by it",
                 )  # fmt: skip
+        known = [action.name for action in self.actions]
+        for declared in (*self.fairness, *self.properties):
+            for action in declared.actions:
+                if action.name not in known:
+                    raise SpecError(
+                        f"model {self.name}: {declared.kind} {declared.name} speaks of {action.name}, which is none of"
+                        " its actions", place=self.place, mend=f"list {action.name} as an action of {self.name}",
+                    )  # fmt: skip
 
 
 @dataclass(frozen=True)

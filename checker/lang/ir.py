@@ -220,7 +220,7 @@ class Property:
     """A property of states. Invariant: broken where `condition` holds. Witness: reached where it holds."""
 
     name: str
-    kind: str  # "invariant", "transition invariant", "witness", "deadlock", "leads-to", "eventually"
+    kind: str  # "invariant", "transition invariant", "witness", "deadlock", or one of `LIVENESS`
     condition: Node | None
 
 

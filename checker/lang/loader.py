@@ -95,8 +95,8 @@ class BoundModel:
         return initial_states(self.model, self.state_type)
 
     def declared(self, name: str) -> Declared | None:
-        """The property, constraint or terminal condition of that name."""
-        found = (*self.model.properties, *self.model.constraints, *self.model.terminal)
+        """The property, constraint, terminal condition or fairness of that name."""
+        found = (*self.model.properties, *self.model.constraints, *self.model.terminal, *self.model.fairness)
         return next((d for d in found if d.name == name), None)
 
     def with_constants(self, changes: Mapping[str, Any]) -> BoundModel:
@@ -117,8 +117,9 @@ class BoundModel:
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
         names = [
-            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""))
-            for d in [*parts, *self.model.terminal]
+            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""),
+             [a.name for a in d.actions])
+            for d in [*parts, *self.model.terminal, *self.model.fairness]
         ]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
         return digest.hexdigest()
@@ -312,7 +313,8 @@ def _models(module: ModuleType, name: str) -> list[Model]:
     if models:
         return models
     declared = [v for v in vars(module).values() if isinstance(v, Declared)]
-    by_kind = {k: [d for d in declared if d.kind == k] for k in ("init", "action", "constraint", "terminal")}
+    kinds = ("init", "action", "constraint", "terminal", "fairness")
+    by_kind = {k: [d for d in declared if d.kind == k] for k in kinds}
     if len(by_kind["init"]) != 1 or not by_kind["action"]:
         missing = "@init" if len(by_kind["init"]) != 1 else "@action"
         raise SpecError(
@@ -320,13 +322,13 @@ def _models(module: ModuleType, name: str) -> list[Model]:
             place=Place(module.__file__ or "", 1),
             mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
         )  # fmt: skip
-    kinds = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
-    properties = [d for d in declared if d.kind in kinds]
+    claims = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
+    properties = [d for d in declared if d.kind in claims]
     check_imported(module, declared)
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return [
         Model(Path(name).stem, doc, by_kind["init"][0], by_kind["action"], properties,
-              constraints=by_kind["constraint"], terminal=by_kind["terminal"])
+              constraints=by_kind["constraint"], terminal=by_kind["terminal"], fairness=by_kind["fairness"])
     ]  # fmt: skip
 
 
@@ -414,7 +416,8 @@ def state_class(model: Model) -> type[Any]:
 def _constants_of(model: Model) -> ConstantsInfo | None:
     """The one `@constants` class that the model's functions can see."""
     found: dict[int, ConstantsInfo] = {}
-    homes = dict.fromkeys(d.function.__module__ for d in [model.init, *model.actions, *model.properties])
+    parts = [model.init, *model.actions, *model.properties, *model.fairness]
+    homes = dict.fromkeys(d.function.__module__ for d in parts)
     for module in _spec_modules(*[sys.modules[home] for home in homes]):
         for value in vars(module).values():
             info = value.__dict__.get(MARK) if isinstance(value, type) else None

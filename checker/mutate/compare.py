@@ -18,7 +18,7 @@ from checker.explicit.kernel.kernel import Kernel, passing_kernel
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Context, Shard, Words
 from checker.lang.ir import EventKind, Program
-from checker.lang.liveness import WEAK, Liveness
+from checker.lang.liveness import WEAK, Liveness, StepGroup
 
 Rows = npt.NDArray[np.int64]  # a step each: words after it, meta (source and instance), how it ends
 FIRED, OUTSIDE, ERROR, CUT = 0, 1, 2, 3
@@ -34,7 +34,7 @@ class Stepper:
     def __init__(self, program: Program, actions: Sequence[int]) -> None:
         self.numbers = [n for n, i in enumerate(program.instances) if i.action in actions]
         chosen = [replace(program.instances[n], breaks=()) for n in self.numbers]
-        fair = Liveness((), {i: (0, WEAK) for i in range(len(chosen))})  # what is cut leaves an edge, too
+        fair = Liveness((), (StepGroup(WEAK, tuple(range(len(chosen)))),), {})  # what is cut leaves an edge, too
         bare = replace(program, instances=chosen, properties=[], liveness=fair)
         self.kernel: Kernel = passing_kernel(bare, quick=True)
         self.batch = max(1, _RECORDS // max(1, len(chosen)))  # states

@@ -1,19 +1,21 @@
 """Whether a recorded lasso is a counterexample, judged in plain Python: a loop, a fair one, and without the goal.
 
-The definitions of `fairness` once more, by the reference semantics and for the states of one loop: a fair binding is
-taken where its step leads from a state of the loop to the next one.
+The definitions of `fairness` once more, by the reference semantics and for the states of one loop: a fair group is
+taken where a step of it leads from a state of the loop to the next one, and changes something.
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from checker.lang.declare import Declared
+from checker.lang.groups import Group, fair_groups, groups_of
 from checker.lang.ir import EventKind, Member
-from checker.lang.liveness import LEADS_TO, STRONG
+from checker.lang.liveness import ALWAYS_EVENTUALLY, EVENTUALLY_ALWAYS, LEADS_TO, STRONG
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings, fair_binding
 from checker.lang.types import MapType, SetType
@@ -23,10 +25,10 @@ from traces.values import show
 
 
 @dataclass
-class _Binding:
-    """A fair binding of an action on a loop. enabled: at which states; taken: on the way to the next."""
+class _Fair:
+    """A fair group on a loop. enabled: at which states; taken: on the way to the next."""
 
-    action: Declared
+    group: Group
     name: str
     enabled: set[int] = field(default_factory=set)
     taken: bool = False
@@ -49,7 +51,7 @@ def goes_round(model: BoundModel, trace: Trace, states: list[Any]) -> str:
         return f"it cannot stay in step {last + 1}: {refusal}"
     else:
         said = f"it may stay in step {last + 1}, where no fair action is enabled"
-    met = _met(model, trace, states)
+    met = _met(model, trace, states, idle or not comes_back)
     return f"{said}; {met}" if met and not refusal else said
 
 
@@ -59,49 +61,58 @@ def unfair(model: BoundModel, loop: Sequence[Any], before: int = 0) -> tuple[str
     before: how many steps of the trace come before the loop. The last state is followed by the first.
     """
     reference = Reference(model)
-    found: dict[tuple[int, tuple[Any, ...]], _Binding] = {}
     canonical = [reference.canonical(state) for state in loop]
+    found = [_Fair(group, _named(reference, group)) for group in fair_groups(model)]
     for at, state in enumerate(loop):
         following = canonical[(at + 1) % len(loop)]
-        for instance, (number, bound) in enumerate(reference.instances):
-            action, parameters = reference.actions[number], reference.parameters[number]
-            if not action.fair:
-                continue
-            result = reference.step(state, instance)
-            if result.ended in (EventKind.REQUIRE, EventKind.ABSENT):
-                continue
-            key = number, fair_binding(parameters, bound)
-            binding = found.setdefault(key, _Binding(action, _named(action, parameters, bound)))
-            withheld = _withheld(reference, result)
-            if withheld:
-                return f"{binding.name} {withheld} at step {before + at + 1}: what would follow is not known", False
-            binding.enabled.add(at)
-            binding.taken |= reference.canonical(result.state) == following
-    return next(_refusals(list(found.values()), len(loop), before), ""), len(loop) == 1 and not found
+        for fair in found:
+            for instance in fair.group.instances if _asks(fair.group, state) else ():
+                result = reference.step(state, instance)
+                withheld = _withheld(reference, result)
+                if withheld:
+                    return f"{fair.name} {withheld} at step {before + at + 1}: what would follow is not known", False
+                if result.ended is None and result.state != state:
+                    fair.enabled.add(at)
+                    fair.taken |= reference.canonical(result.state) == following
+    idle = len(loop) == 1 and not any(fair.enabled for fair in found)
+    return next(_refusals(found, len(loop), before), ""), idle
+
+
+def _asks(group: Group, state: Any) -> bool:
+    """Whether the condition of a fair group holds."""
+    with read_only():
+        return group.declared.kind != "fairness" or bool(group.declared.function(state, *group.binding))
 
 
 def _withheld(reference: Reference, result: StepResult) -> str:
     """Why it is not known what an enabled step leads to; "" where it is."""
+    if result.ended in (EventKind.REQUIRE, EventKind.ABSENT):
+        return ""
     if result.ended is not None:
         return "is cut by a bound" if result.ended is EventKind.CUT else "breaks down"
     inside = all(reference.evaluate(c, result.state) for c in reference.model.model.constraints)
     return "" if inside else "leads outside a state constraint"
 
 
-def _refusals(found: Sequence[_Binding], length: int, before: int) -> Iterator[str]:
-    """The fair bindings that a loop of `length` states starves."""
-    for binding in found:
-        always = len(binding.enabled) == length
-        where = "always enabled there" if always else f"enabled at step {before + min(binding.enabled) + 1}"
-        if not binding.taken and (always or binding.action.fair == STRONG):
-            yield f"{binding.name}, {binding.action.fair}ly fair, is {where} and never taken"
+def _refusals(found: Sequence[_Fair], length: int, before: int) -> Iterator[str]:
+    """The fair groups that a loop of `length` states starves."""
+    for fair in found:
+        kind, always = fair.group.declared.fair, len(fair.enabled) == length
+        if fair.enabled and not fair.taken and (always or kind == STRONG):
+            where = "always enabled there" if always else f"enabled at step {before + min(fair.enabled) + 1}"
+            yield f"{fair.name}, {kind}ly fair, is {where} and never taken"
 
 
-def _named(action: Declared, parameters: Sequence[Parameter], bound: Sequence[Any]) -> str:
-    """An action and what it is fair to."""
-    kept = [p for p in parameters if fair_binding([p], [None])]
-    shown = ", ".join(f"{p.name}={_value(p, c)}" for p, c in zip(kept, fair_binding(parameters, bound), strict=True))
-    return f"{action.name}({shown})" if shown else action.name
+def _named(reference: Reference, group: Group) -> str:
+    """A fair action and what it is fair to, or a fairness and its parameters."""
+    declared = group.declared
+    if declared.kind == "fairness":
+        kept = reference.model.parameters(declared)
+    else:
+        number, _ = reference.instances[group.instances[0]]
+        kept = [p for p in reference.parameters[number] if fair_binding([p], [None])]
+    shown = ", ".join(f"{p.name}={_value(p, c)}" for p, c in zip(kept, group.binding, strict=True))
+    return f"{declared.name}({shown})" if shown else declared.name
 
 
 def _value(parameter: Parameter, candidate: Any) -> str:
@@ -113,26 +124,56 @@ def _value(parameter: Parameter, candidate: Any) -> str:
     return show(parameter.type.itf(candidate))
 
 
-def _met(model: BoundModel, trace: Trace, states: Sequence[Any]) -> str:
-    """Why a lasso does not violate its property: the goal is met on it, or never asked for. "" where it does."""
+def _met(model: BoundModel, trace: Trace, states: Sequence[Any], stays: bool) -> str:
+    """Why a lasso does not violate its property: the goal is met on it, or never asked for. "" where it does.
+
+    stays: its behaviour stays in the last state.
+    """
     assert trace.violation is not None and trace.loop is not None
     declared = model.declared(trace.violation.property)
     assert declared is not None, "whoever replays the trace has looked"
     given = dict(trace.violation.values)
     parameters = model.parameters(declared)
-    for binding in bindings(parameters):
+    said = ""
+    for number, binding in enumerate(bindings(parameters)):
         if all(given.get(p.name, p.type.itf(v)) == p.type.itf(v) for p, v in zip(parameters, binding, strict=True)):
             asked = _asked(declared, states, binding)
-            met = max((at for at, (_, goal) in enumerate(asked) if goal), default=-1)
-            if met < trace.loop and any(condition for condition, _ in asked[met + 1 :]):
+            if declared.kind == EVENTUALLY_ALWAYS:
+                said = "the goal holds all along" if all(goal for _, goal in asked[trace.loop :]) else ""
+            elif declared.actions:
+                group = groups_of(model, declared)[number]
+                met = max(_goal_steps(model, group, states, [goal for _, goal in asked]), default=-1)
+                again = met >= trace.loop - 1 and not stays
+                said = f"the step to step {met + 2} is the goal" if again else _never_asked(asked, met)
+            else:
+                met = max((at for at, (_, goal) in enumerate(asked) if goal), default=-1)
+                said = f"the goal holds at step {met + 1}" if met >= trace.loop else _never_asked(asked, met)
+            if not said:
                 return ""
-    if met >= trace.loop:
-        return f"but it does not violate {declared.name}: the goal holds at step {met + 1}"
-    return f"but it does not violate {declared.name}: after step {met + 1} nothing asks for the goal"
+    return f"but it does not violate {declared.name}: {said}"
+
+
+def _never_asked(asked: Sequence[tuple[bool, bool]], met: int) -> str:
+    """That no state after `met` asks for the goal; "" where one does."""
+    return "" if any(condition for condition, _ in asked[met + 1 :]) else f"after step {met + 1} nothing asks for it"
+
+
+def _goal_steps(model: BoundModel, group: Group, states: Sequence[Any], goals: Sequence[bool]) -> Iterator[int]:
+    """The states out of which a step is taken that is the goal."""
+    reference = Reference(model)
+    for at, (state, after) in enumerate(itertools.pairwise(states)):
+        for instance in group.instances if goals[at] else ():
+            result = reference.step(state, instance)
+            if result.ended is None and result.state != state:
+                if reference.canonical(result.state) == reference.canonical(after):
+                    yield at
+                    break
 
 
 def _asked(declared: Declared, states: Sequence[Any], binding: Sequence[Any]) -> list[tuple[bool, bool]]:
     """(condition, goal) in each state."""
     with read_only():
         said = [declared.function(state, *binding) for state in states]
-    return said if declared.kind == LEADS_TO else [(at == 0, goal) for at, goal in enumerate(said)]
+    if declared.kind == LEADS_TO:
+        return said
+    return [(at == 0 or declared.kind == ALWAYS_EVENTUALLY, goal) for at, goal in enumerate(said)]

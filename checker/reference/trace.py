@@ -110,7 +110,7 @@ class Tracer:
             return Violation(broken.name, "deadlock", broken.doc, "", values=tuple(self._refusals(states[-1])))
         if broken.kind == "refinement":
             return self._refinement(broken, states[-2:])
-        if broken.kind in LIVENESS:
+        if broken.kind in (*LIVENESS, "fairness"):
             return breakdown(self.model, broken, states[-1])
         return violation(broken, *states[-(broken.span or 1) :])
 

@@ -225,6 +225,9 @@ def describe(model: BoundModel) -> str:
                     for s, c in model.model.settings.items()]  # fmt: skip
         lines += ["", "settings (--setting NAME):", *table(settings, (False, False))]
     lines += ["", "actions:", *table([(a.name, a.doc) for a in model.model.actions], (False, False))]
+    if model.model.fairness:
+        rows = [(f.name, f.fair, f.doc) for f in model.model.fairness]
+        lines += ["", "fairness, beside that of single actions:", *table(rows, (False, False, False))]
     lines += ["", "properties:"]
     rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
     lines += table(rows, (False, False, False)) if rows else ["  none"]

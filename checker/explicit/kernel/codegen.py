@@ -38,7 +38,7 @@ class Transitions:
         self._plan = plan
         self._record = record_outcomes
         self._follows = follows
-        self._fair = program.liveness.fairness if program.liveness else {}  # a fair step that is cut leaves an edge too
+        self._fair = program.liveness.fair_instances if program.liveness else ()  # a cut of these leaves an edge too
         self._canonicalizer = Canonicalizer(layout)
         self._fresh_base = {sort: len(members) + 1 for sort, members in layout.sorts.items()}
         self.functions: list[str] = []

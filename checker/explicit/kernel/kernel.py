@@ -16,7 +16,8 @@ from checker.explicit.kernel.layout import Layout, LayoutError
 from checker.explicit.kernel.native import compile_ir, link
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.watch import watch_functions
-from checker.lang.ir import Bag, EventKind, Kind, Leaf, Program, Site
+from checker.lang.ir import Bag, EventKind, Kind, Leaf, Op, Program, Site
+from checker.lang.liveness import Liveness
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -42,11 +43,24 @@ class KernelProperty:
 
 @dataclass(frozen=True)
 class KernelObligation:
-    """An obligation: the index of its property, the number of its binding, and whether its condition is a state's."""
+    """An obligation: the index of its property, the number of its binding, and whether its condition is a state's.
+
+    taken: the group whose steps are its goal, None where that is a state.
+    """
 
     property: int
     number: int
     has_condition: bool
+    taken: int | None = None
+
+
+@dataclass(frozen=True)
+class KernelGroup:
+    """A group of steps. kind, instances: as of `StepGroup`; condition: its number among the conditions, if any."""
+
+    kind: str
+    instances: tuple[int, ...]
+    condition: int | None = None
 
 
 @dataclass
@@ -55,7 +69,8 @@ class Kernel:
 
     key: what the caller named it by.
     instances[i]: (action, number within the action) of instance i, in the order of `Program.instances`.
-    obligations, fairness: as in `Liveness`; empty where no liveness is asked for.
+    obligations, groups, renewing: as in `Liveness`; empty where no liveness is asked for. A condition is its number,
+    None where it always holds; `watch` tells which of the `conditions` hold in a state.
     calls: the native functions by name (see `runtime`); they take addresses and release the GIL.
     """
 
@@ -69,7 +84,9 @@ class Kernel:
     counters: int
     records_outcomes: bool
     obligations: list[KernelObligation]
-    fairness: dict[int, tuple[int, str]]
+    groups: list[KernelGroup]
+    renewing: dict[int, int | None]
+    conditions: int
     calls: Mapping[str, Callable[..., Any]]
     engine: object  # keeps the native code loaded
 
@@ -147,7 +164,7 @@ def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSour
         transitions.state_function("check", "i64", of_states),
         transitions.state_function("constraint", "i1", [(0, program.outside)]),
         transitions.state_function("terminal", "i1", [(0, program.terminal)]),
-        watch_functions(transitions, layout.words, program.liveness.obligations if program.liveness else ()),
+        watch_functions(transitions, layout.words, program.liveness),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
     return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))
@@ -174,20 +191,26 @@ def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict
         ],
         "counters": plan.size,
         "outcomes": record_outcomes,
-        "obligations": _obligations(program),
-        "fairness": list(program.liveness.fairness.items()) if program.liveness else [],
+        **_liveness(program.liveness or Liveness((), (), {})),
     }
 
 
-def _obligations(program: Program) -> list[tuple[int, int, bool]]:
-    """As of `KernelObligation`."""
+def _liveness(liveness: Liveness) -> dict[str, Any]:
+    """The obligations, groups, renewing instances and number of conditions, as `Kernel` has them."""
+    bits = {node.serial: bit for bit, node in enumerate(liveness.conditions)}
     numbers: dict[int, int] = {}
-    found = []
-    for one in program.liveness.obligations if program.liveness else ():
+    obligations = []
+    for one in liveness.obligations:
         number = numbers.get(one.property, 0)
         numbers[one.property] = number + 1
-        found.append((one.property, number, one.condition is not None))
-    return found
+        obligations.append((one.property, number, one.condition is not None, one.taken))
+    groups = []
+    for group in liveness.groups:
+        never = group.condition is not None and group.condition.op is Op.CONST and not group.condition.data
+        bit = None if group.condition is None else bits.get(group.condition.serial)
+        groups.append((group.kind, () if never else group.instances, bit))
+    renewing = [(instance, bits.get(node.serial)) for instance, node in liveness.renewing.items()]
+    return {"obligations": obligations, "groups": groups, "renewing": renewing, "conditions": len(bits)}
 
 
 def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
@@ -207,7 +230,9 @@ def _assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         counters=metadata["counters"],
         records_outcomes=metadata["outcomes"],
         obligations=[KernelObligation(*one) for one in metadata["obligations"]],
-        fairness={instance: (binding, kind) for instance, (binding, kind) in metadata["fairness"]},
+        groups=[KernelGroup(kind, tuple(instances), bit) for kind, instances, bit in metadata["groups"]],
+        renewing=dict(metadata["renewing"]),
+        conditions=metadata["conditions"],
         calls=_bind(addresses),
         engine=engine,
     )

@@ -27,25 +27,26 @@ QUEUE = 3  # i32 per state
 HEAD, TAIL = 4, 5  # of the queue: states whose edges were followed, states reached
 REACH_FIELDS = 6
 # The record of `components` goes on with
-INSTANCES = 2  # i32 per edge
-BINDING = 3  # i32 per instance: the fair binding that it takes, or NOT_FAIR
-STRONG = 4  # i64 per fair binding: 1 strongly fair, 0 weakly
-BINDINGS = 5  # how many
-ENABLED, TAKEN, LAST = 6, 7, 8  # i64 per fair binding, for `judge`: states that enable it, whether taken, state seen
-MARKS = 9  # i32 per state, see below
-STACK = 10  # i32 per state: unfinished parts from the lower end, the way to the state at hand from the upper end
-CURSORS = 11  # i32 per state on that way: edges followed, shifted left; the last bit: an edge led to an earlier state
-COUNT = 12  # states
-ROOT, DEPTH, TOP, INDEX, LABEL = 13, 14, 15, 16, 17  # next start; heights of the stacks; next number; next part
-VISITED = 18  # states visited so far
-AGAIN_SEEN = 19  # whether any state is marked AGAIN
-COMPONENT_FIELDS = 20
+LABELS = 2  # i32 per edge
+MEMBER_FIRST = 3  # i64 per label, and one more: where the fair groups begin that an edge with this label is a step of
+MEMBERS = 4  # i32: the numbers of fair groups, label by label
+STRONG = 5  # i64 per fair group: 1 strongly fair, 0 weakly
+GROUPS = 6  # how many
+ENABLED, TAKEN, LAST = 7, 8, 9  # i64 per fair group, for `judge`: states that enable it, whether taken, state seen
+WANTED = 10  # i8 per state: a part without any of the states that have 1 here does not count
+MARKS = 11  # i32 per state, see below
+STACK = 12  # i32 per state: unfinished parts from the lower end, the way to the state at hand from the upper end
+CURSORS = 13  # i32 per state on that way: edges followed, shifted left; the last bit: an edge led to an earlier state
+COUNT = 14  # states
+ROOT, DEPTH, TOP, INDEX, LABEL = 15, 16, 17, 18, 19  # next start; heights of the stacks; next number; next part
+VISITED = 20  # states visited so far
+AGAIN_SEEN = 21  # whether any state is marked AGAIN
+COMPONENT_FIELDS = 22
 
 # Marks. 0: to be visited. Below that of any part: the number of a state that was visited.
 LAST_PART = 0x7FFFFFFD  # parts are numbered downwards from here
-AGAIN = 0x7FFFFFFE  # in a part that is fair but for strongly fair bindings that only other states of it enable
+AGAIN = 0x7FFFFFFE  # in a part that is fair but for strongly fair groups that only other states of it enable
 NOWHERE = 0x7FFFFFFF  # on no fair cycle, or outside
-NOT_FAIR = 0xFFFFFFFF
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -261,9 +262,9 @@ def _judge() -> str:
     """judge(record, from, to): whether the tour of the part of these states of the stack is fair; else mark them."""
     f = Function("judge", "void", {"r": "ptr", "from": "i64", "to": "i64"}, "internal fastcc", "noinline")
     targets, strong, enabled, taken, last = _pointers(f, TARGETS, STRONG, ENABLED, TAKEN, LAST)
-    marks, stack = _pointers(f, MARKS, STACK)
-    bindings = f.load("%r", BINDINGS)
-    with f.count("0", bindings) as k:
+    wanted, marks, stack = _pointers(f, WANTED, MARKS, STACK)
+    groups = f.load("%r", GROUPS)
+    with f.count("0", groups) as k:
         for array in (enabled, taken, last):
             f.store("0", array, k)
     label = f.load32(marks, f.load32(stack, "%from"))
@@ -279,9 +280,14 @@ def _judge() -> str:
 
     _each_fair_edge(f, stack, tally)
     size = f.op("sub i64 %to, %from")
-    starved, hindered = f.variable("0"), f.variable("0")
-    with f.count("0", bindings) as k:
-        f.store("0", last, k)  # from here on: whether the part refuses the binding, and it is strongly fair
+    starved, hindered, met = f.variable("0"), f.variable("0"), f.variable("0")
+    with f.count("%from", "%to") as i:
+        place = f.at(wanted, f.load32(stack, i), "i8")
+        byte = f.op(f"load i8, ptr {place}")
+        met.set(f.op(f"or i64 {met.get()}, {f.op(f'zext i8 {byte} to i64')}"))
+    starved.set(f.op(f"xor i64 {met.get()}, 1"))
+    with f.count("0", groups) as k:
+        f.store("0", last, k)  # from here on: whether the part refuses the group, and it is strongly fair
         with f.when(f.op(f"icmp eq i64 {f.load(taken, k)}, 0")):
             kind = f.op(f"icmp ne i64 {f.load(strong, k)}, 0")
             some = f.op(f"and i1 {kind}, {f.op(f'icmp ne i64 {f.load(enabled, k)}, 0')}")
@@ -311,11 +317,11 @@ def _judge() -> str:
 
 
 def _each_fair_edge(f: Function, stack: str, body: Callable[[str, str, str], None]) -> None:
-    """body(state, edge, fair binding) for each edge that takes one, out of the states from..to - 1 of the stack."""
-    first, instances, binding = _pointers(f, FIRST, INSTANCES, BINDING)
+    """body(state, edge, fair group) for each edge that is a step of one, out of states from..to - 1 of the stack."""
+    first, labels, member_first, members = _pointers(f, FIRST, LABELS, MEMBER_FIRST, MEMBERS)
     with f.count("%from", "%to") as i:
         state = f.load32(stack, i)
         with f.count(f.load(first, state), f.load(first, f.op(f"add i64 {state}, 1"))) as edge:
-            k = f.load32(binding, f.load32(instances, edge))
-            with f.when(f.op(f"icmp ne i64 {k}, {NOT_FAIR}")):
-                body(state, edge, k)
+            label = f.load32(labels, edge)
+            with f.count(f.load(member_first, label), f.load(member_first, f.op(f"add i64 {label}, 1"))) as member:
+                body(state, edge, f.load32(members, member))

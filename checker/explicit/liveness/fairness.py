@@ -1,8 +1,8 @@
 """Fair cycles of a graph of states: which strongly connected parts have one, and a short one to show.
 
-A cycle is fair if it takes every weakly fair binding or passes a state where that is disabled, and takes every
-strongly fair binding that is enabled anywhere on it. A strongly connected part has a fair cycle if the tour of
-all its edges is fair; where only a strongly fair binding is in the way, the states that enable it are removed and
+A cycle is fair if it takes a step of every weakly fair group or passes a state where that is disabled, and of every
+strongly fair group that is enabled anywhere on it. A strongly connected part has a fair cycle if the tour of
+all its edges is fair; where only a strongly fair group is in the way, the states that enable it are removed and
 what is left is looked at again (Emerson and Lei, Modalities for model checking, 1987).
 
 A state in which a fair step is enabled but withheld (by a bound, or by a state constraint) is on no cycle: what
@@ -11,14 +11,15 @@ the step would lead to is not known, so that going round there is no counterexam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from checker.explicit.kernel.kernel import KernelGroup
 from checker.explicit.liveness import components
 from checker.explicit.liveness.components import NOWHERE
-from checker.explicit.liveness.graph import Bits, Ints, Longs, Numbers, StateGraph
+from checker.explicit.liveness.graph import Bits, Ints, Longs, Numbers, StateGraph, ranges
 from checker.lang.liveness import STRONG
 from checker.running.deadline import Patience
 
@@ -41,19 +42,14 @@ class Parts:
 
 
 class Fairness:
-    """Which fair bindings (by their numbers, 0, 1, ...) are enabled and taken where."""
+    """Which fair groups are enabled and taken where. A group is enabled where an edge leaves that is a step of it."""
 
-    def __init__(
-        self, graph: StateGraph, fairness: Mapping[int, tuple[int, str]], instances: int, patience: Patience
-    ) -> None:
-        """fairness: as in `Liveness`; instances: how many there are, fair or not."""
+    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], patience: Patience) -> None:
+        """groups: as in `Kernel`."""
         self.graph = graph
-        self.size = 1 + max((binding for binding, _ in fairness.values()), default=0)
-        self.strong = np.zeros(self.size, dtype=bool)
-        self._binding = np.full(instances, -1, dtype=np.int32)
-        for instance, (binding, kind) in fairness.items():
-            self._binding[instance] = binding
-            self.strong[binding] = kind == STRONG
+        self.strong = np.array([group.kind == STRONG for group in groups if group.kind], dtype=bool)
+        self.size = len(self.strong)
+        self._table = graph.table.up_to(self.size)
         self._patience = patience
         self._stack, self._cursors = np.empty(graph.count, dtype=np.int32), np.empty(graph.count, dtype=np.int32)
 
@@ -72,23 +68,26 @@ class Fairness:
         found: Bits = marks == 2
         return found
 
-    def parts(self, region: Bits) -> Parts:
-        """The fair parts of the subgraph of the states in `region`."""
+    def parts(self, region: Bits, wanted: Bits) -> Parts:
+        """The fair parts of the subgraph of the states in `region` that have a state of `wanted`."""
         region = region & ~self.graph.withheld
         graph, size = self.graph, self.size
         marks = np.where(region, np.int32(0), np.int32(NOWHERE))
         strong, scratch = self.strong.astype(np.int64), np.zeros((3, size), dtype=np.int64)
+        table, flags = self._table, wanted.astype(np.int8)
         record = np.zeros(components.COMPONENT_FIELDS, dtype=np.int64)
-        record[: components.BINDINGS] = _addresses(graph.first, graph.targets, graph.instances, self._binding, strong)
-        record[components.BINDINGS] = size
-        record[components.ENABLED : components.COUNT] = _addresses(*scratch, marks, self._stack, self._cursors)
+        record[: components.GROUPS] = _addresses(
+            graph.first, graph.targets, graph.labels, table.first, table.groups, strong
+        )
+        record[components.GROUPS] = size
+        record[components.ENABLED : components.COUNT] = _addresses(*scratch, flags, marks, self._stack, self._cursors)
         record[components.COUNT] = graph.count
         record[components.INDEX], record[components.LABEL] = 1, components.LAST_PART
         while True:
             while not components.tours()["components"](record.ctypes.data, _BUDGET):
                 self._patience.ask(int(record[components.VISITED]), None, "states visited")
             if not record[components.AGAIN_SEEN]:
-                return Parts(marks, region & ~graph.busy)
+                return Parts(marks, region & wanted & ~graph.busy)
             marks[marks == components.AGAIN] = 0
             record[[components.ROOT, components.AGAIN_SEEN]] = 0
 
@@ -108,32 +107,35 @@ class Fairness:
             edges += self._onwards(state, inside, lambda steps: self.graph.targets[steps] == start)
         return edges
 
-    def _taken(self, edges: Numbers) -> Ints:
-        """The fair bindings that edges take, -1 for none."""
-        return self._binding[self.graph.instances[edges]]
+    def _taken(self, edges: Numbers) -> tuple[Longs, Ints]:
+        """(places in `edges`, fair groups): which edges are steps of which."""
+        places, at = ranges(self._table.first, self.graph.labels[edges])
+        return places, self._table.groups[at]
 
     def _enabled(self, state: int) -> Bits:
-        """Which fair bindings are enabled in a state that withholds none."""
-        found = np.zeros(self.size + 1, dtype=bool)
-        found[self._taken(self.graph.leaving(np.array([state])))] = True
-        return found[:-1]  # the last stands for none
+        """Which fair groups are enabled in a state that withholds none."""
+        found = np.zeros(self.size, dtype=bool)
+        found[self._taken(self.graph.leaving(np.array([state])))[1]] = True
+        return found
 
     def _ever_enabled(self, inside: Bits) -> Bits:
-        """Which fair bindings are enabled in some of the states."""
-        found = np.zeros(self.size + 1, dtype=bool)
+        """Which fair groups are enabled in some of the states."""
+        found = np.zeros(self.size, dtype=bool)
         for begin in range(0, self.graph.count, _CHUNK):
             states = begin + np.flatnonzero(inside[begin : begin + _CHUNK])
-            found[self._taken(self.graph.leaving(states))] = True
-        return found[:-1]
+            found[self._taken(self.graph.leaving(states))[1]] = True
+        return found
 
     def _helps(self, needs: Bits, edges: Longs) -> Bits:
-        """Per edge, whether it takes a binding that is needed, or leads to where a weakly fair one is disabled."""
-        helps: Bits = np.append(needs, False)[self._taken(edges)]
-        weak = np.append(needs & ~self.strong, False)
+        """Per edge, whether it is a step of a group that is needed, or leads to where a weakly fair one is disabled."""
+        helps = np.zeros(len(edges), dtype=bool)
+        places, groups = self._taken(edges)
+        helps[places[needs[groups]]] = True
+        weak = needs & ~self.strong
         targets, place = np.unique(self.graph.targets[edges], return_inverse=True)
-        taken = self._taken(self.graph.leaving(targets))
-        owners = np.repeat(np.arange(len(targets)), self.graph.first[targets + 1] - self.graph.first[targets])
-        enabled = np.unique((owners * self.size + taken)[weak[taken]]) // self.size
+        states, leaving = ranges(self.graph.first, targets)
+        places, groups = self._taken(leaving)
+        enabled = np.unique((states[places] * self.size + groups)[weak[groups]]) // max(1, self.size)
         helps |= (np.bincount(enabled, minlength=len(targets)) < weak.sum())[place]
         return helps
 
@@ -141,9 +143,7 @@ class Fairness:
         """Leave out what a way does."""
         for edge in way:
             needs &= self.strong | self._enabled(int(self.graph.targets[edge]))
-            taken = self._taken(np.array([edge]))[0]
-            if taken >= 0:
-                needs[taken] = False
+            needs[self._taken(np.array([edge]))[1]] = False
 
     def _onwards(self, start: int, inside: Bits, goal: Callable[[Longs], Bits]) -> list[int]:
         """The edges of a shortest way from a state, of one edge at least, that ends with an edge of `goal`."""
@@ -174,4 +174,5 @@ class Fairness:
 
 
 def _addresses(*arrays: Numbers) -> list[int]:
+    """The addresses of arrays, which must outlive the record that they are put into."""
     return [int(array.ctypes.data) for array in arrays]

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.kernel.watch import PER_WORD
+from checker.explicit.kernel.watch import condition_words, obligation_words
 from checker.explicit.liveness.components import tours
+from checker.explicit.liveness.labels import Labels, LabelTable
 from checker.explicit.search.breadth_first import Exploration
 from checker.explicit.search.path import Packed, packed
 from checker.explicit.search.results import SearchResult
@@ -30,7 +31,7 @@ Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.integer]
 
-EDGE_BYTES, STATE_BYTES = 8, 48
+EDGE_BYTES, STATE_BYTES = 8, 49
 """Memory that a graph and the search for lassos in it take, per edge and per state, but for what `watch` tells."""
 
 MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `tours`
@@ -42,15 +43,16 @@ class StateGraph:
     """States 0..n-1 and the steps between them, self-loops and parallel edges included.
 
     first: shape (n + 1,), the edges first[s]..first[s + 1] - 1 leave s, in order of instances.
-    targets, instances: shape (edges,). levels: the first state of each level, and n.
+    targets, labels: shape (edges,); table: of the labels. levels: the first state of each level, and n.
     withheld: shape (n,), whether a fair step is enabled there and has no edge: it is cut, leaves the state
-    constraint, or breaks down. busy: shape (n,), whether an edge leaves s that takes a fair step. watched: shape
-    (n, words), as from `watch`. initial: the initial states' words, by number.
+    constraint, or breaks down. busy: shape (n,), whether an edge leaves s that is a step of a fair group. watched:
+    shape (n, words), as from `watch`. initial: the initial states' words, by number.
     """
 
     first: Longs
     targets: Ints
-    instances: Ints
+    labels: Ints
+    table: LabelTable
     levels: list[int]
     withheld: Bits
     busy: Bits
@@ -64,11 +66,21 @@ class StateGraph:
 
     def leaving(self, states: Numbers) -> Longs:
         """The edges out of `states`, in order."""
-        starts = self.first[states]
-        lengths = self.first[np.asarray(states) + 1] - starts
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(ends) else 0
-        return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
+        return ranges(self.first, states)[1]
+
+    def instances(self, edges: Numbers) -> Ints:
+        """The instances that edges take."""
+        return self.table.instances[self.labels[edges]]
+
+    def without(self, group: int) -> StateGraph:
+        """The graph in which steps of a group lead to one more state, the last, that nothing leaves."""
+        steps = self.table.of_group(group)[self.labels]
+        return replace(
+            self, first=np.append(self.first, self.first[-1]),
+            targets=np.where(steps, np.int32(self.count), self.targets),
+            withheld=np.append(self.withheld, False), busy=np.append(self.busy, False),
+            watched=np.append(self.watched, np.zeros_like(self.watched[:1]), axis=0),
+        )  # fmt: skip
 
     def source(self, edge: int) -> int:
         """The state that an edge leaves."""
@@ -84,10 +96,22 @@ class StateGraph:
         return state, edges[::-1]
 
 
+def ranges(first: Longs, rows: Numbers) -> tuple[Longs, Longs]:
+    """The positions first[r]..first[r + 1] - 1 of each row r in turn, and before them the place of r in `rows`."""
+    starts = first[rows]
+    lengths = first[np.asarray(rows) + 1] - starts
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    return owners, np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
+
+
 def memory_needed(kernel: Kernel, result: SearchResult) -> int:
     """Bytes that building the graph and looking for lassos in it may take."""
-    watched = 8 * _watch_words(kernel)
-    return edge_bound(result) * EDGE_BYTES + result.distinct * (STATE_BYTES + watched)
+    edge, state = EDGE_BYTES, STATE_BYTES + 8 * _watch_words(kernel)
+    if any(obligation.taken is not None for obligation in kernel.obligations):  # `without` copies part of it
+        edge, state = edge + 5, state + 18 + 8 * _watch_words(kernel)
+    return edge_bound(result) * edge + result.distinct * state
 
 
 def edge_bound(result: SearchResult) -> int:
@@ -96,7 +120,7 @@ def edge_bound(result: SearchResult) -> int:
 
 
 def _watch_words(kernel: Kernel) -> int:
-    return -(-len(kernel.obligations) // PER_WORD)
+    return obligation_words(len(kernel.obligations)) + condition_words(kernel.conditions)
 
 
 def build(kernel: Kernel, result: SearchResult, patience: Patience) -> StateGraph:
@@ -117,14 +141,13 @@ class _Builder:
         self._count = count = int(self._offsets[-1])
         self._patience = patience
         self._starts = exploration.initial[(exploration.initial_bits & abi.OUTSIDE) == 0]
-        self._fair = np.zeros(abi.NO_INSTANCE + 1, dtype=bool)
-        self._fair[list(kernel.fairness)] = True
+        self._labelling = Labels(kernel)
         self._context = Context(kernel, len(self._shards), _BATCH, edges=_BATCH)
         self._order = np.empty(count, dtype=np.int32)
         self._numbers = np.zeros(count, dtype=np.int32)
         self._met = self._edges = 0
         self._first = np.zeros(count + 1, dtype=np.int64)
-        self._targets, self._instances = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.int32)
+        self._targets, self._labels = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.int32)
         self._withheld, self._busy = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._watched = np.empty((count, _watch_words(kernel)), dtype=np.int64)
 
@@ -139,8 +162,8 @@ class _Builder:
             levels.append(end)
         edges = self._edges
         return StateGraph(
-            self._first, self._targets[:edges], self._instances[:edges], levels, self._withheld, self._busy,
-            self._watched, [packed(words) for words in self._words(0, levels[min(1, len(levels) - 1)])],
+            self._first, self._targets[:edges], self._labels[:edges], self._labelling.table(), levels, self._withheld,
+            self._busy, self._watched, [packed(words) for words in self._words(0, levels[min(1, len(levels) - 1)])],
         )  # fmt: skip
 
     def _enter_initial(self) -> None:
@@ -160,20 +183,25 @@ class _Builder:
 
         def note(metas: Longs, found: Longs) -> None:
             limit = self._edges + len(metas)
-            instances = metas & abi.NO_INSTANCE
-            self._instances[self._edges : limit] = instances
-            self._number(found, self._targets[self._edges : limit])
+            targets = self._targets[self._edges : limit]
+            self._number(found, targets)
+            sources = begin + (metas >> abi.META_SHIFT)
+            labels = self._labelling.of(metas & abi.NO_INSTANCE, targets == sources, self._watched[sources])
+            self._labels[self._edges : limit] = labels
             self._edges = limit
-            places = metas >> abi.META_SHIFT
-            degrees[:] += np.bincount(places, minlength=len(degrees))
-            self._busy[begin + places[self._fair[instances]]] = True
-            metas, codes = self._context.edges()[:, -2], self._context.edges()[:, -1]
-            metas = metas[(codes < 0) | (codes & abi.OUTSIDE != 0)]
-            metas = metas[self._fair[metas & abi.NO_INSTANCE]]  # a deadlock has no instance, and is not fair
-            self._withheld[begin + (metas >> abi.META_SHIFT)] = True
+            degrees[:] += np.bincount(sources - begin, minlength=len(degrees))
+            self._busy[sources[self._labelling.are_fair()[labels]]] = True
+            self._note_withheld(begin)
 
         self._send("expand", states, note)
         self._first[begin + 1 : end + 1] = self._first[begin] + np.cumsum(degrees)
+
+    def _note_withheld(self, begin: int) -> None:
+        """Mark the states, numbered from `begin` on, out of which fair steps have no edge."""
+        metas, codes = self._context.edges()[:, -2], self._context.edges()[:, -1]
+        metas = metas[(codes < 0) & (codes != abi.DEADLOCK) | (codes >= 0) & (codes & abi.OUTSIDE != 0)]
+        sources = begin + (metas >> abi.META_SHIFT)
+        self._withheld[sources[self._labelling.withheld(metas & abi.NO_INSTANCE, self._watched[sources])]] = True
 
     def _send(self, call: str, states: Words, note: Callable[[Longs, Longs], None]) -> None:
         """Route or expand states: note(metas, 1 + index of the state) of what comes of it, in order, some at a time."""

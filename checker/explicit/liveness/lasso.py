@@ -10,7 +10,7 @@ from checker.explicit.search.path import first_state
 from checker.lang.declare import Declared
 from checker.lang.frontend.source import function_of
 from checker.lang.itf import to_itf
-from checker.lang.liveness import LEADS_TO
+from checker.lang.liveness import EVENTUALLY_ALWAYS, LEADS_TO
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import bindings
 from checker.reference.trace import Tracer, location
@@ -41,7 +41,16 @@ def _violation(model: BoundModel, declared: Declared, binding: tuple[Any, ...]) 
 
 
 def _goal(declared: Declared) -> str:
-    """The source of the goal; "" where the function does not come to it in one return."""
+    """The goal in words of the spec; "" where the function does not come to it in one return."""
+    where = _goal_text(declared)
+    if not declared.actions:
+        return where
+    steps = f"{' or '.join(action.name for action in declared.actions)} is taken"
+    return steps if where in ("", "True") else f"{steps} where {where}"
+
+
+def _goal_text(declared: Declared) -> str:
+    """The source of the goal as a state; "" where the function does not come to it in one return."""
     function = function_of(declared.function)
     returns = [n.value for n in ast.walk(function.tree) if isinstance(n, ast.Return) and n.value is not None]
     if len(returns) != 1:
@@ -53,8 +62,12 @@ def _goal(declared: Declared) -> str:
 
 
 def _tail(declared: Declared, lasso: Lasso, trace: Trace) -> list[str]:
-    lines = [f"asked for: at step {lasso.asked + 1} the condition holds"] if declared.kind == LEADS_TO else []
-    lines.append(f"missing: from step {lasso.asked + 1} on the goal never holds")
+    step = f"step {lasso.asked + 1}"
+    lines = [f"asked for: at {step} the condition holds"] if declared.kind == LEADS_TO else []
+    if declared.kind == EVENTUALLY_ALWAYS:
+        lines.append(f"missing: at {step}, which comes again and again, the goal does not hold")
+    else:
+        lines.append(f"missing: from {step} on {'no step is the goal' if declared.actions else 'the goal never holds'}")
     if lasso.turn is None:
         return [*lines, f"the end: in step {lasso.length} no fair action is enabled, so nothing has to happen any more"]
     last, before = trace.steps[-1], trace.steps[lasso.turn]

@@ -2,24 +2,27 @@
 
 Wherever the condition holds and the goal does not, behaviours go on inside the states without the goal. One that
 never leaves them ends in a fair part of these (see `fairness`), or stays for ever in a state where no fair
-binding is enabled. What is shown is the shortest way to such a place, and from there a short fair cycle.
+group is enabled. Where the goal is a step, behaviours go on along all other steps. Where the goal must come to stay,
+the part needs to have a state without it, and may have others. What is shown is the shortest way to such a place, and
+from there a short fair cycle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.kernel.kernel import Kernel, KernelGroup, KernelObligation
 from checker.explicit.kernel.watch import PER_WORD
 from checker.explicit.liveness.fairness import Fairness
 from checker.explicit.liveness.graph import MOST_STATES, Bits, Longs, StateGraph, build, memory_needed
 from checker.explicit.search.path import Packed
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget
+from checker.lang.liveness import EVENTUALLY_ALWAYS
 from checker.running.deadline import Patience, Stage, Stopped
 from checker.verdicts import INTERRUPTED
 
@@ -31,8 +34,9 @@ class Lasso:
     """A behaviour without end that an obligation forbids. obligation: its number in the kernel.
 
     start: the words of the first state; instances[i] leads from state i to state i + 1. asked: the state from which
-    on the goal is missing. turn: the state that the last one equals, so that all since then is done again and
-    again; None: the behaviour stays in the last state, where no fair binding is enabled.
+    on the goal is missing (where it must come to stay: a state of the loop in which it is). turn: the state that the
+    last one equals, so that all since then is done again and again; None: the behaviour stays in the last state, where
+    no fair group is enabled.
     """
 
     obligation: int
@@ -87,12 +91,12 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
 
 def _seek(kernel: Kernel, graph: StateGraph, patience: Patience, found: Lassos) -> None:
     """Look for the lassos of every obligation."""
-    seeker = Seeker(graph, Fairness(graph, kernel.fairness, len(kernel.instances), patience))
+    seeker = Seeker(graph, kernel.groups, patience)
     for number, obligation in enumerate(kernel.obligations):
-        name = kernel.properties[obligation.property].name
-        patience.stage = f"{name} (obligation {number + 1} of {len(kernel.obligations)})"
+        asked = kernel.properties[obligation.property]
+        patience.stage = f"{asked.name} (obligation {number + 1} of {len(kernel.obligations)})"
         if obligation.property not in found.by_property:
-            lasso = seeker.lasso(number, obligation.has_condition)
+            lasso = seeker.lasso(number, obligation, asked.kind)
             if lasso is not None:
                 found.by_property[obligation.property] = lasso
         found.undecided = {one.property for one in kernel.obligations[number + 1 :]} - found.by_property.keys()
@@ -115,61 +119,79 @@ def _holding(needed: int, budget: Budget, result: SearchResult) -> Iterator[None
 
 
 class Seeker:
-    """Looks for lassos in one graph."""
+    """Looks for lassos in one graph. groups: as in `Kernel`."""
 
-    def __init__(self, graph: StateGraph, fairness: Fairness) -> None:
-        self._graph = graph
-        self._fairness = fairness
+    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], patience: Patience) -> None:
+        self._graph, self._groups, self._patience = graph, groups, patience
+        self._whole = Fairness(graph, groups, patience)
 
-    def lasso(self, number: int, has_condition: bool) -> Lasso | None:
-        """The lasso of an obligation: a shortest way, and least by (source, instance) among those."""
-        graph = self._graph
-        bits = graph.watched[:, number // PER_WORD] >> 2 * (number % PER_WORD)
-        missing = bits & 2 == 0
-        asked = missing & (bits & 1 != 0 if has_condition else np.arange(graph.count) < graph.levels[1])
-        parts = self._fairness.parts(self._fairness.reached(asked, missing))
-        accepting = parts.accepting
+    def lasso(self, number: int, obligation: KernelObligation, kind: str) -> Lasso | None:
+        """The lasso of an obligation: a shortest way, and least by (source, instance) among those.
+
+        number: that of the obligation; kind: that of its property.
+        """
+        fairness = self._whole
+        if obligation.taken is not None:
+            fairness = Fairness(self._graph.without(obligation.taken), self._groups, self._patience)
+        graph = fairness.graph
+        inside, asked, wanted = self._regions(graph, number, obligation, kind)
+        parts = fairness.parts(fairness.reached(asked, inside), wanted)
+        accepting = parts.accepting & wanted
         if not accepting.any():
             return None
-        first, way, place = self._way(asked, missing, accepting)
-        initial, prefix = graph.way_to(first)
+        first, way, place = _way(graph, asked, inside, accepting)
+        initial, prefix = self._graph.way_to(first)
         stem = [*prefix, *way]
-        cycle = [] if parts.idle[place] else self._fairness.cycle(place, parts.part == parts.part[place])
+        cycle = [] if parts.idle[place] else fairness.cycle(place, parts.part == parts.part[place])
         return Lasso(
-            number, graph.initial[initial], graph.instances[np.array([*stem, *cycle], dtype=np.int64)].tolist(),
-            asked=len(prefix), turn=len(stem) if cycle else None,
+            number, graph.initial[initial], graph.instances(np.array([*stem, *cycle], dtype=np.int64)).tolist(),
+            asked=len(stem) if kind == EVENTUALLY_ALWAYS else len(prefix), turn=len(stem) if cycle else None,
         )  # fmt: skip
 
-    def _way(self, asked: Bits, missing: Bits, accepting: Bits) -> tuple[int, list[int], int]:
-        """(a state of `asked`, edges inside `missing` from it, the state of `accepting` that they come to).
+    def _regions(
+        self, graph: StateGraph, number: int, obligation: KernelObligation, kind: str
+    ) -> tuple[Bits, Bits, Bits]:
+        """(the states in which a lasso may go on, those in which it is asked for, those of which its loop has one)."""
+        bits = graph.watched[:, number // PER_WORD] >> 2 * (number % PER_WORD)
+        missing, states = bits & 2 == 0, np.arange(graph.count) < self._graph.count
+        asked = bits & 1 != 0 if obligation.has_condition else np.arange(graph.count) < graph.levels[1]
+        if kind == EVENTUALLY_ALWAYS:
+            return states, asked, missing
+        inside = missing if obligation.taken is None else states
+        return inside, asked & inside, inside
 
-        Of all behaviours that do this it is a shortest one, counted from the initial state.
-        """
-        graph, level = self._graph, 0
-        unseen = missing.copy()
-        entered: list[tuple[Longs, Longs]] = []
-        frontier = np.zeros(0, dtype=np.int64)
-        while True:
-            edges = graph.leaving(frontier)
-            edges = edges[unseen[graph.targets[edges]]]
-            begin, end = graph.levels[level : level + 2] if level + 1 < len(graph.levels) else (0, 0)
-            begun = begin + np.flatnonzero(asked[begin:end] & unseen[begin:end])
-            states = np.concatenate([begun, graph.targets[edges]])
-            frontier, at = np.unique(states, return_index=True)
-            into = np.concatenate([np.full(len(begun), _BEGUN), edges])[at]  # begun come first, and win
-            unseen[frontier] = False
-            entered.append((frontier, into))
-            ends = frontier[accepting[frontier]]
-            if len(ends):
-                return (*self._back(int(ends[0]), entered), int(ends[0]))
-            level += 1
 
-    def _back(self, state: int, entered: list[tuple[Longs, Longs]]) -> tuple[int, list[int]]:
-        way: list[int] = []
-        for states, into in reversed(entered):
-            edge = int(into[np.searchsorted(states, state)])
-            if edge == _BEGUN:
-                break
-            way.append(edge)
-            state = self._graph.source(edge)
-        return state, way[::-1]
+def _way(graph: StateGraph, asked: Bits, inside: Bits, accepting: Bits) -> tuple[int, list[int], int]:
+    """(a state of `asked`, edges inside `inside` from it, the state of `accepting` that they come to).
+
+    Of all behaviours that do this it is a shortest one, counted from the initial state.
+    """
+    level = 0
+    unseen = inside.copy()
+    entered: list[tuple[Longs, Longs]] = []
+    frontier = np.zeros(0, dtype=np.int64)
+    while True:
+        edges = graph.leaving(frontier)
+        edges = edges[unseen[graph.targets[edges]]]
+        begin, end = graph.levels[level : level + 2] if level + 1 < len(graph.levels) else (0, 0)
+        begun = begin + np.flatnonzero(asked[begin:end] & unseen[begin:end])
+        states = np.concatenate([begun, graph.targets[edges]])
+        frontier, at = np.unique(states, return_index=True)
+        into = np.concatenate([np.full(len(begun), _BEGUN), edges])[at]  # begun come first, and win
+        unseen[frontier] = False
+        entered.append((frontier, into))
+        ends = frontier[accepting[frontier]]
+        if len(ends):
+            return (*_back(graph, int(ends[0]), entered), int(ends[0]))
+        level += 1
+
+
+def _back(graph: StateGraph, state: int, entered: list[tuple[Longs, Longs]]) -> tuple[int, list[int]]:
+    way: list[int] = []
+    for states, into in reversed(entered):
+        edge = int(into[np.searchsorted(states, state)])
+        if edge == _BEGUN:
+            break
+        way.append(edge)
+        state = graph.source(edge)
+    return state, way[::-1]

@@ -112,7 +112,7 @@ class _Compiler:
 
     def program(self, changed: Mapping[int, Declared]) -> Program:
         """The program with other actions in place of those with the numbers of `changed`."""
-        for declared in (*self.model.model.actions, *changed.values(), *self.properties):
+        for declared in (*self.model.model.actions, *changed.values(), *self.properties, *self.model.model.fairness):
             if declared.kind != "deadlock":
                 function_of(declared.function)  # the whitelist, before anything is evaluated
         instances = [
@@ -121,8 +121,7 @@ class _Compiler:
         ]  # fmt: skip
         properties, evaluates = self._declared_properties
         liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
-        evaluates = [*evaluates, *[(self.properties[i].name, errors) for i, errors in breakdowns.items()]]
-        possible = [(name, errors) for name, errors in evaluates if errors is not self.graph.false]
+        possible = [(name, errors) for name, errors in [*evaluates, *breakdowns] if errors is not self.graph.false]
         nodes = self.graph.nodes()
         check_nodes(itertools.islice(nodes, self.checked, None))
         self.checked = len(nodes)

@@ -1,7 +1,8 @@
-"""The obligations of `@leads_to` and `@eventually`, compiled under each binding of their parameters."""
+"""What must eventually happen, compiled: obligations, and the groups of steps that fairness and goals speak of."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -11,94 +12,131 @@ from checker.lang.frontend.path import Frame, Sites
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Choice, Display, Store, Symbol, Truth
-from checker.lang.ir import Graph, Instance, Node
-from checker.lang.liveness import LEADS_TO, LIVENESS, Liveness, Obligation
+from checker.lang.groups import Group, fair_groups, groups_of
+from checker.lang.ir import Graph, Instance, Kind, Node, Op
+from checker.lang.liveness import ALWAYS_EVENTUALLY, LEADS_TO, LIVENESS, Liveness, Obligation, StepGroup
 from checker.lang.loader import BoundModel
-from checker.lang.parameters import Parameter, bindings, fair_binding, parameters_of
+from checker.lang.parameters import Parameter, bindings, parameters_of
 
+_GOAL = "def p(s: S, broker: Broker) -> bool: return goal"
 HEADERS = {
     "leads-to": "def p(s: S, broker: Broker) -> tuple[bool, bool]: return condition, goal",
-    "eventually": "def p(s: S, broker: Broker) -> bool: return goal",
-}
+    "eventually": _GOAL, "always eventually": _GOAL, "eventually always": _GOAL,
+    "fairness": "def f(s: S, broker: Broker) -> bool: return condition",
+}  # fmt: skip
 
 
 def compile_liveness(
     model: BoundModel, graph: Graph, before: list[Node], properties: Sequence[Declared], instances: Sequence[Instance]
-) -> tuple[Liveness | None, dict[int, Node]]:
-    """The liveness of a model, None where none is asked for; and per property, where evaluating it breaks down.
+) -> tuple[Liveness | None, list[tuple[str, Node]]]:
+    """The liveness of a model, None where none is asked for; and what of it may break down when it is evaluated, where.
 
     before: the leaves of a state. Raises SpecError for what is no obligation, or could not be checked soundly.
     """
     asked = [(i, p) for i, p in enumerate(properties) if p.kind in LIVENESS]
     if not asked:
-        return None, {}
+        return None, []
     if model.model.hide:
         raise SpecError(
             f"model {model.model.name} hides {', '.join(model.model.hide)} and checks {asked[0][1].name}: of states"
             " that a view makes equal one is explored, so that a loop of the view need not be one of the system",
             place=model.model.place, mend="a model of its own for what must eventually happen, without hide",
         )  # fmt: skip
-    obligations: list[Obligation] = []
-    breakdowns: dict[int, Node] = {}
+    compiler = _Compiler(model, graph, before)
+    for group in fair_groups(model):
+        compiler.fair(group)
     for index, declared in asked:
-        breakdowns[index] = graph.false
-        parameters = _parameters(model, declared)
-        for binding in bindings(parameters):
-            obligation, errors = _Obligation(model, graph, before, declared).compile(index, parameters, binding)
-            obligations.append(obligation)
-            breakdowns[index] = graph.or_(breakdowns[index], errors)
-    return Liveness(tuple(obligations), _fairness(model, instances)), breakdowns
+        compiler.oblige(index, declared)
+    groups = compiler.groups
+    members = {i for group in groups for i in group.instances}
+    renewing = {i: node for i in sorted(members) if (node := _renews(graph, instances[i])) is not graph.false}
+    return Liveness(tuple(compiler.obligations), tuple(groups), renewing), list(compiler.breakdowns.items())
 
 
-def _fairness(model: BoundModel, instances: Sequence[Instance]) -> dict[int, tuple[int, str]]:
-    """The fairness of the instances of fair actions, as `Liveness` has it."""
-    actions = model.model.actions
-    parameters = {i: parameters_of(a, model.state_type) for i, a in enumerate(actions) if a.fair}
-    numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
-    found: dict[int, tuple[int, str]] = {}
-    for i, one in enumerate(instances):
-        if one.action in parameters:
-            binding = one.action, fair_binding(parameters[one.action], one.parameters)
-            found[i] = numbers.setdefault(binding, len(numbers)), actions[one.action].fair
-    return found
+def _renews(graph: Graph, instance: Instance) -> Node:
+    """Where a step of an instance leaves an ordinal in the state that is new."""
+
+    @functools.cache
+    def is_new(node: Node) -> Node:
+        if node.op is Op.SELECT:
+            return graph.select(node.args[0], is_new(node.args[1]), is_new(node.args[2]))
+        return graph.boolean(node.op is Op.FRESH)
+
+    return graph.any_([is_new(node) for node in instance.updates.values() if node.kind is Kind.ORDINAL])
 
 
-def _parameters(model: BoundModel, declared: Declared) -> list[Parameter]:
-    if not function_of(declared.function).parameters:
-        raise SpecError(
-            f"{declared.kind} {declared.name} takes no state", place=declared.place, mend=HEADERS[declared.kind]
-        )
-    found = parameters_of(declared, model.state_type)
-    for parameter in found:
-        if parameter.collection is not None:
+class _Compiler:
+    """Collects obligations and groups. breakdowns: by name, where evaluating it breaks down."""
+
+    def __init__(self, model: BoundModel, graph: Graph, before: list[Node]) -> None:
+        self.model, self.graph, self.before = model, graph, before
+        self.obligations: list[Obligation] = []
+        self.groups: list[StepGroup] = []
+        self.breakdowns: dict[str, Node] = {}
+
+    def fair(self, group: Group) -> None:
+        """Enter a group that is fair."""
+        declared = group.declared
+        condition = None
+        if declared.kind == "fairness":
+            _, condition = self._evaluated(declared, self._parameters(declared), group.binding)
+        self.groups.append(StepGroup(declared.fair, group.instances, condition))
+
+    def oblige(self, index: int, declared: Declared) -> None:
+        """Enter the obligations of a property, and the groups of steps that are its goal."""
+        parameters = self._parameters(declared)
+        goals = [group.instances for group in groups_of(self.model, declared)] if declared.actions else []
+        for number, binding in enumerate(bindings(parameters)):
+            condition, goal = self._evaluated(declared, parameters, binding)
+            if declared.kind == ALWAYS_EVENTUALLY:
+                condition = self.graph.true
+            taken = len(self.groups) if goals else None
+            if goals:
+                self.groups.append(StepGroup("", goals[number], goal))
+            self.obligations.append(Obligation(index, binding, condition, goal, taken))
+
+    def _evaluated(
+        self, declared: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
+    ) -> tuple[Node | None, Node]:
+        """(condition, goal) under a binding; where evaluating it breaks down, the goal does not hold."""
+        condition, goal, errors = _Evaluation(self.model, self.graph, self.before, declared).of(parameters, binding)
+        before = self.breakdowns.get(declared.name, self.graph.false)
+        self.breakdowns[declared.name] = self.graph.or_(before, errors)
+        return condition, self.graph.and_(goal, self.graph.not_(errors))
+
+    def _parameters(self, declared: Declared) -> list[Parameter]:
+        if not function_of(declared.function).parameters:
             raise SpecError(
-                f"{declared.kind} {declared.name}, parameter {parameter.name}: what must come of a member cannot be"
-                " told once it is gone",
-                place=declared.place, mend="range over a type: one obligation for each of its values",
-            )  # fmt: skip
-    return found
+                f"{declared.kind} {declared.name} takes no state", place=declared.place, mend=HEADERS[declared.kind]
+            )
+        found = parameters_of(declared, self.model.state_type)
+        for parameter in found:
+            if parameter.collection is not None:
+                raise SpecError(
+                    f"{declared.kind} {declared.name}, parameter {parameter.name}: what must come of a member cannot be"
+                    " told once it is gone",
+                    place=declared.place, mend="range over a type: one obligation for each of its values",
+                )  # fmt: skip
+        return found
 
 
-class _Obligation:
-    """One property, evaluated in a state given by its leaves."""
+class _Evaluation:
+    """One property or fairness, evaluated in a state given by its leaves."""
 
     def __init__(self, model: BoundModel, graph: Graph, before: list[Node], declared: Declared) -> None:
         self.model, self.graph, self.declared = model, graph, declared
         self.machine = Machine(graph, Sites(), -1, Store(list(before)))
         self.function = function_of(declared.function)
 
-    def compile(
-        self, index: int, parameters: list[Parameter], binding: tuple[Any, ...]
-    ) -> tuple[Obligation, Node]:
-        """(the obligation under a binding, where evaluating it breaks down)."""
+    def of(self, parameters: list[Parameter], binding: tuple[Any, ...]) -> tuple[Node | None, Node, Node]:
+        """(condition, None where there is none; goal; where evaluating them breaks down)."""
         machine = self.machine
         place = machine.state_place(machine.store, self.model.state_type, writable=False)
         values = [machine.literal(p.type, value) for p, value in zip(parameters, binding, strict=True)]
         result = machine.run(self.declared.function, [place, *values], pure=True)
         machine.frames.append(Frame(self.function, {}, True))  # what messages point at
         condition, goal = self._pair(result)
-        errors = self.graph.any_([event.condition for event in machine.events])
-        return Obligation(index, binding, condition, self.graph.and_(goal, self.graph.not_(errors))), errors
+        return condition, goal, self.graph.any_([event.condition for event in machine.events])
 
     def _pair(self, result: Symbol) -> tuple[Node | None, Node]:
         if self.declared.kind != LEADS_TO:

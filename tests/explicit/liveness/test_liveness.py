@@ -10,12 +10,14 @@ import pytest
 
 from checker.explicit.check import Options, Report, check
 from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.kernel.watch import condition_words, obligation_words
 from checker.explicit.liveness.obligations import find_lassos
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.walk import Walker
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_model
-from checker.lang.liveness import LEADS_TO
+from checker.lang.groups import fair_groups
+from checker.lang.liveness import ALWAYS_EVENTUALLY, LEADS_TO
 from checker.lang.loader import load, load_spec
 from checker.lang.parameters import bindings
 from checker.reference.lasso import unfair
@@ -41,7 +43,9 @@ def report_of(target: str, threads: int = 1, **options: object) -> Report:
 VIOLATED = [
     "liveness_mutex.py/weak_lock", "liveness_mutex.py/kept_lock", "liveness_mutex.py/unfair",
     "liveness_philosophers.py/weak", "liveness_bounds.py/beside", "liveness_bounds.py/starts",
-    "liveness_clocks.py/weak", "liveness_bindings.py/mail",
+    "liveness_clocks.py/weak", "liveness_bindings.py/mail", "liveness_groups.py/per_worker",
+    "liveness_groups.py/each_worker_strong", "liveness_groups.py/nights", "liveness_groups.py/lamp",
+    "liveness_groups.py/burns_out", "liveness_groups.py/desk",
 ]  # fmt: skip
 
 
@@ -228,17 +232,73 @@ LIVE = [f"{file.name}/{m.name}" for file in sorted(MODELS.glob("liveness_*.py"))
 def test_obligations_mean_what_plain_python_says(target: str) -> None:
     pair = Pair(load(str(MODELS / target)))
     properties = pair.model.model.properties
+    kernel = pair.kernel
+    width = obligation_words(len(kernel.obligations)) + condition_words(kernel.conditions)
+    groups = fair_groups(pair.model)
     for words in breadth_first(pair, 100):
-        states, bits = np.array(words, dtype=np.uint64), np.zeros(1, dtype=np.int64)
-        pair.kernel.calls["watch"](states.ctypes.data, 1, bits.ctypes.data)
+        states, bits = np.array(words, dtype=np.uint64), np.zeros(width, dtype=np.uint64)
+        kernel.calls["watch"](states.ctypes.data, 1, bits.ctypes.data)
         found, expected = int(bits[0]), 0
-        for k, obligation in enumerate(pair.kernel.obligations):
+        for k, obligation in enumerate(kernel.obligations):
             declared = properties[obligation.property]
             binding = list(bindings(pair.model.parameters(declared)))[obligation.number]
             said = declared.function(pair.state(words), *binding)
-            condition, goal = said if declared.kind == LEADS_TO else (False, said)
+            condition, goal = said if declared.kind == LEADS_TO else (declared.kind == ALWAYS_EVENTUALLY, said)
             expected |= condition << 2 * k | goal << 2 * k + 1
         assert found == expected
+        for group, compiled in zip(groups, kernel.groups, strict=False):
+            if compiled.condition is not None:
+                bit = int(bits[obligation_words(len(kernel.obligations))]) >> compiled.condition & 1
+                assert bit == group.declared.function(pair.state(words), *group.binding)
+
+
+@pytest.mark.parametrize(
+    ("violated", "other", "refusal"),
+    [
+        ("nights", "nights", ""), ("desk", "desk", ""),
+        ("nights", "some_night", "works_some_night, strongly fair, is enabled at step 2 and never taken"),
+        ("desk", "fair_desk",
+         "everybody_is_served(client=client0), weakly fair, is always enabled there and never taken"),
+        ("per_worker", "any_worker", "some_worker_works, weakly fair, is always enabled there and never taken"),
+    ],
+)  # fmt: skip
+def test_fairness_of_groups_on_a_recorded_lasso(violated: str, other: str, refusal: str) -> None:
+    trace = report_of(f"liveness_groups.py/{violated}").traces[0]
+    model = load(str(MODELS / f"liveness_groups.py/{other}"))
+    said = confirmed(model, trace, replay(model, trace))
+    assert said.endswith(f"are a loop, but no counterexample: {refusal}" if refusal else "are a loop, and a fair one")
+
+
+def test_a_lasso_on_which_the_step_that_is_the_goal_is_taken() -> None:
+    report = report_of("liveness_groups.py/desk")
+    (trace,) = report.traces
+    assert trace.violation is not None and trace.violation.conjunct == "serve is taken"
+    other = changed(trace, violation=changed(trace.violation, values=(("client", "client1"),)))
+    assert confirmed(report.model, other, replay(report.model, other)).endswith(
+        "; but it does not violate served: the step to step 4 is the goal"
+    )
+
+
+def test_a_lasso_that_comes_to_the_goal_for_good() -> None:
+    report = report_of("liveness_groups.py/burns_out")
+    (trace,) = report.traces
+    assert trace.violation is not None and trace.tail[0] == "missing: from step 3 on no step is the goal"
+    dark = changed(trace, violation=changed(trace.violation, property="goes_dark"))
+    assert confirmed(report.model, dark, replay(report.model, dark)).endswith(
+        "; but it does not violate goes_dark: the goal holds all along"
+    )
+    lit = report_of("liveness_groups.py/lamp").traces[0]
+    assert lit.tail[0] == "missing: at step 2, which comes again and again, the goal does not hold"
+
+
+def test_a_fair_step_that_changes_nothing_does_not_count() -> None:
+    """`switch` is enabled when the lamp is burnt out, and changes nothing: a behaviour may stay there."""
+    model = load(str(MODELS / "liveness_groups.py/burns_out"))
+    (state,) = model.initial_states()
+    state.light = type(state.light).BURNT_OUT
+    assert unfair(model, [state]) == ("", True)
+    numbered = load(str(MODELS / "liveness_groups.py/numbered"))
+    assert unfair(numbered, numbered.initial_states()) == ("", False)
 
 
 # What is refused.
@@ -283,7 +343,30 @@ def bad(tmp_path: Path, body: str) -> SpecError:
     return caught.value
 
 
+FAIR = '@eventually(source="t")\ndef p(s: S) -> bool:\n    """P."""\n    return s.up\n\n'
+TAKE = ('@action(who="b", source="t")\ndef take(s: S, request: Annotated[Request, MemberOf("queue")]) -> None:\n'
+        '    """Takes."""\n    s.up = True\n\n')  # fmt: skip
+LEAD = '@action(who="b", source="t")\ndef lead(s: S, broker: Broker) -> None:\n    """L."""\n    s.leader = broker\n\n'
+
 REFUSALS = [
+    ("@weak_fairness(start)\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of start, which is no"),
+    ("@strong_fairness()\ndef f(s: S) -> bool:\n    return True\n", "@strong_fairness speaks of no action"),
+    ("@weak_fairness\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of f, which is no action"),
+    ('@always_eventually(source="t", taken=start)\ndef p(s: S) -> bool:\n    return True\n',
+     "@always_eventually speaks of start, which is no action"),
+    (FAIR + "@weak_fairness(boot)\ndef f(s: S) -> int:\n    return 1\n", "f returns an integer, not a boolean"),
+    (FAIR + "@weak_fairness(boot)\ndef f() -> bool:\n    return True\n", "fairness f takes no state"),
+    (FAIR + "@weak_fairness(boot)\ndef f(s: S, other: Broker) -> bool:\n    return True\n",
+     "fairness f, parameter other: no action that it speaks of has it, and nothing reads it"),
+    (FAIR + TAKE + "@weak_fairness(take)\ndef f(s: S, request: Request) -> bool:\n    return True\n",
+     "fairness f, parameter request: take takes a member of queue, and what that is varies"),
+    (FAIR + LEAD + "@weak_fairness(lead)\ndef f(s: S, broker: bool) -> bool:\n    return broker\n",
+     "fairness f, parameter broker is a bool, and that of lead a Broker"),
+    (FAIR + LEAD + "@weak_fairness(lead)\ndef f(s: S) -> bool:\n    return True\n\n"
+     'model = Model("m", "", start, [boot], [p], fairness=[f])\n', "fairness f speaks of lead, which is none of its"),
+    (FAIR + LEAD + '@leads_to(source="t", taken=lead)\ndef q(s: S) -> tuple[bool, bool]:\n    return True, True\n\n'
+     'model = Model("m", "", start, [boot], [q])\n', "leads-to q speaks of lead, which is none of its actions"),
+    (FAIR + 'model = Model("m", "", start, [boot], [p], fairness=[boot])\n', "model m: boot is no fairness"),
     ('@leads_to(source="t")\ndef p(s: S) -> bool:\n    return s.up\n', "p returns a boolean, not a condition and"),
     ('@leads_to(source="t")\ndef p(s: S) -> object:\n    return s.up, s.up, s.up\n', "p returns a tuple of 3, not a"),
     ('@leads_to(source="t")\ndef p(s: S) -> object:\n    return s.up, s.leader\n', "not a condition and a goal"),
@@ -315,6 +398,19 @@ def test_a_view_is_fine_without_liveness(tmp_path: Path) -> None:
     model = load(str(file))
     report = check(model.with_properties([model.model.properties[0]]), Options(), started=0.0)
     assert report.properties[0].name == "deadlock_free"
+
+
+def test_a_fairness_that_breaks_down_is_violated_there(tmp_path: Path) -> None:
+    file = tmp_path / "breaks.py"
+    file.write_text(
+        HEAD + FAIR + "@weak_fairness(boot)\ndef f(s: S, broker: Broker) -> bool:\n"
+        "    return s.queue[0].broker == broker\n", encoding="utf-8",
+    )  # fmt: skip
+    report = check(load(str(file)), Options(), started=0.0)
+    (broken,) = [p for p in report.properties if p.verdict == "violated"]
+    assert broken.name == "f can be evaluated" and broken.trace_length == 1
+    assert broken.trace is not None and broken.trace.violation is not None
+    assert "It cannot be evaluated here" in broken.trace.violation.statement
 
 
 def test_an_obligation_that_breaks_down_is_violated_there(tmp_path: Path) -> None:

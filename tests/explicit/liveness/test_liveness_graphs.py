@@ -16,15 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.explicit.check import Options, check
-from checker.explicit.kernel.kernel import Kernel, compile_kernel
+from checker.explicit.kernel.kernel import Kernel, KernelGroup, KernelObligation, compile_kernel
 from checker.explicit.liveness.components import NOWHERE
 from checker.explicit.liveness.fairness import Fairness
 from checker.explicit.liveness.graph import StateGraph, build
+from checker.explicit.liveness.labels import LabelTable
 from checker.explicit.liveness.obligations import Lasso, Seeker, find_lassos
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.results import SearchResult
 from checker.lang.ir import EventKind, Kind, Leaf, Node, Program
-from checker.lang.liveness import LEADS_TO, Liveness, Obligation
+from checker.lang.liveness import EVENTUALLY_ALWAYS, LEADS_TO, Liveness, Obligation, StepGroup
 from checker.lang.loader import load
 from checker.running.deadline import Patience
 from checker.running.limits import Limits
@@ -36,30 +37,53 @@ PATIENCE = Patience(0.0, Limits())
 
 
 @dataclass(frozen=True)
+class Group:
+    """Fairness of some instances, in the states of `where` (None: in all)."""
+
+    kind: str
+    instances: tuple[int, ...]
+    where: frozenset[int] | None = None
+
+
+@dataclass(frozen=True)
 class Drawing:
     """A graph. steps[i][s]: where instance i leads from state s, or how else it ends.
 
-    fair[b]: "", "weak" or "strong", of the fair binding b; binding[i]: that of instance i (None: i, each its own).
+    renewing: instances whose steps leave a new ordinal, so that they change the state even where they lead back to it.
+    taken: instances of which a step from a state of `goal` is the goal; None: the states of `goal` are.
     """
 
     count: int
     steps: list[list[int]]
-    fair: list[str]
+    groups: list[Group]
     condition: frozenset[int] | None  # None: the initial states
     goal: frozenset[int]
     initial: list[int]
-    binding: list[int] | None = None
+    kind: str = LEADS_TO
+    taken: tuple[int, ...] | None = None
+    renewing: frozenset[int] = frozenset()
 
-    def groups(self) -> list[tuple[str, list[int]]]:
-        """(fairness, instances) of each binding that is fair."""
-        binding = self.binding or list(range(len(self.steps)))
-        groups = [(fair, [i for i, b in enumerate(binding) if b == number]) for number, fair in enumerate(self.fair)]
-        return [(fair, instances) for fair, instances in groups if fair and instances]
+    def all_groups(self) -> list[Group]:
+        """The groups, and after them that of the goal."""
+        return self.groups if self.taken is None else [*self.groups, Group("", self.taken, self.goal)]
+
+    def changes(self, state: int, instance: int) -> bool:
+        return self.steps[instance][state] != state or instance in self.renewing
+
+    def of_group(self, group: Group, state: int, instance: int) -> bool:
+        """Whether what an instance does in a state is a step of a group, if it is enabled there."""
+        inside = group.where is None or state in group.where
+        return instance in group.instances and inside and self.changes(state, instance)
+
+    def enabled(self, group: Group, state: int) -> bool:
+        return any(row[state] != REFUSED and self.of_group(group, state, i) for i, row in enumerate(self.steps))
 
     def withheld(self) -> set[int]:
         """The states in which a fair step is enabled, and what it leads to is not known."""
-        fair = [self.steps[i] for _, instances in self.groups() for i in instances]
-        return {s for s in range(self.count) if any(row[s] in (CUT, OUTSIDE) for row in fair)}
+        return {
+            s for s in range(self.count) for group in self.groups for i, row in enumerate(self.steps)
+            if row[s] in (CUT, OUTSIDE) and self.of_group(group, s, i)
+        }  # fmt: skip
 
     def edges(self) -> Iterator[tuple[int, int, int]]:
         """(source, instance, target)."""
@@ -68,40 +92,45 @@ class Drawing:
                 if target >= 0:
                     yield source, instance, target
 
-    def enabled(self, state: int, instances: list[int]) -> bool:
-        return any(self.steps[i][state] != REFUSED for i in instances)
+    def allowed(self) -> list[tuple[int, int, int]]:
+        """The edges that are not the goal."""
+        if self.taken is None:
+            return list(self.edges())
+        group = self.all_groups()[-1]
+        return [edge for edge in self.edges() if not self.of_group(group, edge[0], edge[1])]
 
-    def reached(self, start: set[int], inside: set[int]) -> set[int]:
+    def reached(self, start: set[int], inside: set[int], edges: list[tuple[int, int, int]]) -> set[int]:
         found = set(start)
         while True:
-            more = {t for s, _, t in self.edges() if s in found and t in inside} - found
+            more = {t for s, _, t in edges if s in found and t in inside} - found
             if not more:
                 return found
             found |= more
 
-    def fair_tour(self, states: set[int], taken: set[int]) -> bool:
-        """Whether going round in exactly these states, taking exactly these instances, is fair."""
-        for fair, instances in self.groups():
-            enabled = [self.enabled(s, instances) for s in states]
-            unfair = {"weak": all(enabled), "strong": any(enabled)}[fair]
-            if unfair and not taken & set(instances):
+    def fair_tour(self, states: set[int], taken: set[tuple[int, int]]) -> bool:
+        """Whether going round in exactly these states by exactly these (source, instance) is fair."""
+        for group in self.groups:
+            enabled = [self.enabled(group, s) for s in states]
+            asked = {"weak": all(enabled), "strong": any(enabled)}[group.kind]
+            if asked and not any(self.of_group(group, s, i) for s, i in taken):
                 return False
         return True
 
     def violated(self) -> bool:
-        """By the definition: some set of states without the goal can be gone round fairly, or be stayed in."""
-        everything = set(range(self.count))
-        missing = everything - self.goal
-        states = self.reached(set(self.initial), everything)
+        """By the definition: some set of states can be gone round fairly, or be stayed in, and misses the goal."""
+        everything, edges = set(range(self.count)), self.allowed()
+        missing = everything if self.taken is not None or self.kind == EVENTUALLY_ALWAYS else everything - self.goal
+        states = self.reached(set(self.initial), everything, list(self.edges()))
         asked = (set(self.initial) if self.condition is None else states & self.condition) & missing
-        return any(self.can_stay(set(c)) for c in subsets(self.reached(asked, missing) - self.withheld()))
+        found = map(set, subsets(self.reached(asked, missing, edges) - self.withheld()))
+        return any(self.can_stay(c, edges) for c in found if self.kind != EVENTUALLY_ALWAYS or not c <= self.goal)
 
-    def can_stay(self, states: set[int]) -> bool:
-        inner = [(s, i, t) for s, i, t in self.edges() if s in states and t in states]
+    def can_stay(self, states: set[int], edges: list[tuple[int, int, int]]) -> bool:
+        inner = [(s, i, t) for s, i, t in edges if s in states and t in states]
         if len(states) == 1 and self.fair_tour(states, set()):
             return True
-        connected = all(self.reached({s}, states) == states for s in states)
-        return bool(inner) and connected and self.fair_tour(states, {i for _, i, _ in inner})
+        connected = all(self.reached({s}, states, edges) == states for s in states)
+        return bool(inner) and connected and self.fair_tour(states, {(s, i) for s, i, _ in inner})
 
 
 def subsets(states: set[int]) -> Iterator[tuple[int, ...]]:
@@ -114,22 +143,35 @@ def drawn(seed: int) -> Drawing:
     random = Random(seed)
     count, instances = random.randint(1, 6), random.randint(1, 5)
     states = range(count)
-    refused, lost, met, shared = (random.choice(shares) for shares in ((0.3, 0.6), (0, 0.05), (0.1, 0.4), (0, 0.5)))
+    refused, lost, met, still = (random.choice(shares) for shares in ((0.3, 0.6), (0, 0.05), (0.1, 0.4), (0, 0.3)))
 
-    def end() -> int:
+    def end(state: int) -> int:
         drawn = random.random()
         if drawn < refused:
             return REFUSED
-        return random.choice([CUT, OUTSIDE]) if drawn < refused + lost else random.choice(states)
+        if drawn < refused + lost:
+            return random.choice([CUT, OUTSIDE])
+        return state if random.random() < still else random.choice(states)
 
     def some(share: float) -> frozenset[int]:
         return frozenset(s for s in states if random.random() < share)
 
+    def members() -> tuple[int, ...]:
+        return tuple(i for i in range(instances) if random.random() < 0.5) or (random.randrange(instances),)
+
+    single = [Group(kind, (i,)) for i in range(instances) if (kind := random.choice(["", "weak", "strong"]))]
+    shared = [
+        Group(random.choice(["weak", "strong"]), members(), random.choice([None, some(0.6)]))
+        for _ in range(random.choice([0, 0, 1, 2]))
+    ]
+    kind = random.choice([LEADS_TO, LEADS_TO, EVENTUALLY_ALWAYS])
     return Drawing(
-        count, [[end() for _ in states] for _ in range(instances)],
-        [random.choice(["", "weak", "strong"]) for _ in range(instances)],
-        random.choice([None, some(0.5)]), some(met), random.choices(states, k=random.randint(1, 2)),
-        [random.randrange(instances) if random.random() < shared else i for i in range(instances)],
+        count, [[end(s) for s in states] for _ in range(instances)],
+        random.choice([single, shared, single + shared]),
+        None if kind == EVENTUALLY_ALWAYS else random.choice([None, some(0.5)]), some(met),
+        random.choices(states, k=random.randint(1, 2)), kind,
+        members() if kind == LEADS_TO and random.random() < 0.4 else None,
+        frozenset(random.choice([(), members()])),
     )  # fmt: skip
 
 
@@ -145,31 +187,49 @@ def graph_of(drawing: Drawing) -> StateGraph:
                     order += [target] * (target not in order)
                     edges.append((number, instance, order.index(target)))
         levels.append(end)
-    sources, instances, targets = (np.array([e[k] for e in edges], dtype=np.int32) for k in range(3))
-    fair = {i for _, group in drawing.groups() for i in group}
+    groups = drawing.all_groups()
+    possible = [(g, one) for g, one in enumerate(groups) if one.where != frozenset()]  # others are never enabled
+    table = {(i, tuple(g for g, one in possible if i in one.instances)): i for i in range(len(drawing.steps))}
+    labels = []
+    for source, instance, _ in edges:
+        taken = tuple(g for g, one in enumerate(groups) if drawing.of_group(one, order[source], instance))
+        labels.append(table.setdefault((instance, taken), len(table)))
+    sources, targets = (np.array([e[k] for e in edges], dtype=np.int32) for k in (0, 2))
     bits = [(s in (drawing.condition or ())) | (s in drawing.goal) << 1 for s in order]
+    fair = {label for (_, taken), label in table.items() if any(g < len(drawing.groups) for g in taken)}
     return StateGraph(
-        np.searchsorted(sources, np.arange(len(order) + 1)), targets, instances, levels,
-        np.array([s in drawing.withheld() for s in order]),
-        np.array([any(drawing.steps[i][s] >= 0 for i in fair) for s in order]),
+        np.searchsorted(sources, np.arange(len(order) + 1)), targets, np.array(labels, dtype=np.int32),
+        LabelTable(
+            np.array([i for i, _ in table], dtype=np.int32), np.cumsum([0, *[len(taken) for _, taken in table]]),
+            np.array([g for _, taken in table for g in taken], dtype=np.int32),
+        ),
+        levels, np.array([s in drawing.withheld() for s in order]),
+        np.array([any(e[0] == n and label in fair for e, label in zip(edges, labels, strict=True))
+                  for n in range(len(order))]),
         np.array(bits, dtype=np.int64).reshape(-1, 1), [(s,) for s in order[: levels[1]]],
     )  # fmt: skip
 
 
-def fairness_of(drawing: Drawing) -> dict[int, tuple[int, str]]:
-    return {i: (b, fair) for b, (fair, instances) in enumerate(drawing.groups()) for i in instances}
+def kernel_groups(drawing: Drawing) -> list[KernelGroup]:
+    """The groups without their conditions, which the labels of the graph have in them."""
+    return [KernelGroup(group.kind, group.instances) for group in drawing.all_groups()]
+
+
+def obligation(drawing: Drawing) -> KernelObligation:
+    taken = None if drawing.taken is None else len(drawing.groups)
+    return KernelObligation(0, 0, drawing.condition is not None, taken)
 
 
 def program(drawing: Drawing) -> Program:
-    """The graph as a model: one leaf, an instance for each row of steps."""
+    """The graph as a model: a leaf for the state and one for an epoch, an instance for each row of steps."""
     size = drawing.count + 1  # the last state is outside the constraint
-    b = Builder(["step"], [Leaf("at", Kind.INT, size)])
+    b = Builder(["step"], [Leaf("at", Kind.INT, size), Leaf("epoch", Kind.ORDINAL, sort="Epoch")])
     g, at = b.g, b.nodes[0]
 
     def among(states: Iterator[int] | frozenset[int]) -> Node:
         return g.any_([g.eq(at, g.integer(s)) for s in states])
 
-    for row in drawing.steps:
+    for instance, row in enumerate(drawing.steps):
         after = g.integer(0)
         for source, target in enumerate(row):
             onwards = size - 1 if target == OUTSIDE else max(0, target)
@@ -177,12 +237,19 @@ def program(drawing: Drawing) -> Program:
         refused = among(s for s, t in enumerate(row) if t == REFUSED)
         cut = among(s for s, t in enumerate(row) if t == CUT)
         events = [b.event(EventKind.REQUIRE, 0, refused), b.event(EventKind.CUT, 0, cut)]
-        b.step(0, events, {0: after}, outside=g.eq(after, g.integer(size - 1)))
-    b.property("p", LEADS_TO)
+        renewed = {1: g.fresh("Epoch", 0)} if instance in drawing.renewing else {}
+        b.step(0, events, {0: after, **renewed}, outside=g.eq(after, g.integer(size - 1)))
+    b.property("p", drawing.kind)
     condition = None if drawing.condition is None else among(drawing.condition)
-    obligation = Obligation(0, (), condition, among(drawing.goal))
-    liveness = Liveness((obligation,), fairness_of(drawing))
-    return changed(b.program, outside=g.eq(at, g.integer(size - 1)), liveness=liveness)
+    groups = tuple(
+        StepGroup(one.kind, one.instances, None if one.where is None else among(one.where))
+        for one in drawing.all_groups()
+    )
+    taken = obligation(drawing).taken
+    liveness = Liveness(
+        (Obligation(0, (), condition, among(drawing.goal), taken),), groups, {i: g.true for i in drawing.renewing}
+    )
+    return changed(b.program, outside=g.eq(at, g.integer(size - 1)), liveness=liveness, fresh_per_step={"Epoch": 1})
 
 
 def found_by(kernel: Kernel, initial: list[list[int]], threads: int) -> tuple[SearchResult, Lasso | None]:
@@ -191,8 +258,9 @@ def found_by(kernel: Kernel, initial: list[list[int]], threads: int) -> tuple[Se
 
 
 def assert_same_graph(one: StateGraph, other: StateGraph) -> None:
-    for name, value in vars(one).items():
-        np.testing.assert_array_equal(value, vars(other)[name], err_msg=name)
+    for name, value in {**vars(one), **vars(one.table)}.items():
+        if name != "table":
+            np.testing.assert_array_equal(value, {**vars(other), **vars(other.table)}[name], err_msg=name)
 
 
 def assert_lasso(drawing: Drawing, lasso: Lasso, state: int) -> None:
@@ -203,36 +271,49 @@ def assert_lasso(drawing: Drawing, lasso: Lasso, state: int) -> None:
         states.append(drawing.steps[instance][states[-1]])
         assert states[-1] >= 0
     assert drawing.condition is None or states[lasso.asked] in drawing.condition
-    assert drawing.condition is not None or lasso.asked == 0
-    assert not drawing.goal & set(states[lasso.asked :])
+    assert drawing.condition is not None or drawing.kind == EVENTUALLY_ALWAYS or lasso.asked == 0
+    steps = list(zip(states, lasso.instances, strict=False))
+    if drawing.kind == EVENTUALLY_ALWAYS:
+        assert states[lasso.asked] not in drawing.goal
+        assert lasso.asked == (lasso.length - 1 if lasso.turn is None else lasso.turn)
+    elif drawing.taken is None:
+        assert not drawing.goal & set(states[lasso.asked :])
+    else:
+        assert not any(drawing.of_group(drawing.all_groups()[-1], s, i) for s, i in steps[lasso.asked :])
     assert not drawing.withheld() & set(states[lasso.loop :])
     if lasso.turn is None:
         assert drawing.fair_tour({states[-1]}, set())
     else:
         assert lasso.asked <= lasso.turn < lasso.length - 1
         assert states[lasso.turn] == states[-1]
-        assert drawing.fair_tour(set(states[lasso.turn :]), set(lasso.instances[lasso.turn :]))
+        assert drawing.fair_tour(set(states[lasso.turn :]), set(steps[lasso.turn :]))
 
 
-# 0 goes to 1 and back by one of two instances of one binding, either of which is refused in one of the states.
-ONE_BINDING = Drawing(
-    2, [[1, REFUSED], [REFUSED, 0], [0, 1]], ["weak", "", ""], None, frozenset(), [0], [0, 0, 1]
+def each(*kinds: str) -> list[Group]:
+    """Fairness of each instance on its own; "" for none."""
+    return [Group(kind, (i,)) for i, kind in enumerate(kinds) if kind]
+
+
+# 0 goes to 1 and back by one of two instances of one group, either of which is refused in one of the states.
+ONE_GROUP = Drawing(
+    2, [[1, REFUSED], [REFUSED, 0], [0, 1]], [Group("weak", (0, 1))], None, frozenset(), [0]
 )
-ONLY_STRONG = Drawing(3, [[1, 0, REFUSED], [REFUSED, 2, REFUSED]], ["weak", "strong"], None, frozenset({2}), [0])
+ONLY_STRONG = Drawing(3, [[1, 0, REFUSED], [REFUSED, 2, REFUSED]], each("weak", "strong"), None, frozenset({2}), [0])
 
 
 STRONG_LATER = Drawing(  # the short loop 0, 1 never takes what is enabled at 1
-    3, [[1, 0, REFUSED], [REFUSED, 2, REFUSED], [REFUSED, REFUSED, 0]], ["weak", "strong", ""], None, frozenset(), [0]
+    3, [[1, 0, REFUSED], [REFUSED, 2, REFUSED], [REFUSED, REFUSED, 0]], each("weak", "strong"), None, frozenset(), [0]
 )
 PAST_THE_GOAL = Drawing(  # the short way from 0 to 2 meets the goal
-    5, [[1, 2, REFUSED, 4, 2], [3, *[REFUSED] * 4]], ["weak", "weak"], None, frozenset({1}), [0]
+    5, [[1, 2, REFUSED, 4, 2], [3, *[REFUSED] * 4]], each("weak", "weak"), None, frozenset({1}), [0]
 )
 
 
-STARVED = Drawing(2, [[1, REFUSED], [0, REFUSED]], ["weak", ""], None, frozenset({1}), [0])
+STARVED = Drawing(2, [[1, REFUSED], [0, REFUSED]], each("weak", ""), None, frozenset({1}), [0])
+STUTTERS = Drawing(1, [[0]], each("weak"), None, frozenset(), [0])  # stays, and a renewed ordinal goes round
 DRAWINGS = [
-    ONLY_STRONG, changed(ONLY_STRONG, fair=["weak", "weak"]), changed(ONLY_STRONG, fair=["weak", ""]), STRONG_LATER,
-    PAST_THE_GOAL, ONE_BINDING, STARVED,
+    ONLY_STRONG, changed(ONLY_STRONG, groups=each("weak", "weak")), changed(ONLY_STRONG, groups=each("weak", "")),
+    STRONG_LATER, PAST_THE_GOAL, ONE_GROUP, STARVED, STUTTERS, changed(STUTTERS, renewing=frozenset({0})),
 ]  # fmt: skip
 
 
@@ -240,8 +321,7 @@ def test_random_graphs() -> None:
     violated = 0
     for drawing in [*DRAWINGS, *map(drawn, range(1500))]:
         graph = graph_of(drawing)
-        fairness = Fairness(graph, fairness_of(drawing), len(drawing.steps), PATIENCE)
-        lasso = Seeker(graph, fairness).lasso(0, drawing.condition is not None)
+        lasso = Seeker(graph, kernel_groups(drawing), PATIENCE).lasso(0, obligation(drawing), drawing.kind)
         assert (lasso is not None) == drawing.violated(), drawing
         if lasso is not None:
             violated += 1
@@ -252,17 +332,21 @@ def test_random_graphs() -> None:
 @pytest.mark.parametrize("drawing", [*DRAWINGS, *map(drawn, range(60))])
 def test_random_models(drawing: Drawing) -> None:
     kernel = compile_kernel(program(drawing), "drawing")
-    initial = [[s] for s in drawing.initial]
+    initial = [[s, 1] for s in drawing.initial]
     expected = graph_of(drawing)
     starts = {kernel.layout.pack(codes): codes[0] for codes in initial}
     found = []
     for threads in (1, 2, 7):
         result, lasso = found_by(kernel, initial, threads)
         graph = build(kernel, result, PATIENCE)
-        assert_same_graph(changed(graph, initial=[(starts[words],) for words in graph.initial]), expected)
+        told = changed(graph, watched=graph.watched[:, :1], initial=[(starts[words],) for words in graph.initial])
+        assert_same_graph(told, expected)
         found.append(lasso)
     assert found[0] == found[1] == found[2]
     assert (found[0] is not None) == drawing.violated()
+
+
+NO_GROUPS = LabelTable(np.zeros(1, dtype=np.int32), np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32))
 
 
 @given(st.data())
@@ -275,14 +359,14 @@ def test_parts_are_those_of_another_algorithm(data: st.DataObject) -> None:
     no = np.zeros(count, dtype=bool)
     graph = StateGraph(
         np.searchsorted(sources, np.arange(count + 1)), np.array(targets, dtype=np.int32),
-        np.zeros(len(edges), dtype=np.int32), [0, count], no, no, np.zeros((count, 1), dtype=np.int64), [],
+        np.zeros(len(edges), dtype=np.int32), NO_GROUPS, [0, count], no, no, np.zeros((count, 1), dtype=np.int64), [],
     )  # fmt: skip
     inner = networkx.DiGraph([e for e in edges if region[list(e)].all()])
     expected = [c for c in networkx.strongly_connected_components(inner) if inner.subgraph(c).number_of_edges()]
     for budget in (1, 1 << 22):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checker.explicit.liveness.fairness._BUDGET", budget)
-            part = Fairness(graph, {}, 1, PATIENCE).parts(region).part
+            part = Fairness(graph, [], PATIENCE).parts(region, np.ones(count, dtype=bool)).part
         found = [set(np.flatnonzero(part == number).tolist()) for number in set(part.tolist()) - {NOWHERE}]
         assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
 
