@@ -1,4 +1,7 @@
-"""Invariants, transition invariants, witnesses, liveness properties and lemmas of KIP-631."""
+"""Invariants, transition invariants, witnesses, liveness properties and lemmas of KIP-631.
+
+`STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
+"""
 
 from spec.kraft.properties import (
     administration,
@@ -20,3 +23,39 @@ __all__ = [
     "administration", "core", "leadership", "lemmas", "liveness", "log", "protocol", "quorum", "quorum_witnesses",
     "shutdown", "topics", "waiting", "witnesses",
 ]  # fmt: skip
+
+STATEMENTS = {
+    "S1": "A request of a superseded incarnation never changes committed state, and no two incarnations serve "
+    "one leader epoch.",
+    "S2": "The broker epochs of an id rise from one incarnation to the next, and an incarnation never has two.",
+    "S3": "A leader, where there is one, is in the ISR, registered, unfenced and not shutting down.",
+    "S4": "The ISR lies within the replicas and is never empty. A fenced or unregistered broker is in an ISR "
+    "only as its last member, and does not lead.",
+    "S5": "Leader and partition epochs of a topic id never go back, and each change of leader raises the leader "
+    "epoch.",
+    "S6": "A metadata response lists only brokers that are registered and active at the offset that the "
+    "answerer has applied, and no controllers.",
+    "S7": "Nothing that was replied as a success or published is ever truncated.",
+    "S8": "A broker that is told to shut down leads nothing in committed state.",
+    "S8'": "When a broker is told to shut down, no active broker's image still says that it leads.",
+    "S9": "A broker is fenced only after its lease ran out, on its own wish, or because a new incarnation took "
+    "its place.",
+    "S10": "A reassignment never empties an ISR, never completes while a target is outside the ISR, and does not "
+    "take the ISR below min.insync.replicas if it was not below before.",
+    "S11": "The active controller's state is the replay of its log; a snapshot and the rest of the log replay to "
+    "the same.",
+    "S12": "While leader and controller are at the same leader epoch, the leader's maximal ISR includes the "
+    "controller's.",
+    "S13": "A record acknowledged by the whole ISR, of at least min.insync.replicas members, survives every "
+    "allowed failure.",
+    "S14": "The controllers' logs match up to the high watermark, and a broker's image is a committed prefix.",
+    "S15": "A deleted topic stays deleted.",
+    "S16": "Every topic is complete at the end of each batch.",
+    "L1": "A silent broker is eventually fenced, also across failovers.",
+    "L2": "A ready broker that keeps its registration is eventually unfenced.",
+    "L3": "A controlled shutdown ends once every active broker applies metadata.",
+    "L4": "A pending AlterIsr is eventually resolved.",
+    "L5": "A reassignment whose targets are healthy completes.",
+    "L6": "Some controller becomes active.",
+    "L7": "A leaderless partition with an active ISR member eventually has a leader.",
+}
