@@ -392,7 +392,8 @@ def test_refusals(body: str, reason: str, tmp_path: Path) -> None:
 def test_a_view_is_fine_without_liveness(tmp_path: Path) -> None:
     file = tmp_path / "fine.py"
     file.write_text(
-        HEAD + '@eventually(source="t")\ndef p(s: S) -> bool:\n    return s.up\n\n'
+        HEAD + "from checker.lang import deadlock_free\n"
+        '@eventually(source="t")\ndef p(s: S) -> bool:\n    return s.up\n\n'
         'model = Model("m", "", start, [boot], [deadlock_free, p], hide=["up"])\n', encoding="utf-8",
     )  # fmt: skip
     model = load(str(file))
