@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
+import traceback
 from pathlib import Path
 
 from checker.verdicts import ExitCode
@@ -36,6 +38,22 @@ class FencepostWarning(UserWarning):
 def is_full(error: OSError) -> bool:
     """Whether a write failed for want of room, not because of a path that was wrong from the start."""
     return error.errno in _FULL
+
+
+def with_stack(error: Exception) -> Exception:
+    """The error for another process to raise, with a note of the stack, which does not travel.
+
+    An error that does not travel itself is replaced by one that says the same.
+    """
+    if not isinstance(error, FencepostError):
+        error.add_note("".join(["In a worker process:\n", *traceback.format_tb(error.__traceback__)]))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        lost = RuntimeError(f"{type(error).__name__}: {error}")
+        lost.__notes__ = getattr(error, "__notes__", [])
+        return lost
+    return error
 
 
 def cannot_write(path: str | Path, error: OSError, mend: str = "") -> FencepostError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -42,32 +43,44 @@ def save(trace: Trace, path: str | Path) -> None:
     """Writes `trace` to `path` in the format that its ending names, replacing what is there.
 
     It is written beside `path` and renamed, so that a reader finds the old file or the new one, never a half.
-    Raises `TraceError` for an unknown ending and when the file cannot be written.
+    Raises `TraceError` for an unknown ending, OSError that names the file where it cannot be written.
     """
     text = to_ndjson(trace) if _ending(path) == ".ndjson" else json.dumps(to_itf(trace), indent=1) + "\n"
     try:
         write_whole(Path(path), text.encode())
-    except (OSError, ValueError) as error:
-        raise TraceError(f"cannot write it: {getattr(error, 'strerror', error)}", where=str(path)) from None
+    except ValueError as error:  # a NUL in the name
+        raise TraceError(f"cannot write it: {error}", where=str(path)) from None
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file under another name beside it, then rename: it is there whole or not at all.
 
+    What is there and no file (a pipe, a terminal) is written to as it is.
     Raises OSError that names `path`, ValueError for a path that none can have.
     """
+    if path.exists() and not path.is_file():
+        with _named(path), path.open("wb") as stream:
+            stream.write(content)
+        return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with draft.open("xb") as file:
+        with _named(path), draft.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+            draft.replace(path)
     finally:
         with suppress(OSError, ValueError):  # after a rename, or where it could not be made, there is no draft
             draft.unlink()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors of the system name `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _ending(path: str | Path) -> str:

@@ -93,7 +93,12 @@ def from_itf(obj: object) -> Trace:
             raise TraceError(f'the variable "{missing[0]}" is missing', where=place.path)
     if ours is not None:
         steps += [step_from_json(step) for step in ours.field("broken").items()]
-        return trace_from_json(ours, steps)
+        trace = trace_from_json(ours, steps)
+        loop = itf.get("loop", None).value
+        if loop != trace.loop:
+            raise TraceError(f"the loop goes back to state {loop} here, and to {trace.loop} in #meta",
+                             where="loop", mend="The file was edited: write it again")  # fmt: skip
+        return trace
     description = meta.get("description", "").text()
     first = states[0].fields() if states else {}
     return Trace(

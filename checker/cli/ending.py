@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -30,7 +31,10 @@ MOST_CHARACTERS = 20_000  # of a message
 
 
 def prepare() -> None:
-    """Standard streams that can be written to whatever they are, and warnings as notes."""
+    """Standard streams that can be written to whatever they are, warnings as notes, modules of the current folder."""
+    with suppress(OSError):  # it is gone
+        if str(Path.cwd()) not in sys.path:
+            sys.path.append(str(Path.cwd()))  # a module is named as with `python -m`; what is installed comes first
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:  # closed by whoever started us: its number must not go to some other file
             _discard(number)

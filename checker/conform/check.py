@@ -145,7 +145,7 @@ def conform(
     down and for a model that the system cannot be driven through, WorkerError where a process of the exploration is
     gone.
     """
-    why = system.lacks(model.constants, [action.name for action in model.model.actions])
+    why = _mismatch(model, system)
     if why:
         mend = "take a model that the adapter of the implementation is for"
         raise SpecError(f"{name} cannot be driven through {model.name}: {why}", mend=mend)
@@ -174,6 +174,21 @@ def conform(
         product.stopped, divergence, budget.peak,
         {"spec": searched - started, "product": explored - searched, "total": time.monotonic() - started},
     )  # fmt: skip
+
+
+def _mismatch(model: BoundModel, system: System[Any]) -> str:
+    """Why a system cannot be driven through a model; "" where it can, as far as its first state tells."""
+    try:
+        why = system.lacks(model.constants, [action.name for action in model.model.actions])
+        for state in [] if why else model.initial_states()[:1]:
+            system.expect(state)
+    except KeyError as error:
+        known = ", ".join(model.constants) or "none"
+        return f"its adapter asks for {error}; the constants of the model are: {known}"
+    except AttributeError as error:
+        fields = ", ".join(model.state_type.fields)
+        return f"its adapter asks for {error.name or error}; the fields of the model's state are: {fields}"
+    return why
 
 
 def _bare(model: BoundModel) -> BoundModel:

@@ -10,7 +10,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from checker.errors import FencepostError
+from checker.errors import FencepostError, with_stack
 from checker.running.interrupts import leave_to_parent
 from checker.verdicts import ExitCode
 
@@ -97,7 +97,7 @@ def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Conn
         try:
             answer = getattr(worker, method)(*arguments)
         except Exception as error:  # for the parent to raise
-            answer = error
+            answer = with_stack(error)
         connection.send(answer)
 
 

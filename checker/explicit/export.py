@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from checker.errors import cannot_write
 from checker.explicit.check import Report
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.columns import arrow_type, codes_of, column, shown
@@ -63,6 +64,8 @@ def export(report: Report, to: Path, progress: Callable[[Written], None] | None 
     try:
         rows = _Export(report, draft, progress).write()
         draft.replace(to)
+    except OSError as error:
+        raise cannot_write(to, error, "start again") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return rows

@@ -7,6 +7,7 @@ force. Only one binding is in force at a time.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, TypeVar, dataclass_transform
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.values import Bag, Map, Ordinal, check_writable
-from checker.lang.where import caller_place, function_place
+from checker.lang.where import caller_place, field_place, function_place
 
 C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
@@ -52,10 +53,26 @@ def constants(cls: C) -> C:
 
     Each is an int, bool, str or enum member with a default; a string literal below it says what it is for.
     """
-    names = list(inspect.get_annotations(cls))
-    defaults = {name: getattr(cls, name) for name in names}
+    defaults = {}
+    for name, declared in inspect.get_annotations(cls).items():
+        if not hasattr(cls, name):
+            raise SpecError(f"the constant {name} has no default", place=field_place(cls, name),
+                            mend=f"give it one, such as {name}: int = 1")  # fmt: skip
+        defaults[name] = _constant(cls, name, declared, getattr(cls, name))
     setattr(cls, MARK, ConstantsInfo(cls, defaults, _attribute_docs(cls)))
     return cls
+
+
+def _constant(cls: type[Any], name: str, declared: Any, value: Any) -> Any:
+    """The default of a constant. Raises SpecError where it is not what the annotation says, or nothing to set."""
+    said = declared if isinstance(declared, str) else getattr(declared, "__name__", str(declared))
+    if not isinstance(value, int | str | enum.Enum):
+        raise SpecError(f"the constant {name} is a {type(value).__name__}", place=field_place(cls, name),
+                        mend="a constant is an int, a bool, a str or a member of an enum")  # fmt: skip
+    if said.split(".")[-1] not in (type(value).__name__, "Any"):
+        raise SpecError(f"the constant {name} is declared {said}, and its default {value!r} is a "
+                        f"{type(value).__name__}", place=field_place(cls, name), mend="make the two agree")  # fmt: skip
+    return value
 
 
 def _attribute_docs(cls: type[Any]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import sys
 import traceback
 import typing
@@ -264,7 +265,7 @@ def _import(name: str) -> ModuleType:
         raise _broken_import(error) from None
     except SpecError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken_import(error) from None
 
 
@@ -310,6 +311,9 @@ def _models(module: ModuleType, name: str) -> list[Model]:
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
             raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")
+        if not re.fullmatch(r"[\w.-]+", str(model.name)):
+            raise SpecError(f"a model cannot be called {model.name!r}", place=model.place,
+                            mend="use letters, digits, _, - and . only")  # fmt: skip
     if models:
         return models
     declared = [v for v in vars(module).values() if isinstance(v, Declared)]

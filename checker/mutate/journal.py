@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from checker.errors import cannot_write
 from checker.lang.errors import SpecError
 from checker.mutate.judge import UNDECIDED, Verdict
 
@@ -29,9 +30,13 @@ class Journal:
         if path is None:
             return
         lines = self._read(path) if resume else []
-        for line in lines:
-            entry = json.loads(line)
-            verdict = Verdict.from_json({name: value for name, value in entry.items() if name != "model"})
+        for number, line in enumerate(lines, start=2):
+            try:
+                entry = json.loads(line)
+                verdict = Verdict.from_json({name: value for name, value in entry.items() if name != "model"})
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                mend = "cut the file off before that line, or start anew with --checkpoint FILE"
+                raise SpecError(f"line {number} of {path} is damaged: it is no verdict", mend=mend) from None
             if verdict.verdict != UNDECIDED:  # those are tried again: another limit may decide them
                 self.found[entry["model"], verdict.key] = verdict
         if not lines:
@@ -45,9 +50,9 @@ class Journal:
         try:
             head, *lines = whole.decode("utf-8").splitlines()
             known = json.loads(head)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise SpecError(f"{path} holds no verdicts on mutants", mend=mend) from None
-        if not isinstance(known, dict) or known.get("format") != _FORMAT:
+        if not isinstance(known, dict) or known.get("format") != _FORMAT or not isinstance(known.get("models"), dict):
             raise SpecError(f"{path} holds no verdicts on mutants", mend=mend)
         if known["models"].keys() != self._models.keys():
             raise SpecError(f"{path} holds verdicts on other models: {', '.join(known['models'])}", mend=mend)
@@ -60,8 +65,11 @@ class Journal:
         return lines
 
     def add(self, model: str, verdict: Verdict) -> None:
-        """Keep a verdict. Raises OSError."""
+        """Keep a verdict. Raises FencepostError for a file that cannot be written."""
         self.found[model, verdict.key] = verdict
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"model": model, **verdict.to_json()}) + "\n")
+            try:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"model": model, **verdict.to_json()}) + "\n")
+            except OSError as error:
+                raise cannot_write(self._path, error, f"go on with --resume {self._path}") from None

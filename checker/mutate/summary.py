@@ -37,8 +37,8 @@ def read_explained(path: Path) -> dict[str, str]:
     """Key -> why, of a file. Raises SpecError for one that is not written so."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}", mend=_MEND) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SpecError(f"{path} is no TOML: {str(error)[:200]}", mend=_MEND) from None
     groups = found.pop(SHARED, [])
     reasons = list(found.items())
     for group in groups if isinstance(groups, list) else [groups]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from checker.errors import with_stack
 from checker.running.interrupts import leave_to_parent
 
 
@@ -49,7 +50,7 @@ def _serve(make: Callable[[], Callable[[Any], Any]], connection: Connection, inh
         try:
             answer = work(task)
         except Exception as error:  # a fault of ours, for the parent to raise
-            answer = error
+            answer = with_stack(error)
         connection.send(answer)
 
 
@@ -103,7 +104,8 @@ class Workers:
     def _give(worker: _Worker, tasks: Sequence[Any], waiting: Iterator[int]) -> None:
         worker.task = next(waiting, None)
         if worker.task is not None:
-            worker.connection.send(tasks[worker.task])
+            with suppress(BrokenPipeError):  # it died while it had nothing to do: `_received` says so
+                worker.connection.send(tasks[worker.task])
 
 
 @contextmanager

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from checker.lang.loader import BoundModel
 from checker.validate.diagnosis import Diagnosis
-from checker.validate.recorded import Recorded, in_batches
+from checker.validate.recorded import MOST_SHOWN, Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
 from checker.verdicts import INTERRUPTED, ExitCode
+from traces.values import shortened
 
 EVENTS_AT_ONCE = 1 << 18
 STATUSES = (ACCEPTED, REJECTED, UNDECIDED, UNREADABLE)
@@ -96,13 +97,13 @@ class Options:
 
 def validate(
     model: BoundModel,
-    files: Iterable[tuple[str, bytes]],
+    files: Iterable[tuple[str, bytes | OSError]],
     options: Options,
     *,
     progress: Callable[[Summary], None] | None = None,
     keep: Callable[[Verdict, Recorded], None] | None = None,
 ) -> Summary:
-    """Judge every trace of some files, given as (name, content).
+    """Judge every trace of some files, given as (name, content, or why it cannot be read).
 
     keep: called with each rejected trace. Ctrl-C ends it with what was judged so far, and `stopped` says so.
     """
@@ -133,7 +134,7 @@ def validate(
     return summary
 
 
-def _traces(validator: Validator, files: Iterable[tuple[str, bytes]]) -> Iterator[Recorded]:
+def _traces(validator: Validator, files: Iterable[tuple[str, bytes | OSError]]) -> Iterator[Recorded]:
     for name, content in files:
         yield from validator.reader.traces(name, content)
 
@@ -142,10 +143,11 @@ def _verdict(validator: Validator, diagnosis: Diagnosis, trace: Recorded, death:
     if death is None:
         return Verdict(trace.name, UNREADABLE if trace.problem else ACCEPTED, trace.problem)
     kind, _ = trace.events[death.event]
-    line, event = trace.lines[death.event], validator.reader.kinds.names[kind]
+    line, event = trace.lines[death.event], shortened(validator.reader.kinds.names[kind], MOST_SHOWN)
     if death.undecided:
         return Verdict(trace.name, UNDECIDED, death.undecided, line, event, len(death.before))
     refusal = diagnosis.refusal(trace, death)
     steps, _ = trace.silent
     within = f"within {steps} silent steps, " if steps else ""
-    return Verdict(trace.name, REJECTED, within + refusal.reason, line, event, len(death.before), refusal.nearest)
+    reason = shortened(within + refusal.reason, MOST_SHOWN)
+    return Verdict(trace.name, REJECTED, reason, line, event, len(death.before), refusal.nearest)

@@ -5,6 +5,7 @@ Whatever is wrong with a line makes its trace unreadable, and no other: a header
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,16 +23,20 @@ from checker.validate.readings import ReadingError, StateReader
 from checker.validate.steps import Kinds
 from traces import events, ndjson
 from traces.document import VERSION as TRACE_VERSION
+from traces.values import shortened
 
 ENDINGS = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
 INIT, ANYWHERE = "init", "anywhere"
 _SHORT = 256  # bytes: shorter lines are remembered as a whole
 _KEPT = 1 << 16
+MOST_UNPACKED = 256 << 20  # bytes that a packed file may hold: the few that would fill memory are not read
+MOST_SHOWN = 2000  # characters of a problem
 _VERSIONS = {events.FORMAT: events.VERSION, ndjson.FORMAT: TRACE_VERSION}
 _HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events")
 
 
 _ANY = msgspec.json.Decoder()
+_KINDS: dict[type, str] = {dict: "an object", int: "a number", str: "a text", list: "a list"}
 Event = tuple[int, tuple[int, ...]]
 
 
@@ -72,15 +77,21 @@ def files_below(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def unpacked(content: bytes) -> tuple[bytes, str]:
-    """(the text, what is wrong with the packing): of a packed file that was cut, what can be had."""
+def unpacked(content: bytes, most: int = MOST_UNPACKED) -> tuple[bytes, str]:
+    """(the text, what is wrong with the packing): of a packed file that was cut, what can be had.
+
+    Of a file that unpacks to more than `most` bytes nothing is read.
+    """
     if not content.startswith(b"\x1f\x8b"):
         return content, ""
-    parts, rest = [], content
+    parts, rest, room = [], content, most
     try:
         while rest:
             member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            parts.append(member.decompress(rest))
+            parts.append(member.decompress(rest, room + 1))
+            room -= len(parts[-1])
+            if room < 0:
+                return b"", f"it unpacks to more than {most >> 20:,} MiB: unpack it, or split it"
             if not member.eof:
                 return b"".join(parts), "the packed file was cut"
             rest = member.unused_data
@@ -108,8 +119,11 @@ class Reader:
         self.kinds.forget()
         self.states.forget()
 
-    def traces(self, name: str, content: bytes) -> Iterator[Recorded]:
-        """The traces of a file. name: what they are called, with a number from the second on."""
+    def traces(self, name: str, content: bytes | OSError) -> Iterator[Recorded]:
+        """The traces of a file, or why there are none. name: what they are called, with a number from the second on."""
+        if isinstance(content, OSError):
+            yield Recorded(name, problem=f"the file cannot be read: {content.strerror}")
+            return
         text, damage = unpacked(content)
         lines = text.split(b"\n")
         unfinished = lines[-1] != b""
@@ -143,27 +157,29 @@ class Reader:
 
     def _read_header(self, trace: Recorded, header: dict[str, Any]) -> None:
         form = header.get("format")
-        if form not in _VERSIONS:
+        if not isinstance(form, str) or form not in _VERSIONS:
             raise ReadingError(f'this is no header: it does not say "format": "{events.FORMAT}"')
         if header.get("version") != _VERSIONS[form]:
-            raise ReadingError(f"version {header.get('version')} of {form}, and only {_VERSIONS[form]} is read here")
-        for constant, value in (header.get("constants") or {}).items():
+            version = _shown(header.get("version"))
+            raise ReadingError(f"version {version} of {form}, and only {_VERSIONS[form]} is read here")
+        for constant, value in _entry(header, "constants", dict, {}).items():
             if constant not in self._constants:
                 raise ReadingError(f"{self._model.name} has no constant {constant} "
                                    f"({suggest(constant, self._constants, 'constants')})")  # fmt: skip
             if value != self._constants[constant]:
-                raise ReadingError(f"recorded with {constant}={value}, and the model has {self._constants[constant]}")
+                here = _shown(self._constants[constant])
+                raise ReadingError(f"recorded with {constant}={_shown(value)}, and the model has {here}")
         if form == ndjson.FORMAT:
-            trace.announced, trace.silent = header.get("steps"), (self._silent, None)
+            trace.announced, trace.silent = _entry(header, "steps", int, None), (self._silent, None)
             return
         unknown = [key for key in header if key not in _HEADER_KEYS]
         if unknown:
             raise ReadingError(f"a header has no {unknown[0]} ({suggest(unknown[0], _HEADER_KEYS, 'entries')})")
-        trace.announced = header.get("events")
-        trace.name = str(header.get("name") or trace.name)
+        trace.announced = _entry(header, "events", int, None)
+        trace.name = shortened(_entry(header, "name", str, trace.name) or trace.name, MOST_SHOWN)
         trace.starts = header.get("starts", INIT)
         if trace.starts not in (INIT, ANYWHERE):
-            raise ReadingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {trace.starts!r}')
+            raise ReadingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {_shown(trace.starts)}')
         trace.silent = self._read_silent(header.get("silent"))
 
     def _read_silent(self, given: Any) -> tuple[int, frozenset[str] | None]:
@@ -172,10 +188,10 @@ class Reader:
         steps = given.get("steps") if isinstance(given, dict) else None
         if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0 or set(given) - {"steps", "actions"}:
             raise ReadingError('silent steps are declared as {"steps": 2, "actions": ["name", ...]}')
-        names = given.get("actions")
+        names = _entry(given, "actions", list, None)
         for name in names or []:
             if name not in self._actions:
-                near = suggest(name, self._actions, "actions")
+                near = suggest(str(name), self._actions, "actions")
                 raise ReadingError(f"{self._model.name} has no action {name} ({near})")
         return steps, None if names is None else frozenset(names)
 
@@ -228,6 +244,7 @@ class Reader:
     def _closed(self, trace: Recorded, source: list[bytes]) -> Recorded:
         """The trace once its last line was read: is it as long as it says, can it start where it does?"""
         trace.source = source
+        trace.problem = shortened(trace.problem, MOST_SHOWN)
         told = len(trace.events)
         if not trace.problem and trace.announced is not None and trace.announced != told:
             trace.problem = f"{trace.announced} events are announced, and there are {told}: the file was cut"
@@ -252,11 +269,25 @@ def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(msgspec.defstruct("Line", fields, forbid_unknown_fields=True)).decode
 
 
+def _entry(header: dict[str, Any], name: str, kind: type, default: Any) -> Any:
+    """An entry of a header that is a `kind`; `default` where it is missing or null. Raises ReadingError."""
+    found = header.get(name)
+    if found is None:
+        return default
+    if type(found) is not kind:
+        raise ReadingError(f'"{name}" is {_KINDS[kind]}, not {_shown(found)}')
+    return found
+
+
+def _shown(value: Any) -> str:
+    return shortened(json.dumps(value, default=str), 80)
+
+
 def _header(line: bytes, first: bool) -> dict[str, Any] | None:
     """The header that a line is, None if it is none; {} for a broken one. first: there is no trace yet."""
     try:
         found = _ANY.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {} if first or line.startswith(b'{"format"') else None
     return found if isinstance(found, dict) and "format" in found else ({} if first else None)
 

@@ -119,6 +119,28 @@ def test_what_is_refused(run: Run, tmp_path: Path) -> None:
     assert mixed.exit_code == 2 and "models of several specs" in mixed.stderr
 
 
+DAMAGED = ("{", "[]", "{}", '{"model": 5, "by": 5}', "[" * 100_000, '{"model":"m","key":"k","by":[],"x":1}')
+HEADS = ("[" * 100_000, '{"format": "fencepost mutate 1"}', '{"format": "fencepost mutate 1", "models": 5}')
+
+
+@pytest.mark.parametrize("line", DAMAGED, ids=lambda line: line[:9])
+def test_a_damaged_line_of_verdicts_is_named(run: Run, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "verdicts.ndjson"
+    assert run("mutate", CUTTING, "--checkpoint", path, "--time-limit-s", 0).exit_code == 3
+    with path.open("a") as file:
+        file.write(f"{line}\n")
+    damaged = run("mutate", CUTTING, "--resume", path)
+    assert (damaged.exit_code, damaged.stdout) == (2, "")
+    assert f"error: line {len(path.read_text().splitlines())} of {path} is damaged" in damaged.stderr
+
+
+@pytest.mark.parametrize("head", HEADS, ids=lambda head: head[-12:])
+def test_a_damaged_head_of_verdicts_is_named(run: Run, tmp_path: Path, head: str) -> None:
+    (tmp_path / "verdicts.ndjson").write_text(f"{head}\n")
+    damaged = run("mutate", CUTTING, "--resume", tmp_path / "verdicts.ndjson")
+    assert (damaged.exit_code, "holds no verdicts on mutants" in damaged.stderr) == (2, True)
+
+
 def test_undecided_and_the_time_limit_exit_with_3(run: Run) -> None:
     found = run("mutate", LIBRARY, "--only", "drop s.desk == ", "--max-states", 20)
     assert found.exit_code == 3

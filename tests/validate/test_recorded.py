@@ -14,6 +14,7 @@ from checker.cli.commands.trace import trace_validate
 from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import Options, Summary, Verdict, validate
+from checker.validate.recorded import unpacked
 from checker.validate.validator import REJECTED, UNDECIDED, UNREADABLE
 from tests.validate.walks import Walks, text
 from traces import events
@@ -85,17 +86,59 @@ def test_an_event_before_the_broken_line_can_still_be_refused(lease: BoundModel)
     ('{"format":"fencepost-events","version":2}', "version 2"),
     ('{"format":"other","version":1}', "no header"),
     ('{"version":1}', "no header"),
-    ('{"format":"fencepost-events","version":1,"constants":{"broker_stops_first":true}}', "broker_stops_first=True"),
+    ('{"format":"fencepost-events","version":1,"constants":{"broker_stops_first":true}}', "=true, and the model has f"),
     ('{"format":"fencepost-events","version":1,"constants":{"brokers":3}}', "no constant brokers"),
     ('{"format":"fencepost-events","version":1,"modle":"lease"}', "no modle (did you mean model?)"),
     ('{"format":"fencepost-events","version":1,"starts":"here"}', '"anywhere"'),
     ('{"format":"fencepost-events","version":1,"silent":3}', "silent steps are declared as"),
     ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":["grnat"]}}', "did you mean grant?"),
     ('{"format":"fencepost-events","version":1', "no header"),
+    ('{"format":[]}', "no header"),
+    ('{"format":"fencepost-events","version":[1]}', "version [1]"),
+    ('{"format":"fencepost-events","version":1,"constants":5}', '"constants" is an object, not 5'),
+    ('{"format":"fencepost-events","version":1,"name":[]}', '"name" is a text, not []'),
+    ('{"format":"fencepost-events","version":1,"events":true}', '"events" is a number, not true'),
+    ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":5}}', '"actions" is a list, not 5'),
+    ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":[[]]}}', "no action []"),
+    ('{"format":"fencepost-events","version":1,"constants":' + "[" * 100_000, "no header"),
+    ('{"format":"fencepost-trace","version":1,"steps":{}}', '"steps" is a number, not {}'),
 ])  # fmt: skip
 def test_a_header_that_does_not_fit(lease: BoundModel, header: str, said: str) -> None:
     verdict = only(judged(lease, f'{header}\n{START}\n{{"end":1}}\n'.encode(), lines(START)))
     assert verdict.status == UNREADABLE and said in verdict.reason, verdict
+
+
+@pytest.mark.parametrize("nested", ["state", "parameters", "action", "seen", "end", "note"])
+def test_nesting_without_end_spoils_its_own_trace_only(lease: BoundModel, nested: str) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    line = f'{{"{nested}":{{"lease":{deep}}}}}' if nested in ("state", "seen") else f'{{"{nested}":{deep}}}'
+    summary = judged(lease, lines(START, line), lines(START))
+    assert summary.counts["accepted"] == 1 and summary.traces == 2
+
+
+def test_what_is_shown_of_a_long_value_is_short(lease: BoundModel) -> None:
+    long = "x" * 2_000_000
+    bad = [{"state": {"lease": long}}, {long: 1}, {"action": long}, {"action": "grant", "parameters": {long: 1}},
+           {"action": "grant", "parameters": {"broker": long}}]  # fmt: skip
+    files = [*[lines(START, json.dumps(line)) for line in bad], lines(START, name=long),
+             lines(START, constants={long: 1})]  # fmt: skip
+    found = judged(lease, *files)
+    assert found.counts["unreadable"] == 6 and found.counts["accepted"] == 1
+    assert max(len(v.reason) + len(v.event) + len(v.trace) for v in found.verdicts) < 3000
+
+
+def test_a_small_file_that_unpacks_to_much_is_not_read(lease: BoundModel) -> None:
+    bomb = gzip.compress(b"\n" * (9 << 20), mtime=0)
+    assert unpacked(bomb, 8 << 20) == (b"", "it unpacks to more than 8 MiB: unpack it, or split it")
+    assert unpacked(bomb + bomb, 16 << 20)[0] == b""
+    assert unpacked(bomb, 9 << 20) == (b"\n" * (9 << 20), "")
+
+
+def test_a_file_that_cannot_be_read_stops_nothing_else(lease: BoundModel) -> None:
+    files = [("gone", FileNotFoundError(2, "No such file or directory")), ("here", lines(START))]
+    found = validate(lease, files, Options())
+    assert only(found).reason == "the file cannot be read: No such file or directory"
+    assert (found.counts["accepted"], found.exit_code) == (1, 3)
 
 
 def test_a_cut_file_is_noticed(lease: BoundModel) -> None:

@@ -66,6 +66,15 @@ def list_(model: str | None) -> int:
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(model: str, changes: dict[str, str], setting: str | None, properties: tuple[str, ...], **options: Any) -> int:
     """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file."""
+    from checker.cli.output.report import junit_of_failures
+
+    with junit_of_failures(options["junit"], model):
+        return _checked(model, changes, setting, properties, options)
+
+
+def _checked(
+    model: str, changes: dict[str, str], setting: str | None, properties: tuple[str, ...], options: dict[str, Any]
+) -> int:
     started = time.perf_counter()
     bound = load_model(model, changes, setting, properties)
     refuse_options_of_others(options)

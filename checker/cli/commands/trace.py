@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Keep = Callable[[str, bytes], None]
 
+LONGEST_NAME = 150  # of a kept file, without its ending
+
 
 @click.group()
 def trace() -> None:
@@ -166,9 +168,12 @@ def _validate_on_spark(
     return validate_on_spark(model, paths, how, where, progress=line.tasks, keep=keep)
 
 
-def _contents(files: list[Path]) -> Iterator[tuple[str, bytes]]:
+def _contents(files: list[Path]) -> Iterator[tuple[str, bytes | OSError]]:
     for file in files:
-        yield str(file), file.read_bytes()
+        try:
+            yield str(file), file.read_bytes()
+        except OSError as error:  # the others are judged all the same
+            yield str(file), error
 
 
 def _keeper(folder: Path) -> Keep:
@@ -179,6 +184,7 @@ def _keeper(folder: Path) -> Keep:
 
     def keep(name: str, content: bytes) -> None:
         plain = re.sub(r"(\.ndjson|\.jsonl)?(\.gz)?(#|$)", r"\3", name, count=1)
-        write_whole(folder / f"{re.sub(r'[^A-Za-z0-9#._-]+', '_', plain).lstrip('._')}.ndjson", content)
+        plain = re.sub(r"[^A-Za-z0-9#._-]+", "_", plain).lstrip("._")
+        write_whole(folder / f"{plain[:LONGEST_NAME]}.ndjson", content)
 
     return keep

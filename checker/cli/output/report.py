@@ -9,8 +9,8 @@ import sys
 import textwrap
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ import click
 
 from checker.redaction import redacted
 from checker.verdicts import INCOMPLETE, NOT_REACHED, VACUOUS, VIOLATED, color
-from traces.values import plural, show
+from traces.trace import printable
+from traces.values import plural, shortened, show
 
 if TYPE_CHECKING:
     from checker.conform.product import Progress as ProductProgress
@@ -390,6 +391,26 @@ def write_junit(report: Report, path: Path) -> None:
         suite.set(name, str(len(suite.findall(cases))))
     suite.set("time", seconds)
     suite.set("timestamp", time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()))
+    _write_xml(suite, path)
+
+
+@contextmanager
+def junit_of_failures(path: Path | None, model: str) -> Iterator[None]:
+    """Where a check ends without a verdict, `path` says so, and not what an earlier check found."""
+    try:
+        yield
+    except BaseException as error:
+        if path is not None:
+            suite = ET.Element("testsuite", name=f"fencepost {model}", tests="1", failures="0", errors="1")
+            case = ET.SubElement(suite, "testcase", classname=model, name="search", time="0")
+            text = redacted(f"no verdict: {type(error).__name__}: {error}")
+            ET.SubElement(case, "error", message=shortened(printable(text), 1000))
+            with suppress(OSError):  # what ended the check is what is told
+                _write_xml(suite, path)
+        raise
+
+
+def _write_xml(suite: ET.Element, path: Path) -> None:
     from traces.files import write_whole
 
     write_whole(path, ET.tostring(suite, encoding="utf-8", xml_declaration=True))

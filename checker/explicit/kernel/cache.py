@@ -14,11 +14,13 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipimport import zipimporter
 
+from checker.errors import FencepostWarning
 from checker.explicit.kernel.native import host
 
 _DIGEST = 32
@@ -94,8 +96,15 @@ def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(_digest(name, body) + body)
             Path(temporary).replace(path)
-        except OSError:
+        except BaseException:
             Path(temporary).unlink()
             raise
-    except OSError:
-        return
+    except OSError as error:
+        _warn_of(cache_directory(), error.strerror)
+
+
+@functools.cache
+def _warn_of(folder: Path, reason: str) -> None:
+    """Say once that nothing is kept there."""
+    text = f"{folder} cannot be written ({reason}): compiled models are not kept; FENCEPOST_CACHE names another folder"
+    warnings.warn(text, FencepostWarning, stacklevel=3)

@@ -8,9 +8,11 @@ holds the last level that was saved whole. Bytes beyond what the manifest counts
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
+import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from checker.errors import FencepostError
+from checker.errors import FencepostError, cannot_write
 from checker.explicit.search.store import OutOfMemoryError
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Checkpoint:
 
     def __init__(self, directory: Path, words: int) -> None:
         self.directory = directory
+        self._lock()
         self._words = words
         self._levels: list[list[int]] = []
         self._crcs: list[int] = []
@@ -49,11 +52,12 @@ class Checkpoint:
             raise CheckpointError(f"{directory} already holds a checkpoint: resume from it, or name another directory")
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            checkpoint = cls(directory, exploration.kernel.words)
             for file in directory.glob("states-*"):
                 file.unlink()
         except OSError as error:
             raise CheckpointError(f"{directory}: {error.strerror}") from error
-        return cls(directory, exploration.kernel.words)
+        return checkpoint
 
     @classmethod
     def open(cls, directory: Path, exploration: Exploration) -> Checkpoint:
@@ -73,7 +77,7 @@ class Checkpoint:
         return checkpoint
 
     def save(self, exploration: Exploration) -> None:
-        """Append the levels not saved yet, then replace the manifest. Raises CheckpointError on a full disk etc."""
+        """Append the levels not saved yet, then replace the manifest. Raises FencepostError on a full disk etc."""
         try:
             for level in range(len(self._levels), len(exploration.bounds) - 1):
                 self._append(exploration, level)
@@ -86,7 +90,24 @@ class Checkpoint:
             }
             self._write_manifest(content)
         except OSError as error:
-            raise CheckpointError(f"{self.directory}: {error.strerror}") from error
+            mend = f"go on with --resume {self.directory}" if (self.directory / _MANIFEST).exists() else "start again"
+            raise cannot_write(error.filename or self.directory, error, mend) from error
+
+    def _lock(self) -> None:
+        """Keep other processes out until this object is gone. Raises CheckpointError where one is at work.
+
+        Where the file system has no locks for directories, nothing is held.
+        """
+        handle = os.open(self.directory, os.O_RDONLY)
+        weakref.finalize(self, os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CheckpointError(
+                f"{self.directory} is in use by another fencepost: wait until it has ended, or name another directory"
+            ) from None
+        except OSError:
+            return
 
     def _append(self, exploration: Exploration, level: int) -> None:
         counts = [0] * max(len(self._crcs), exploration.threads)
@@ -169,7 +190,7 @@ def _read_manifest(directory: Path) -> dict[str, Any]:
         outer = json.loads(text)
         body, digest = outer["content"], outer["digest"]
         content: dict[str, Any] = json.loads(body)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged: not a manifest") from error
     if hashlib.sha256(body.encode()).hexdigest() != digest:
         raise CheckpointError(f"{path} is damaged: its checksum does not match")
