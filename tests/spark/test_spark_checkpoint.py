@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+from checker.errors import UnwritableError
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
@@ -113,3 +117,60 @@ def test_what_cannot_be_resumed_says_why(tmp_path: Path) -> None:
     manifest.write_bytes(manifest.read_bytes()[:-9])
     with pytest.raises(CheckpointError, match="its manifest is damaged"):
         _check(place, resume=True)
+
+
+def _damages(data: bytes) -> list[bytes | None]:
+    """Deleted, emptied, cut off, longer, one bit flipped in the first half and one in the last bytes."""
+    flipped = [data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :] for at in (len(data) // 3, len(data) - 9)]
+    return [None, b"", data[: len(data) // 2], data + b"\0", *flipped]
+
+
+@pytest.mark.usefixtures("merges_often")
+def test_damage_to_any_file_is_refused_or_does_no_harm(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    _check(place, depth=5)
+    expected, outcomes = locally(load(MODEL, {"limit": "6"})), {"manifest": set(), "levels": set(), "runs": set()}
+    for number, file in enumerate(sorted(f.relative_to(place) for f in place.rglob("*.*"))):
+        for damage in _damages((place / file).read_bytes()):
+            copy = tmp_path / f"{number}"
+            shutil.copytree(place, copy)
+            (copy / file).unlink() if damage is None else (copy / file).write_bytes(damage)
+            try:
+                assert _check(copy, resume=True) == expected, (file, damage)
+                outcome = "no harm"
+            except CheckpointError as error:
+                assert str(copy) in str(error) and "\n" not in str(error)
+                outcome = "refused"
+            outcomes[file.parts[0].partition("-")[0]].add(outcome)
+            shutil.rmtree(copy)
+    # older levels are kept for traces only, once they are merged
+    assert outcomes == {"manifest": {"refused"}, "levels": {"no harm", "refused"}, "runs": {"refused"}}
+
+
+def test_a_violation_whose_states_are_lost_keeps_its_property(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    target = "tests/models/bounds.py/constraint_is_checked"
+    options = Options(partitions=2, small=EVERYTHING, checkpoint=str(place))
+    whole = check(load(target), options, started=time.perf_counter())
+    [violated] = [p.name for p in whole.properties if p.verdict == "violated"]
+    [*_, last] = sorted((place / "levels").iterdir())
+    for run in last.iterdir():
+        run.unlink()
+    resumed = check(load(target), Options(small=EVERYTHING, resume=str(place)), started=time.perf_counter())
+    assert (resumed.verdict, resumed.traces) == ("violated", [])
+    assert re.fullmatch(rf"{violated}; there is no trace: {place}/levels/.* is gone", resumed.reason)
+
+
+def test_a_full_disk_names_the_file_and_how_to_go_on(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    _check(place, depth=3)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    try:
+        with pytest.raises(UnwritableError) as full:
+            _check(place, resume=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    how = rf"{place}/levels/000004/00[01]-\w+\.parquet: File too large; make room, then go on: --resume {place}"
+    assert re.fullmatch(how, str(full.value))
+    assert _check(place, resume=True) == locally(load(MODEL, {"limit": "6"}))
