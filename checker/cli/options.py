@@ -87,12 +87,17 @@ _SEARCH = (
 )  # fmt: skip
 
 
+TASK_TIMEOUT = click.option(
+    "--task-timeout-s", type=click.FloatRange(0, min_open=True), callback=finite,
+    help="Spark: give up when no task has ended for so many seconds (default: wait, and say so).",
+)  # fmt: skip
 _SPARK = (
     click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True,
                  help="Search on this machine, or on Apache Spark."),
     click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*], all cores of this machine)."),
     click.option("--spark-conf", multiple=True, metavar="K=V", callback=constants,
                  help="Spark: a setting, such as spark.executor.memory=8g (repeatable)."),
+    TASK_TIMEOUT,
     click.option("--partitions", type=click.IntRange(1, MAX_PARTITIONS),
                  help="Spark: parts the states are sharded into (default: the cores of the cluster)."),
 )  # fmt: skip
@@ -108,7 +113,8 @@ def refuse_options_of_others(options: dict[str, Any]) -> None:
     """Say which options do not belong to the engine that was chosen."""
     of_engine = {
         "local": {"threads": "--threads", "memory_gib": "--memory-gib"},
-        "spark": {"master": "--master", "spark_conf": "--spark-conf", "partitions": "--partitions"},
+        "spark": {"master": "--master", "spark_conf": "--spark-conf", "partitions": "--partitions",
+                  "task_timeout_s": "--task-timeout-s"},
     }
     other = "local" if options["engine"] == "spark" else "spark"
     given = [option for name, option in of_engine[other].items() if options[name]]

@@ -22,6 +22,7 @@ from checker.spark import search
 from checker.spark.checkpoint import Checkpoint
 from checker.spark.runs import folder_of
 from checker.spark.session import Cluster, cluster
+from checker.spark.watch import StalledError
 from checker.spark.work import Job
 
 
@@ -30,7 +31,8 @@ class Options:
     """How to check on Spark.
 
     master, conf: as for `session.cluster`. partitions: shards, None: as many as the cluster has cores.
-    checkpoint, resume: a folder to save to, or to go on from and save to; all executors must reach it.
+    checkpoint, resume: a folder to save to, or to go on from and save to; all executors must reach it. task_timeout_s:
+    how long no task may end before the search is given up, None: for ever.
     """
 
     master: str | None = None
@@ -40,6 +42,7 @@ class Options:
     all_violations: bool = False
     checkpoint: str | None = None
     resume: str | None = None
+    task_timeout_s: float | None = None
     small: int = search.SMALL
 
 
@@ -71,13 +74,19 @@ def checked(
     source = source_of(model)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     compiled = time.perf_counter()
-    with cluster(options.master, options.conf) as spark, _place(spark, options) as place:
+    with (
+        cluster(options.master, options.conf, options.task_timeout_s) as spark,
+        _place(spark, options) as place,
+    ):
         ready = time.perf_counter()
-        saved = Checkpoint(folder_of(place), model.key()).load() if options.resume else None
-        shards = _shards(spark, options, None if saved is None else len(saved.shards))
+        saved, stopped = Checkpoint(folder_of(place), model.key()).load() if options.resume else None, None
+        try:
+            shards = _shards(spark, options, None if saved is None else len(saved.shards))
+        except StalledError as error:
+            shards, stopped = 1, str(error)
         job = Job.of(model.key(), source, place, shards)
         how = search.Options(options.limits, options.all_violations, options.small, progress)
-        result = search.search(spark, job, initial, how, saved)
+        result = search.search(spark, job, initial, how, saved, stopped)
         seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
                    "search": time.perf_counter() - ready}  # fmt: skip
         yield judge(model, job.kernel(), result, seconds, started=started, all_violations=options.all_violations,

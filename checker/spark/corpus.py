@@ -14,6 +14,7 @@ from checker.lang.loader import BoundModel
 from checker.spark.models import Shipped, ship
 from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
+from checker.spark.watch import StalledError
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.recorded import ENDINGS, Recorded
 from checker.verdicts import INTERRUPTED
@@ -27,10 +28,11 @@ Rejected = list[tuple[str, bytes]]
 
 @dataclass(frozen=True)
 class Where:
-    """The cluster (master None: as `session.cluster` chooses) and settings of Spark."""
+    """The cluster (master None: as `session.cluster` chooses), settings of Spark, how long no task of a job may end."""
 
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    task_timeout_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,8 @@ def validate_on_spark(
     started = time.monotonic()
     files = _files(paths)
     summary = Summary()
-    with cluster(where.master, where.conf) as spark:
-        groups = _groups(files, TASKS_PER_CORE * spark.cores())
-        task = _Task(ship(model), options, keep is not None, Path.cwd())
+    with cluster(where.master, where.conf, where.task_timeout_s) as spark:
+        groups: list[list[str]] = []
 
         def tick(done: int) -> bool:
             if progress is not None:
@@ -85,6 +86,8 @@ def validate_on_spark(
             return True
 
         try:
+            groups = _groups(files, TASKS_PER_CORE * spark.cores())
+            task = _Task(ship(model), options, keep is not None, Path.cwd())
             for part, rejected in _collected(spark, groups, task, tick):
                 part.verdicts = [replace(v, reason=task.model.as_here(v.reason)) for v in part.verdicts]
                 summary.add(part)
@@ -93,6 +96,8 @@ def validate_on_spark(
                         keep(name, content)
         except KeyboardInterrupt:
             summary.stopped = INTERRUPTED
+        except StalledError as error:
+            summary.stopped = str(error)
     summary.verdicts.sort(key=lambda verdict: verdict.trace)
     summary.seconds = time.monotonic() - started
     return summary

@@ -26,7 +26,8 @@ from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
 from checker.spark.runs import Run, RunReader, folder_of
-from checker.spark.session import Cancelled, Cluster, SparkError
+from checker.spark.session import Cluster, SparkError
+from checker.spark.watch import Cancelled, StalledError
 from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
@@ -44,13 +45,16 @@ class Options:
 
 
 def search(
-    cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None = None
-) -> SearchResult:
+    cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None = None,
+    stopped: str | None = None,
+) -> SearchResult:  # fmt: skip
     """Explore every state that can be reached from the initial ones (each a code per leaf); save every level.
 
-    saved: what `Checkpoint.load` gave, to go on from. Raises CheckpointError, SparkError.
+    saved: what `Checkpoint.load` gave, to go on from. stopped: why nothing is to be explored after all. Raises
+    CheckpointError, SparkError.
     """
     exploration = Exploration(cluster, job, initial, options)
+    exploration.stopped = stopped
     with interrupts(exploration):
         exploration.run(saved)
     return exploration.result()
@@ -78,6 +82,8 @@ class Exploration:
 
     def run(self, saved: Saved | None) -> None:
         """Search until all is explored, or something says stop."""
+        if self.stopped is not None:
+            return
         if saved is not None:
             self._restore(saved)
         else:
@@ -93,7 +99,8 @@ class Exploration:
                 return
             try:
                 self._level()
-            except Cancelled:
+            except Cancelled as error:
+                self.stop(str(error))  # unless that was what cancelled it
                 return
 
     def _decided(self) -> bool:
@@ -179,7 +186,7 @@ class Exploration:
 
         try:
             return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
-        except SparkError as error:
+        except (SparkError, StalledError) as error:
             raise CheckpointError(str(error)) from error
 
     def at_hand(self, patience: Patience) -> local.Exploration:

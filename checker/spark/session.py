@@ -22,6 +22,7 @@ from pyspark.errors import PySparkException
 
 from checker.errors import FencepostError, UnwritableError
 from checker.spark.java import java_home
+from checker.spark.watch import Cancelled, Watch
 
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
@@ -34,6 +35,9 @@ _SETTINGS = {
     "spark.locality.wait": "0",  # any executor reads the shared folder
     "spark.scheduler.minRegisteredResourcesRatio": "1",  # the first job waits for the executors, for 30 s at most
     "spark.ui.showConsoleProgress": "false",
+    "spark.speculation": "true",  # a task may run twice: what it writes has a name of its own each time
+    "spark.speculation.minTaskRuntime": "10s",
+    "spark.speculation.task.duration.threshold": "10min",  # of tasks that have no others to be compared with
 }
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
@@ -64,15 +68,11 @@ class SparkError(FencepostError):
     """A context that cannot be had, or a job that failed; the message says what Spark says."""
 
 
-class Cancelled(Exception):
-    """A job that was given up."""
-
-
 class Cluster:
-    """A Spark context, and the jobs of one search in it."""
+    """A Spark context, and the jobs of one search in it. task_timeout_s: how long no task of a job may end."""
 
-    def __init__(self, context: SparkContext) -> None:
-        self._context = context
+    def __init__(self, context: SparkContext, task_timeout_s: float | None = None) -> None:
+        self._context, self._task_timeout_s = context, task_timeout_s
         self._serial = itertools.count(1)
 
     @property
@@ -81,9 +81,9 @@ class Cluster:
         return str(self._context.master).startswith("local")
 
     def cores(self) -> int:
-        """Cores that the cluster has, once its executors are there."""
+        """Cores that the cluster has, once its executors are there. Raises StalledError where they do not come."""
         if not self.is_local:
-            self.numbers(1).count()  # waits for them
+            self.collect(self.numbers(1), lambda done: True)  # waits for them
         return int(self._context.defaultParallelism)
 
     def broadcast(self, value: Any) -> Any:
@@ -97,8 +97,10 @@ class Cluster:
     def collect(self, rdd: RDD[Any], tick: Callable[[int], bool]) -> list[Any]:
         """The elements of an RDD. tick: called now and then with how many tasks are done; False gives the job up.
 
-        Raises Cancelled for a job that was given up, SparkError for one that failed.
+        Raises Cancelled for a job that was given up, StalledError for one that does not get on, SparkError for one that
+        failed.
         """
+        watch = Watch(str(self._context.master), self._task_timeout_s)
         group = f"fencepost {id(self)}-{next(self._serial)}"
 
         def run() -> list[Any]:
@@ -111,7 +113,9 @@ class Cluster:
                 while True:
                     with suppress(NotYet):
                         return work.result(timeout=TICK_S)
-                    if not tick(self._done(group)):
+                    done, running = self._tasks(group)
+                    watch.look(done, running)
+                    if not tick(done):
                         raise Cancelled
             except (PySparkException, Py4JError) as error:
                 raise _error_of(error) from error
@@ -119,25 +123,27 @@ class Cluster:
                 self._context.cancelJobGroup(group)
                 raise
 
-    def _done(self, group: str) -> int:
-        """Finished tasks of a job."""
+    def _tasks(self, group: str) -> tuple[int, int]:
+        """Tasks of a job that are done, and that run."""
         tracker = self._context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+        there = [stage for stage in stages if stage is not None]
+        return sum(stage.numCompletedTasks for stage in there), sum(stage.numActiveTasks for stage in there)
 
 
 @contextmanager
-def cluster(master: str | None, conf: Mapping[str, str]) -> Iterator[Cluster]:
+def cluster(master: str | None, conf: Mapping[str, str], task_timeout_s: float | None = None) -> Iterator[Cluster]:
     """The Spark context at hand, else one of its own: on `master` (None: what spark-submit says, or all cores here).
 
-    conf: settings of Spark, over those that a search chooses. Raises SparkError, JavaError.
+    conf: settings of Spark, over those that a search chooses. task_timeout_s: see `Cluster`. Raises SparkError,
+    JavaError.
     """
     own = SparkContext._active_spark_context is None
     try:
         context = SparkContext.getOrCreate(_settings(master, conf) if own else None)
         try:
-            found = Cluster(context)
+            found = Cluster(context, task_timeout_s)
             if not found.is_local:
                 _ship(str(context.applicationId))
             yield found

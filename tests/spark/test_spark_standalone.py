@@ -79,6 +79,14 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
     assert told(report) == locally(model)
 
 
+def test_executors_that_never_come_are_told(two_workers: Standalone, tmp_path: Path) -> None:
+    conf = {**CONF, "spark.executor.memory": "900g", "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s"}
+    options = Options(master=two_workers.master, conf=conf, checkpoint=str(tmp_path / "run"), task_timeout_s=1)
+    report = check(load(MODEL), options, started=time.perf_counter())
+    assert report.verdict == "incomplete"
+    assert report.reason.startswith(f"{two_workers.master} has run no task for 1 s: has it an executor with free cores")
+
+
 @pytest.fixture
 def run(two_workers: Standalone) -> Iterator[Callable[..., Result]]:
     """Run the command here, or with --engine spark on the cluster, in a context that all commands share."""

@@ -114,6 +114,7 @@ def _check_on_spark(model: BoundModel, options: dict[str, Any], started: float, 
 
     how = Options(
         master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options),
+        task_timeout_s=options["task_timeout_s"],
         all_violations=options["all_violations"], checkpoint=options["checkpoint"], resume=options["resume"],
     )  # fmt: skip
     return check(model, how, started=started, progress=line.search, stages=line.stage)

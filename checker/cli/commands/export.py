@@ -91,8 +91,9 @@ def _on_spark(model: BoundModel, options: dict[str, Any], started: float) -> tup
     from checker.spark.export import export as write
 
     how = Options(
-        master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options)
-    )
+        master=options["master"], conf=options["spark_conf"], partitions=options["partitions"], limits=limits(options),
+        task_timeout_s=options["task_timeout_s"],
+    )  # fmt: skip
     with ProgressLine(quiet=options["quiet"]) as line:
         return write(model, how, options["to"], started=started, progress=line.search, stages=line.stage,
                      tasks=line.tasks)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.cli.options import SET, SETTING, columns, constants, load_model, new_file, use_color
+from checker.cli.options import SET, SETTING, TASK_TIMEOUT, columns, constants, load_model, new_file, use_color
 from checker.lang.errors import SpecError
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def trace_to_test(file: Path, out: Path | None) -> int:
 @click.option("--master", metavar="URL", help="Spark: the cluster (default: local[*], all cores of this machine).")
 @click.option("--spark-conf", multiple=True, metavar="K=V", callback=constants,
               help="Spark: a setting, such as spark.executor.memory=8g (repeatable).")
+@TASK_TIMEOUT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def trace_validate(
@@ -150,8 +151,8 @@ def _validate_here(
     from checker.validate.corpus import Options, validate
     from checker.validate.recorded import files_below
 
-    if options["master"] or options["spark_conf"]:
-        raise click.UsageError("--master, --spark-conf: this is for --engine spark")
+    if options["master"] or options["spark_conf"] or options["task_timeout_s"]:
+        raise click.UsageError("--master, --spark-conf, --task-timeout-s: this is for --engine spark")
     files = files_below([Path(path) for path in paths])
     kept = None if keep is None else lambda verdict, trace: keep(verdict.trace, b"\n".join([*trace.source, b""]))
     how = Options(options["silent"], options["max_candidates"])
@@ -164,7 +165,8 @@ def _validate_on_spark(
     from checker.spark.corpus import Where, validate_on_spark
     from checker.validate.corpus import Options
 
-    how, where = Options(options["silent"], options["max_candidates"]), Where(options["master"], options["spark_conf"])
+    how = Options(options["silent"], options["max_candidates"])
+    where = Where(options["master"], options["spark_conf"], options["task_timeout_s"])
     return validate_on_spark(model, paths, how, where, progress=line.tasks, keep=keep)
 
 
