@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from checker.explicit.kernel import abi
 from checker.explicit.search import breadth_first as local
 from checker.explicit.search.checkpoint import CheckpointError
+from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit
-from checker.explicit.search.path import Pick
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import OutOfMemoryError, Words
 from checker.running.deadline import Patience, Stopped
@@ -175,7 +175,7 @@ class Exploration:
             total.add(found)
         return total
 
-    def select(self, level: int, pick: Pick) -> list[Words]:
+    def select(self, level: int, pick: Picking) -> list[Words]:
         """The states of a level that `pick` picks. Raises CheckpointError where they are lost."""
         told, runs = self._told, self.levels[level - 1]
         if sum(run.states for run in runs if run is not None) <= self._options.small:

@@ -24,8 +24,8 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.cache import cache_directory
 from checker.explicit.kernel.kernel import Kernel, KernelSource, compile_source, load_kernel
 from checker.explicit.kernel.runtime import LANES
+from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import survey
-from checker.explicit.search.path import Pick
 from checker.explicit.search.store import Budget, Context, Shard, Words
 from checker.spark.order import Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, merge_runs, strike
@@ -269,7 +269,7 @@ def _with_run(job: Job, folder: Folder, shard: int, files: ShardFiles, run: Run)
     return ShardFiles(run, (*visited[:-many], merged), visited[-many:])
 
 
-def select(job: Job, run: Run | None, pick: Pick) -> Iterator[Words]:
+def select(job: Job, run: Run | None, pick: Picking) -> Iterator[Words]:
     """The states of a shard's part of a level that `pick` picks."""
     kernel = job.kernel()
     states_of = pick.prepare(kernel)

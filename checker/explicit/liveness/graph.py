@@ -20,7 +20,7 @@ from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.watch import condition_words, obligation_words
 from checker.explicit.liveness.components import tours
 from checker.explicit.liveness.labels import Labels, LabelTable
-from checker.explicit.search.breadth_first import Exploration
+from checker.explicit.search.explored import Stored
 from checker.explicit.search.path import Packed, packed
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Context, Words
@@ -134,13 +134,13 @@ class _Builder:
     A stored state has an index, counted over all shards. order: by number the index; numbers: by index, 1 + number.
     """
 
-    def __init__(self, kernel: Kernel, exploration: Exploration, edges: int, patience: Patience) -> None:
+    def __init__(self, kernel: Kernel, stored: Stored, edges: int, patience: Patience) -> None:
         self._kernel = kernel
-        self._shards = exploration.shards
+        self._shards = stored.shards
         self._offsets = np.cumsum([0, *[shard.count for shard in self._shards]])
         self._count = count = int(self._offsets[-1])
         self._patience = patience
-        self._starts = exploration.initial[(exploration.initial_bits & abi.OUTSIDE) == 0]
+        self._starts = stored.initial[(stored.initial_bits & abi.OUTSIDE) == 0]
         self._labelling = Labels(kernel)
         self._context = Context(kernel, len(self._shards), _BATCH, edges=_BATCH)
         self._order = np.empty(count, dtype=np.int32)

@@ -22,8 +22,8 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.runtime import LANES
 from checker.explicit.search.checkpoint import Checkpoint
+from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit, survey
-from checker.explicit.search.path import Pick
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget, Context, OutOfMemoryError, Shard, Words
 from checker.running.deadline import Patience
@@ -320,7 +320,7 @@ class Exploration:
         """Stored states."""
         return sum(shard.count for shard in self.shards)
 
-    def select(self, level: int, pick: Pick) -> list[Words]:
+    def select(self, level: int, pick: Picking) -> list[Words]:
         """The states of a level that `pick` picks."""
         states_of = pick.prepare(self.kernel)
         return [

@@ -16,15 +16,14 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from checker.errors import FencepostError, cannot_write
-from checker.explicit.search.store import OutOfMemoryError
-
-if TYPE_CHECKING:
-    from checker.explicit.search.breadth_first import Exploration
+from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.search.findings import Findings
+from checker.explicit.search.store import OutOfMemoryError, Shard, Words
 
 VERSION = 1
 _MANIFEST = "manifest.json"
@@ -33,6 +32,21 @@ _CHUNK = 1 << 16  # states read or written at once
 
 class CheckpointError(FencepostError):
     """A directory that cannot be saved to or resumed from; the message says why."""
+
+
+class Resumable(Protocol):
+    """The parts of a search that a checkpoint saves, and the steps by which it restores them (see `Exploration`)."""
+
+    kernel: Kernel
+    threads: int
+    findings: Findings
+    shards: list[Shard]
+    bounds: list[list[int]]
+
+    def begin_level(self) -> None: ...
+    def add(self, states: Words) -> None: ...
+    def close_level(self) -> None: ...
+    def restore(self, saved: dict[str, Any]) -> None: ...
 
 
 class Checkpoint:
@@ -46,13 +60,13 @@ class Checkpoint:
         self._crcs: list[int] = []
 
     @classmethod
-    def create(cls, directory: Path, exploration: Exploration) -> Checkpoint:
+    def create(cls, directory: Path, search: Resumable) -> Checkpoint:
         """A new checkpoint. Raises CheckpointError where there already is one, or the directory cannot be made."""
         if (directory / _MANIFEST).exists():
             raise CheckpointError(f"{directory} already holds a checkpoint: resume from it, or name another directory")
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            checkpoint = cls(directory, exploration.kernel.words)
+            checkpoint = cls(directory, search.kernel.words)
             for file in directory.glob("states-*"):
                 file.unlink()
         except OSError as error:
@@ -60,33 +74,33 @@ class Checkpoint:
         return checkpoint
 
     @classmethod
-    def open(cls, directory: Path, exploration: Exploration) -> Checkpoint:
-        """Bring `exploration` to where the checkpoint left off. Raises CheckpointError where that cannot be."""
+    def open(cls, directory: Path, search: Resumable) -> Checkpoint:
+        """Bring `search` to where the checkpoint left off. Raises CheckpointError where that cannot be."""
         manifest = _read_manifest(directory)
         if manifest["version"] != VERSION:
             raise CheckpointError(f"{directory} has format {manifest['version']}, this program reads {VERSION}")
-        if manifest["key"] != exploration.kernel.key:
+        if manifest["key"] != search.kernel.key:
             raise CheckpointError(f"{directory} is of another model, other constants, or an older spec")
-        checkpoint = cls(directory, exploration.kernel.words)
+        checkpoint = cls(directory, search.kernel.words)
         checkpoint._levels = manifest["levels"]
         try:
-            checkpoint._restore_states(exploration, manifest["crcs"])
+            checkpoint._restore_states(search, manifest["crcs"])
         except OutOfMemoryError as error:
             raise CheckpointError(f"{directory} does not fit the memory limit: {error}") from error
-        exploration.restore(manifest["search"])
+        search.restore(manifest["search"])
         return checkpoint
 
-    def save(self, exploration: Exploration) -> None:
+    def save(self, search: Resumable) -> None:
         """Append the levels not saved yet, then replace the manifest. Raises FencepostError on a full disk etc."""
         try:
-            for level in range(len(self._levels), len(exploration.bounds) - 1):
-                self._append(exploration, level)
+            for level in range(len(self._levels), len(search.bounds) - 1):
+                self._append(search, level)
             content: dict[str, Any] = {
                 "version": VERSION,
-                "key": exploration.kernel.key,
+                "key": search.kernel.key,
                 "levels": self._levels,
                 "crcs": self._crcs,
-                "search": exploration.findings.saved(),
+                "search": search.findings.saved(),
             }
             self._write_manifest(content)
         except OSError as error:
@@ -109,11 +123,11 @@ class Checkpoint:
         except OSError:
             return
 
-    def _append(self, exploration: Exploration, level: int) -> None:
-        counts = [0] * max(len(self._crcs), exploration.threads)
+    def _append(self, search: Resumable, level: int) -> None:
+        counts = [0] * max(len(self._crcs), search.threads)
         self._crcs += [0] * (len(counts) - len(self._crcs))
-        for number, shard in enumerate(exploration.shards):
-            first, limit = exploration.bounds[level][number], exploration.bounds[level + 1][number]
+        for number, shard in enumerate(search.shards):
+            first, limit = search.bounds[level][number], search.bounds[level + 1][number]
             counts[number] = limit - first
             with self._file(number).open("ab") as file:
                 for start in range(first, limit, _CHUNK):
@@ -142,17 +156,17 @@ class Checkpoint:
     def _file(self, number: int) -> Path:
         return self.directory / f"states-{number}"
 
-    def _restore_states(self, exploration: Exploration, crcs: list[int]) -> None:
+    def _restore_states(self, search: Resumable, crcs: list[int]) -> None:
         """Enter the states of all levels; the shards they belong to need not be those they were saved by."""
         self._crcs = [0] * len(crcs)
         files = [self._open(number) for number in range(len(crcs))]
         try:
             for counts in self._levels:
-                exploration.begin_level()
+                search.begin_level()
                 for number, count in enumerate(counts):
                     for states in self._read(files[number], number, count):
-                        exploration.add(states)
-                exploration.close_level()
+                        search.add(states)
+                search.close_level()
             for file in files:
                 file.truncate(file.tell())
         finally:

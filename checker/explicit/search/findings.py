@@ -12,7 +12,8 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.coverage import generated, summarize
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.runtime import LANES, observed_by_bitmap
-from checker.explicit.search.results import Explored, SearchResult, SeenLeaf
+from checker.explicit.search.explored import Explored
+from checker.explicit.search.results import SearchResult, SeenLeaf
 from checker.explicit.search.store import Words
 from checker.lang.ir import EventKind
 from checker.running.limits import Limits

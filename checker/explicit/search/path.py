@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.search.results import Explored, SearchResult
+from checker.explicit.search.explored import Explored
+from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget, Context, Shard, Words
 from checker.lang.loader import BoundModel
 

@@ -3,36 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from checker.explicit.kernel.coverage import ActionCoverage, SiteCoverage
 from checker.lang.ir import EventKind, Site
-from checker.running.limits import Limits
-
-if TYPE_CHECKING:
-    from checker.explicit.search.breadth_first import Exploration
-    from checker.explicit.search.path import Pick
-    from checker.running.deadline import Patience
-
-class Explored(Protocol):
-    """The states that a search stored, wherever they are. initial, initial_bits: as in `Findings`.
-
-    started: `time.monotonic()` when it began. limits: those it was given.
-    """
-
-    initial: npt.NDArray[np.uint64]
-    initial_bits: npt.NDArray[np.int64]
-    started: float
-    limits: Limits
-
-    def select(self, level: int, pick: Pick) -> list[npt.NDArray[np.uint64]]:
-        """The states of a level (from 1) that `pick` picks, in parts of shape (n, words)."""
-
-    def at_hand(self, patience: Patience) -> Exploration:
-        """The same states in the memory of this process. Raises Stopped where there is no room, or no time."""
 
 
 @dataclass(frozen=True)
