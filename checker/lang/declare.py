@@ -7,23 +7,21 @@ force. Only one binding is in force at a time.
 from __future__ import annotations
 
 import dataclasses
-import enum
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
+from checker.lang.marks import MARK, Binding, RecordInfo
 from checker.lang.values import Bag, Map, Ordinal, check_writable
-from checker.lang.where import caller_place, field_place, function_place
+from checker.lang.where import caller_place, function_place
 
 C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
 O = TypeVar("O", bound=Ordinal)
 F = TypeVar("F", bound=Callable[..., Any])
 
-MARK = "__fencepost__"  # where decorators leave what they declare
 
 
 # Constants.
@@ -36,16 +34,6 @@ class ConstantsInfo:
     cls: type[Any]
     defaults: dict[str, Any]
     docs: dict[str, str]
-
-
-class _Binding:
-    """Counts bindings, so that what depends on constants can be recomputed when they change."""
-
-    version = 0
-
-
-def binding_version() -> int:
-    return _Binding.version
 
 
 def constants(cls: C) -> C:
@@ -97,16 +85,10 @@ def bind(info: ConstantsInfo | None, values: Mapping[str, Any]) -> None:
     if info is not None:
         for name, default in info.defaults.items():
             setattr(info.cls, name, values.get(name, default))
-    _Binding.version += 1
+    Binding.version += 1
 
 
 # Records and states.
-
-
-@dataclass(frozen=True)
-class RecordInfo:
-    frozen: bool
-    is_state: bool
 
 
 def _copied(value: Any) -> Any:

@@ -13,13 +13,9 @@ operator takes and gives, and `interpret.check_nodes` holds nodes to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from checker.lang.liveness import Liveness
-
+from typing import Any, NamedTuple
 
 EVALUATES = " can be evaluated"  # after the name of what is declared: the property that evaluating it never breaks down
 
@@ -222,22 +218,6 @@ class Property:
     name: str
     kind: str  # "invariant", "transition invariant", "witness", "deadlock", or one of `LIVENESS`
     condition: Node | None
-
-
-@dataclass
-class Program:
-    """A model, ready for an engine."""
-
-    leaves: list[Leaf]
-    bags: list[Bag]
-    actions: list[str]
-    sites: list[Site]
-    instances: list[Instance]  # by action in declared order, then by parameters
-    properties: list[Property]
-    outside: Node  # the state breaks a state constraint
-    terminal: Node  # a deadlock here is allowed
-    fresh_per_step: dict[str, int] = field(default_factory=dict)  # sort -> most ordinals issued in one step
-    liveness: Liveness | None = None  # where there are such properties
 
 
 class Graph:

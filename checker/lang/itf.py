@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from typing import Any
 
-from checker.lang.declare import MARK, RecordInfo
+from checker.lang.marks import MARK, RecordInfo
 from checker.lang.types import ABSENT_ITF
 from checker.lang.values import Bag, Identity, Map, Ordinal
 

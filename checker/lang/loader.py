@@ -24,10 +24,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from checker.lang.declare import MARK, Bug, ConstantsInfo, Declared, Model, RecordInfo, bind
+from checker.lang.declare import Bug, ConstantsInfo, Declared, Model, bind
 from checker.lang.definitions import check_definitions, check_imported
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
+from checker.lang.marks import MARK, RecordInfo
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType

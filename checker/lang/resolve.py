@@ -9,8 +9,8 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
-from checker.lang.declare import MARK, RecordInfo, binding_version
 from checker.lang.errors import Place, SpecError
+from checker.lang.marks import MARK, RecordInfo, binding_version
 from checker.lang.types import (
     MAX_SET,
     BagType,

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from checker.lang.declare import Declared
-from checker.lang.ir import EVALUATES, EventKind, Program
+from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.reference.step import Reference
 from checker.reference.trace import Tracer
 from checker.symbolic.bounded import SHORTEST, Bounded

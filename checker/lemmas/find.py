@@ -10,8 +10,9 @@ from checker.explicit.check import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.frontend import compile_model
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Graph, Program, Property
+from checker.lang.ir import Graph, Property
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.lemmas.features import Columns, chunks
 from checker.lemmas.fixpoint import Fixpoint, houdini
 from checker.lemmas.mining import Candidate, Mine

@@ -15,8 +15,9 @@ from typing import Any
 import z3
 
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Program, support
+from checker.lang.ir import support
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.lemmas.mining import Candidate
 from checker.symbolic.induction import Options, Progress
 from checker.symbolic.relation import Relation

@@ -17,8 +17,9 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel, passing_kernel
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Context, Shard, Words
-from checker.lang.ir import EventKind, Program
+from checker.lang.ir import EventKind
 from checker.lang.liveness import WEAK, Liveness, StepGroup
+from checker.lang.program import Program
 
 Rows = npt.NDArray[np.int64]  # a step each: words after it, meta (source and instance), how it ends
 FIRED, OUTSIDE, ERROR, CUT = 0, 1, 2, 3

@@ -24,7 +24,8 @@ from checker.explicit.search.path import Target, first_state, shortest, way_to
 from checker.explicit.search.results import SearchResult
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_variants
-from checker.lang.ir import Instance, Program, Site
+from checker.lang.ir import Instance, Site
+from checker.lang.program import Program
 from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
 from checker.mutate.mutants import Mutant, mutated
 from checker.reference.trace import Tracer

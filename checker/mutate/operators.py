@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from checker.lang.declare import MARK, ConstantsInfo, replace
+from checker.lang.declare import ConstantsInfo, replace
+from checker.lang.marks import MARK
 from checker.lang.values import Identity, require, require_some
 
 Path = tuple[tuple[str, int | None], ...]  # from a function's tree to a node: fields, with an index where it is a list

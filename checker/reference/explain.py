@@ -12,9 +12,10 @@ from enum import Enum
 from types import FrameType, FunctionType
 from typing import Any
 
-from checker.lang.declare import MARK, Declared, RecordInfo
+from checker.lang.declare import Declared
 from checker.lang.frontend.source import Function, function_of
 from checker.lang.itf import to_itf
+from checker.lang.marks import MARK, RecordInfo
 from checker.lang.values import Identity
 from checker.reference.step import raised_at, read_only
 

@@ -14,8 +14,8 @@ from typing import Any
 import z3
 
 from checker.lang.frontend import compile_model
-from checker.lang.ir import Program
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.symbolic.encoding import State
 from checker.symbolic.induction import PROVABLE, Options, Progress
 from checker.symbolic.relation import Relation

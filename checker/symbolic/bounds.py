@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checker.lang.ir import EventKind, Program, support
+from checker.lang.ir import EventKind, support
+from checker.lang.program import Program
 from checker.lang.types import BagType, MapType, OptionType, RangeType, RecordType, SeqType, Type
 
 

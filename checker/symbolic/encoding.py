@@ -12,7 +12,8 @@ from typing import Any
 
 import z3
 
-from checker.lang.ir import Kind, Leaf, Node, Op, Program, reachable
+from checker.lang.ir import Kind, Leaf, Node, Op, reachable
+from checker.lang.program import Program
 
 _MAX_SET = 64
 

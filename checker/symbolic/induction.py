@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from checker.lang.frontend import compile_model
 from checker.lang.interpret import evaluate
-from checker.lang.ir import EventKind, Program, support
+from checker.lang.ir import EventKind, support
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.symbolic.bounds import Growing, growing
 from checker.symbolic.prover import Enabled, Example, Prover
 from checker.symbolic.results import (

@@ -9,8 +9,9 @@ from typing import Any
 
 import z3
 
-from checker.lang.ir import Instance, Program, support
+from checker.lang.ir import Instance, support
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.symbolic.encoding import State
 from checker.symbolic.network import Network
 from checker.symbolic.relation import Relation

@@ -6,8 +6,9 @@ from typing import Any
 
 import z3
 
-from checker.lang.ir import EventKind, Instance, Program
+from checker.lang.ir import EventKind, Instance
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 from checker.symbolic.encoding import Encoding, State
 from checker.symbolic.wellformed import well_formed
 

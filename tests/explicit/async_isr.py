@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from checker.lang.ir import Event, EventKind, Graph, Instance, Kind, Leaf, Member, Node, Program, Property, Site
+from checker.lang.ir import Event, EventKind, Graph, Instance, Kind, Leaf, Member, Node, Property, Site
+from checker.lang.program import Program
 
 ISRS = 8
 CONTROLLER_SHRINKS, CONTROLLER_HANDLES, LEADER_SHRINKS, LEADER_EXPANDS, WRITE, LEARN, REPLICATE = range(7)

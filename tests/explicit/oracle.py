@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from checker.explicit.kernel.coverage import ActionCoverage, SiteCoverage
 from checker.explicit.kernel.layout import Layout
 from checker.lang.interpret import evaluate
-from checker.lang.ir import EventKind, Op, Program
+from checker.lang.ir import EventKind, Op
+from checker.lang.program import Program
 from tests.explicit.random_models import Reference, interpret
 
 Words = tuple[int, ...]

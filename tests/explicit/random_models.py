@@ -8,19 +8,8 @@ from dataclasses import dataclass
 
 from checker.explicit.kernel.layout import Layout
 from checker.lang.interpret import evaluate
-from checker.lang.ir import (
-    Bag,
-    Event,
-    EventKind,
-    Graph,
-    Instance,
-    Kind,
-    Leaf,
-    Node,
-    Program,
-    Property,
-    Site,
-)
+from checker.lang.ir import Bag, Event, EventKind, Graph, Instance, Kind, Leaf, Node, Property, Site
+from checker.lang.program import Program
 
 SORTS = ("Epoch", "Offset")
 

@@ -17,7 +17,8 @@ from checker.explicit.kernel.canonical import Canonicalizer
 from checker.explicit.kernel.coverage import NONE, CounterPlan
 from checker.explicit.kernel.layout import Layout
 from checker.explicit.kernel.lowering import Values, word_arguments, word_names, word_parameters
-from checker.lang.ir import Event, EventKind, Instance, Node, Op, Program
+from checker.lang.ir import Event, EventKind, Instance, Node, Op
+from checker.lang.program import Program
 
 FUNCTION_LINES = 1500  # a longer function is split: LLVM takes more than linear time (40 s for one of 40,000 lines)
 FIRED = 0xFFFF  # in the record of outcomes: the instance's step was taken

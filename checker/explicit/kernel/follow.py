@@ -27,8 +27,9 @@ from checker.explicit.kernel.native import compile_ir, link
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.search.store import Words
 from checker.lang.frontend import compile_model
-from checker.lang.ir import EventKind, Program
+from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
+from checker.lang.program import Program
 
 ANY = -1  # for an action: steps of all of them
 ALL_SURVIVE = -1  # survivors of a sort that was not renumbered

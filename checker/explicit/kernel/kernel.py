@@ -16,8 +16,9 @@ from checker.explicit.kernel.layout import Layout, LayoutError
 from checker.explicit.kernel.native import compile_ir, link
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.watch import watch_functions
-from checker.lang.ir import Bag, EventKind, Kind, Leaf, Op, Program, Site
+from checker.lang.ir import Bag, EventKind, Kind, Leaf, Op, Site
 from checker.lang.liveness import Liveness
+from checker.lang.program import Program
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {

@@ -23,10 +23,11 @@ from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store, Symbol, Truth
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import EVALUATES, Bag, Graph, Instance, Leaf, Node, Program, Property, support
+from checker.lang.ir import EVALUATES, Bag, Graph, Instance, Leaf, Node, Property, support
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
+from checker.lang.program import Program
 from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 
 __all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]

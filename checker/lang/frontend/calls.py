@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from checker.lang import declare, order, values
-from checker.lang.declare import MARK, Declared, RecordInfo
+from checker.lang.declare import Declared
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.ordering import Ordering
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import EventKind, Node
+from checker.lang.marks import MARK, RecordInfo
 from checker.lang.resolve import record_type
 from checker.lang.types import (
     BagType,

@@ -8,11 +8,12 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from checker.lang.declare import MARK, ConstantsInfo
+from checker.lang.declare import ConstantsInfo
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Collections, Element
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import Node
+from checker.lang.marks import MARK
 from checker.lang.order import OrderedEnum
 from checker.lang.types import (
     BagType,

@@ -24,9 +24,10 @@ from checker.explicit.liveness.labels import LabelTable
 from checker.explicit.liveness.obligations import Lasso, Seeker, find_lassos
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.results import SearchResult
-from checker.lang.ir import EventKind, Kind, Leaf, Node, Program
+from checker.lang.ir import EventKind, Kind, Leaf, Node
 from checker.lang.liveness import EVENTUALLY_ALWAYS, LEADS_TO, Liveness, Obligation, StepGroup
 from checker.lang.loader import load
+from checker.lang.program import Program
 from checker.running.deadline import Patience
 from checker.running.limits import Limits
 from tests.explicit.small_models import Builder

@@ -15,7 +15,8 @@ from checker.explicit.kernel.kernel import Kernel, compile_kernel
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Path, Target, shortest
 from checker.explicit.search.results import SearchResult
-from checker.lang.ir import EventKind, Program
+from checker.lang.ir import EventKind
+from checker.lang.program import Program
 from checker.running.limits import Limits, Progress
 from checker.running.memory import default_memory
 from tests.explicit.async_isr import AsyncIsr

@@ -1,0 +1,24 @@
+"""Marks that declarations leave on classes and functions, and which binding of the constants is in force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MARK = "__fencepost__"
+"""The attribute that holds what a decorator declared."""
+
+
+@dataclass(frozen=True)
+class RecordInfo:
+    frozen: bool
+    is_state: bool
+
+
+class Binding:
+    """Counts bindings, so that what depends on constants can be recomputed when they change."""
+
+    version = 0
+
+
+def binding_version() -> int:
+    return Binding.version
