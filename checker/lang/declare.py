@@ -7,6 +7,8 @@ force. Only one binding is in force at a time.
 from __future__ import annotations
 
 import dataclasses
+import enum
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, dataclass_transform
@@ -15,7 +17,7 @@ from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.marks import MARK, Binding, RecordInfo
 from checker.lang.values import Bag, Map, Ordinal, check_writable
-from checker.lang.where import caller_place, function_place
+from checker.lang.where import caller_place, field_place, function_place
 
 C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
