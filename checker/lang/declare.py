@@ -151,7 +151,7 @@ def state(cls: type[R]) -> type[R]:
     return _record_class(cls, RecordInfo(frozen=False, is_state=True))
 
 
-def replace(value: R, **changes: Any) -> R:
+def replace(value: R, /, **changes: Any) -> R:
     """A copy of a record with some fields changed."""
     assert dataclasses.is_dataclass(value) and not isinstance(value, type)
     fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
