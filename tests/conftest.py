@@ -6,6 +6,7 @@ import os
 import signal
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,8 @@ def is_violated_soon(pin: Pin) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job that a script put in the background
+    for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored in a job that a script put in the background
+        signal.signal(number, signal.default_int_handler)
     config.addinivalue_line("markers", "pins(prefix): run with each `pin` whose target starts with the prefix")
 
 
@@ -92,6 +94,16 @@ def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     line is tried with.
     """
     monkeypatch.setattr(check, "kernel_of", lambda model: passing_kernel(compile_model(model), quick=True))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left_running() -> Iterator[None]:
+    """Processes that tests started end with the run, also where it was interrupted (Linux; elsewhere they are left)."""
+    yield
+    for listed in Path("/proc/self/task").glob("*/children"):
+        for child in listed.read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
 
 
 @pytest.fixture(scope="session", autouse=True)

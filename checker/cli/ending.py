@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import os
 import platform
+import select
 import shlex
 import sys
+import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,9 +24,10 @@ from typing import TextIO
 import click
 
 from checker.errors import FencepostError, FencepostWarning, cannot_write, is_full
+from checker.lang.errors import Place, SpecError
 from checker.redaction import redacted
 from checker.verdicts import INTERRUPTED, ExitCode
-from traces.trace import TraceError
+from traces.trace import TraceError, printable
 from traces.values import shortened
 
 MOST_CHARACTERS = 20_000  # of a message
@@ -77,7 +80,7 @@ def ending(error: BaseException, arguments: Sequence[str]) -> tuple[str, int]:
         return "", error.exit_code
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):  # outside of a search, which tells its counts
         return INTERRUPTED, ExitCode.INCOMPLETE
-    if isinstance(error, BrokenPipeError):  # the reader, `head` say, has seen enough
+    if isinstance(error, BrokenPipeError) and _nobody_reads():  # the reader, `head` say, has seen enough
         return "", ExitCode.BROKEN_PIPE
     if isinstance(error, click.ClickException):
         error.show(told := io.StringIO())
@@ -91,7 +94,31 @@ def ending(error: BaseException, arguments: Sequence[str]) -> tuple[str, int]:
         return _fit(f"error: {error}"), ExitCode.USAGE
     if isinstance(error, SystemExit):
         return f"error: the spec, or an adapter, ended the process (SystemExit: {error.code})", ExitCode.USAGE
+    place = _place_of_others(error)
+    if place is not None:
+        return _fit(SpecError(f"{type(error).__name__}: {error}", place=place).message), ExitCode.USAGE
     return crash_report(error, arguments), ExitCode.INTERNAL
+
+
+def _place_of_others(error: BaseException) -> Place | None:
+    """The line that raised, where it is of a spec or an adapter: of neither Fencepost, nor Python, nor a library."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, MemoryError) or not frames or not Path(frames[-1].filename).is_file():
+        return None
+    file = Path(frames[-1].filename).resolve()
+    ours = [Path(__file__).parents[1], Path(printable.__code__.co_filename).parent]
+    libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    if any(file.is_relative_to(Path(folder).resolve()) for folder in [*ours, *libraries]):
+        return None
+    return Place(frames[-1].filename, frames[-1].lineno or 0)
+
+
+def _nobody_reads() -> bool:
+    """Whether the reader of standard output or standard error is gone."""
+    streams = select.poll()
+    for number in (1, 2):
+        streams.register(number, 0)
+    return bool(streams.poll(0))
 
 
 def _of_the_system(error: OSError) -> FencepostError | None:

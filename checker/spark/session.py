@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import os
@@ -62,6 +63,10 @@ appender.console.filter.threshold.level = error
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 """
+
+
+class TaskError(Exception):
+    """A bug of ours that a task met: nothing that was foreseen. Its cause has the stack."""
 
 
 class SparkError(FencepostError):
@@ -206,13 +211,21 @@ def archive(path: Path) -> None:
                 file.write(source, source.relative_to(_ROOT))
 
 
-def _error_of(error: BaseException, where: str = "") -> FencepostError:
+def _error_of(error: BaseException, where: str = "") -> Exception:
     """What an error of Spark comes to: what Python raised in a task, if it did, else what Java says in one line."""
     text = str(error)
     raised = text[text.rindex('\n  File "') :].splitlines()[2:] if '\n  File "' in text else []
     lines = [line.strip() for line in raised if line and not line.startswith(" ")]
     lines += [line.removeprefix(": ") for line in text.splitlines() if line.startswith(": ")]  # after py4j's own line
     words = (lines or text.strip().splitlines() or [type(error).__name__])[0]
+    if raised and _is_bug(words):
+        return TaskError(words)
     ours = _OURS.match(words)  # foreseen: the message says all
     kind = UnwritableError if ours and ours[1] == UnwritableError.__name__ else SparkError
     return kind(where + (words[ours.end() :] if ours else words))
+
+
+def _is_bug(words: str) -> bool:
+    """Whether a task raised one of Python's own errors, which no file, machine or missing module explains."""
+    kind = getattr(builtins, words.partition(":")[0], None)
+    return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, OSError | ImportError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -40,13 +40,19 @@ def run() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def start() -> Callable[..., subprocess.Popen[str]]:
-    """start("check", "kraft"): the command as a process, its output on pipes."""
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """start("check", "kraft"): the command as a process, its output on pipes. It ends with the test at the latest."""
+    started = []
 
     def call(*arguments: object) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*COMMAND, *map(str, arguments)], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
+        started.append(process)
+        return process
 
-    return call
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()

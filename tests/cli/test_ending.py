@@ -98,6 +98,14 @@ def test_redaction(text: str, left: str) -> None:
     assert redacted(text) == left
 
 
+def test_what_a_line_of_the_spec_raises_is_no_bug(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "lease.py"
+    spec.write_text((ROOT / LEASE).read_text().replace("(Identity, size=2)", "(Identity, size=lambda: 1 // 0)"))
+    found = run("check", spec)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"{spec}:") and "ZeroDivisionError: " in found.stderr
+
+
 def test_a_bug_in_a_worker_process_comes_with_its_stack() -> None:
     broken = "import checker.conform.worker as w\ndef begin(self): return self.nowhere\nw.Worker.begin = begin"
     code, out, err = ended(*SERVED, before=broken)
@@ -127,6 +135,18 @@ def test_verdicts_by_precedence() -> None:
     order = [VIOLATED, INCOMPLETE, VACUOUS, WITHIN, HOLDS]
     assert [strongest(order[n:][::-1]) for n in range(5)] == order
     assert [exit_code(verdict) for verdict in order] == [1, 3, 4, 0, 0]
+
+
+def test_a_bug_in_the_process_of_a_mutant_leaves_it_undecided() -> None:
+    broken = "import checker.mutate.run as r\ndef judge(*a, **k): raise KeyError('x')\nr.judge = judge"
+    code, out, _ = ended("mutate", "tests/mutate/cutting.py", before=broken)
+    assert (code, out.splitlines()[-1]) == (3, "incomplete: some mutants are undecided")
+    assert "internal error, a bug in Fencepost: Traceback" in out and "KeyError: 'x'" in out
+
+
+def test_a_pipe_that_breaks_elsewhere_is_a_bug() -> None:
+    code, _, err = ended("check", LEASE, before=BROKEN.format("BrokenPipeError(32, 'Broken pipe')"))
+    assert (code, err.splitlines()[0]) == (5, "internal error: BrokenPipeError: [Errno 32] Broken pipe")
 
 
 # Streams and disks.
@@ -162,6 +182,14 @@ def test_a_checkpoint_on_a_full_disk_can_be_gone_on_from(run: Run, tmp_path: Pat
     assert (code, out) == (6, "")
     assert err.startswith(f"error: {saved}") and err.endswith(f"make room, then go on with --resume {saved}\n")
     assert run("check", *model, "--resume", saved).stdout.endswith("\nholds\n")
+
+
+def test_verdicts_on_mutants_on_a_full_disk(tmp_path: Path) -> None:
+    saved = tmp_path / "verdicts.ndjson"
+    code, out, err = ended("mutate", "tests/mutate/cutting.py", "--checkpoint", saved, "--quiet",
+                           preexec_fn=no_larger_than(1000))  # fmt: skip
+    assert (code, out) == (6, "")
+    assert err == f"error: {saved}: File too large; make room, then go on with --resume {saved}\n"
 
 
 def test_tables_on_a_full_disk(tmp_path: Path) -> None:

@@ -14,12 +14,13 @@ import pyspark
 import pytest
 from click.testing import CliRunner, Result
 
+from checker.cli.ending import ending
 from checker.cli.main import fencepost
 from checker.lang.loader import load
 from checker.running.limits import Limits, Progress
 from checker.spark.check import Options, check
 from checker.spark.java import java_home
-from checker.spark.session import Cluster, SparkError
+from checker.spark.session import Cluster, SparkError, TaskError
 from tests.conftest import ROOT
 from tests.spark.told import locally, told
 
@@ -64,6 +65,15 @@ def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) 
         run.write_bytes(run.read_bytes()[:-40])
     with pytest.raises(SparkError, match=rf"^{place}/levels/000004/.*parquet has [0-9,]+ bytes, [0-9,]+ were written$"):
         check(load(MODEL), Options(small=0, resume=str(place)), started=time.perf_counter())
+
+
+def test_a_bug_in_a_task_is_told_as_one(spark: Cluster) -> None:
+    broken = spark.numbers(1).map(lambda number: {}[number])
+    with pytest.raises(TaskError, match=r"^KeyError: 0$") as raised:
+        spark.collect(broken, lambda done: True)
+    text, code = ending(raised.value, ["check", MODEL])
+    assert code == 5
+    assert text.startswith("internal error: TaskError: KeyError: 0\n") and "{}[number]" in text
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
