@@ -16,7 +16,7 @@ from typing import Any, TypeVar, dataclass_transform
 from checker.lang.errors import Place, SpecError
 from checker.lang.liveness import LIVENESS
 from checker.lang.marks import MARK, Binding, RecordInfo
-from checker.lang.values import Bag, Map, Ordinal, check_writable
+from checker.lang.values import UNCHECKED, Bag, Map, Ordinal, check_writable
 from checker.lang.where import caller_place, field_place, function_place
 
 C = TypeVar("C", bound=type[Any])
@@ -112,12 +112,27 @@ def _stored(record: Any, name: str, value: Any) -> Any:
     return types[name].store(value)
 
 
+def _check_record(cls: type[Any]) -> None:
+    """Refuse what a record cannot inherit or hold."""
+    for base in cls.__mro__[1:]:
+        if base is not object and not isinstance(base.__dict__.get(MARK), RecordInfo):
+            raise SpecError(f"{cls.__name__} inherits from {base.__name__}, which is no record", place=field_place(cls),
+                            mend="give the class no base, or one with the same decorator")  # fmt: skip
+    for name in inspect.get_annotations(cls):
+        if name.startswith("_"):
+            raise SpecError(f"{cls.__name__}.{name}: names that begin with _ are Python's and the checker's own",
+                            place=field_place(cls, name), mend=f"call it {name.strip('_') or 'value'}")  # fmt: skip
+
+
 def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
+    _check_record(cls)
     if info.frozen:
 
         def check(self: Any) -> None:
             for f in dataclasses.fields(self):
                 object.__setattr__(self, f.name, _stored(self, f.name, getattr(self, f.name)))
+            if Binding.version == 0:
+                self.__dict__[UNCHECKED] = True
 
         cls.__post_init__ = check
     else:
@@ -221,6 +236,10 @@ class Declared:
 
 
 def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared:
+    if inspect.iscoroutinefunction(function):
+        code = function.__code__
+        raise SpecError(f"{function.__name__} is async", place=Place(code.co_filename, code.co_firstlineno, 0, 10_000),
+                        mend="a step happens at once: def, and a step of its own for what comes later")  # fmt: skip
     doc = " ".join((function.__doc__ or "").split())
     return Declared(kind, function.__name__, function, doc, **header)
 

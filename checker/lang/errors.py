@@ -8,6 +8,15 @@ from typing import Any
 
 from checker.errors import FencepostError
 
+SHOWN = 200  # characters of a value in a message
+LINE = 1_000  # characters of a line of source in a message
+
+
+def shortened(text: object) -> str:
+    """A text fit for a message: an expression may be megabytes long, and so may what it evaluates to."""
+    full = str(text)
+    return full if len(full) <= SHOWN else f"{full[: SHOWN // 2]}… ({len(full):,} characters)"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -47,11 +56,19 @@ class SpecError(FencepostError):
                 text = source.lstrip()
                 start = max(0, self.place.column - (len(source) - len(text)))
                 width = max(1, min(self.place.end_column - self.place.column, len(text) - start))
-                lines += [f"    {text}", "    " + " " * start + "^" * width]
+                lines += _around(text, start, width)
         lines.append(f"error: {self.reason}")
         if self.mend:
             lines.append(f"mend: {self.mend}")
         return "\n".join(lines)
+
+
+def _around(text: str, start: int, width: int) -> list[str]:
+    """A line of source with carets under a part of it; of a line that is very long only that part."""
+    if len(text) > LINE:
+        text, start = "…" + text[start : start + LINE] + "…", 1
+        width = min(width, LINE)
+    return [f"    {text}", "    " + " " * start + "^" * width]
 
 
 def _again(cls: type[SpecError], reason: str, place: Place, mend: str) -> SpecError:

@@ -6,6 +6,7 @@ one of its models, `a.b.c` any importable module and `some/file.py` any Python f
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import enum
@@ -16,7 +17,6 @@ import inspect
 import pkgutil
 import re
 import sys
-import traceback
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ from typing import Any
 
 from checker.lang.declare import Bug, ConstantsInfo, Declared, Model, bind
 from checker.lang.definitions import check_definitions, check_imported
-from checker.lang.errors import Place, SpecError
+from checker.lang.errors import Place, SpecError, shortened
 from checker.lang.liveness import LIVENESS
-from checker.lang.marks import MARK, RecordInfo
+from checker.lang.marks import MARK, RecordInfo, unbound
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType
 from checker.lang.values import Disabled, StepEnd
-from checker.lang.where import VARIANT, field_place
+from checker.lang.where import VARIANT, assigned_place, field_place, raised_place
 
 STDLIB = sys.stdlib_module_names
 
@@ -140,7 +140,13 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
         except Disabled:
             continue
         except StepEnd as end:
-            raise SpecError(f"the initial state does not fit its types: {end}", place=model.init.place) from None
+            place = raised_place(end) or model.init.place
+            raise SpecError(f"the initial state does not fit its types: {end}", place=place) from None
+        except SpecError:
+            raise
+        except Exception as error:
+            reason = f"@init breaks down: {type(error).__name__}: {shortened(error)}"
+            raise SpecError(reason, place=raised_place(error) or model.init.place) from None
     if not states:
         raise SpecError("there is no initial state: the guards of @init refuse every binding of its parameters",
                         place=model.init.place, mend="loosen a require, or the constants")  # fmt: skip
@@ -257,9 +263,17 @@ def load_spec(target: str) -> Spec:
     return Spec(target, module, _models(module, target))
 
 
+@contextlib.contextmanager
+def _importing() -> Iterator[None]:
+    """Around the import of a spec: no constants are in force, and what it prints is no part of the answer."""
+    with unbound(), contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
 def _import(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with _importing():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise SpecError(f"there is no module {name}", mend="name a module, or the path of a file") from None
@@ -283,28 +297,41 @@ def _import_file(file: Path) -> ModuleType:
     sys.modules[name] = module
     sys.path.insert(0, str(file.resolve().parent))
     try:
-        found.loader.exec_module(module)
+        with _importing():
+            found.loader.exec_module(module)
     except SpecError:
         raise
     except (Exception, SystemExit) as error:
-        raise _broken_import(error) from None
+        raise _broken_import(error, str(file)) from None
     finally:
         sys.path.remove(str(file.resolve().parent))
     return module
 
 
-def _broken_import(error: BaseException) -> SpecError:
+def _broken_import(error: BaseException, file: str = "") -> SpecError:
     if isinstance(error, SyntaxError):
-        place = Place(error.filename or "", error.lineno or 0, (error.offset or 1) - 1, error.end_offset or 0)
+        place = Place(error.filename or file, error.lineno or 1, (error.offset or 1) - 1, error.end_offset or 0)
         return SpecError(f"not Python: {error.msg}", place=place)
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
-    where = Place(frames[-1].filename, frames[-1].lineno or 0) if frames else None
-    return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {error}", place=where)
+    place = raised_place(error) or Place(file, 1)
+    if isinstance(error, RecursionError) and place.line == 1:
+        return SpecError("Python cannot compile it: something in it is nested too deeply", place=place)
+    return SpecError(f"the spec cannot be loaded: {type(error).__name__}: {shortened(error)}", place=place)
 
 
 def _listed(module: ModuleType) -> list[Model]:
+    """The models that MODELS lists; without it, those that the module has names for."""
     listed = getattr(module, "MODELS", None)
-    return list(listed) if listed is not None else [v for v in vars(module).values() if isinstance(v, Model)]
+    if listed is None:
+        return [v for v in vars(module).values() if isinstance(v, Model)]
+    place = assigned_place(module.__file__ or "", "MODELS")
+    if not isinstance(listed, list | tuple) or not listed:
+        raise SpecError(f"MODELS is {shortened(repr(listed))}, and no list of models", place=place,
+                        mend="MODELS = [Model(...), ...]; without it, the file itself is a model")  # fmt: skip
+    for model in listed:
+        if not isinstance(model, Model):
+            raise SpecError(f"MODELS lists {shortened(repr(model))}, which is no Model", place=place,
+                            mend="MODELS = [Model(...), ...]")  # fmt: skip
+    return list(listed)
 
 
 def _models(module: ModuleType, name: str) -> list[Model]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 MARK = "__fencepost__"
@@ -22,3 +24,13 @@ class Binding:
 
 def binding_version() -> int:
     return Binding.version
+
+
+@contextmanager
+def unbound() -> Iterator[None]:
+    """No constants are in force inside: a module of a spec is being imported, for no model yet."""
+    before, Binding.version = Binding.version, 0
+    try:
+        yield
+    finally:
+        Binding.version = before

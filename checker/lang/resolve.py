@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import inspect
+import sys
 import types as python_types
 import typing
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from typing import Annotated, Any
 
 from checker.lang.errors import Place, SpecError
 from checker.lang.marks import MARK, RecordInfo, binding_version
+from checker.lang.sizes import HIGHEST, bound_of, check_width
 from checker.lang.types import (
     MAX_SET,
     BagType,
@@ -29,7 +32,7 @@ from checker.lang.types import (
     Type,
     UnionType,
 )
-from checker.lang.values import AtMost, Bag, History, Identity, Map, Nat, Ordinal, Range, size_of
+from checker.lang.values import AtMost, Bag, History, Identity, Map, Nat, Ordinal, Range
 from checker.lang.where import field_place, function_place
 
 _cache: dict[tuple[int, Any], Any] = {}
@@ -58,10 +61,13 @@ def record_type(cls: type[Any]) -> RecordType:
     return found
 
 
+_making: list[type[Any]] = []  # the records whose fields are being resolved, each inside the one before
+
+
 def hints(cls: Any) -> dict[str, Any]:
     """Annotations with aliases resolved. Raises SpecError where a name is unknown."""
     try:
-        return typing.get_type_hints(cls, include_extras=True)
+        return _class_hints(cls) if isinstance(cls, type) else typing.get_type_hints(cls, include_extras=True)
     except SpecError:
         raise
     except Exception as error:
@@ -70,6 +76,20 @@ def hints(cls: Any) -> dict[str, Any]:
             f"the annotations of {getattr(cls, '__name__', cls)} cannot be resolved: {error}",
             mend="every name in an annotation must be importable from its module", place=place,
         ) from None  # fmt: skip
+
+
+def _class_hints(cls: type[Any]) -> dict[str, Any]:
+    """The fields of a class and of those it inherits from. A lambda in a bound sees the names of its module.
+
+    `typing.get_type_hints` of a class takes its body for the module, so that `Range(0, lambda: K.n)` finds no K.
+    """
+    found: dict[str, Any] = {}
+    for owner in reversed(cls.__mro__):
+        own = python_types.SimpleNamespace(__annotations__=inspect.get_annotations(owner))
+        inner = {name: value for name, value in vars(owner).items() if isinstance(value, type)}
+        module = vars(sys.modules.get(owner.__module__, python_types))
+        found.update(typing.get_type_hints(own, module, inner, include_extras=True))
+    return found
 
 
 def _unresolved_place(cls: Any, error: Exception) -> Place | None:
@@ -84,17 +104,26 @@ def _unresolved_place(cls: Any, error: Exception) -> Place | None:
 def _make_record(cls: type[Any]) -> RecordType:
     info: RecordInfo = getattr(cls, MARK)
     fields = {}
-    for name, hint in hints(cls).items():
-        where = f"{cls.__name__}.{name}"
-        try:
-            fields[name] = resolve(hint, where)
-            if info.frozen:
-                _require_value(fields[name], where, "a @message")
-        except SpecError as error:
-            if error.place.file:
-                raise
-            raise SpecError(error.reason, mend=error.mend, place=field_place(cls, name)) from None
+    _making.append(cls)
+    try:
+        for name, hint in hints(cls).items():
+            fields[name] = _field_type(cls, name, hint, info)
+    finally:
+        _making.pop()
     return RecordType(cls, fields, info.frozen)
+
+
+def _field_type(cls: type[Any], name: str, hint: Any, info: RecordInfo) -> Type:
+    where = f"{cls.__name__}.{name}"
+    try:
+        type_ = resolve(hint, where)
+        if info.frozen:
+            _require_value(type_, where, "a @message")
+        return type_
+    except SpecError as error:
+        if error.place.file:
+            raise
+        raise SpecError(error.reason, mend=error.mend, place=field_place(cls, name)) from None
 
 
 def history_fields(cls: type[Any]) -> list[str]:
@@ -133,7 +162,11 @@ def resolve(hint: Any, where: str) -> Type:
         key = resolve(args[0], where)
         if not isinstance(key, Scalar):
             raise SpecError(f"{where}: {key} cannot be the key of a map", mend="keys are identities, enums or ranges")
-        return MapType(key, resolve(args[1], where))
+        value = resolve(args[1], where)
+        check_width(key.size * value.width, where, f"a map with {key.size} keys")
+        return MapType(key, value)
+    if origin is tuple and (len(args) != 2 or args[1] is not Ellipsis):
+        raise SpecError(f"{where}: a tuple with a type for each place", mend="declare a @message with a field for each")
     if origin in (tuple, Bag):
         raise SpecError(
             f"{where}: how long may it grow?", mend="give it a bound: Log = Annotated[Seq[Entry], AtMost(3)]"
@@ -150,18 +183,34 @@ def _no_type(hint: Any, where: str) -> SpecError:
 
 def _class_type(cls: type[Any], where: str) -> Type:
     if issubclass(cls, enum.Enum):
+        _check_enum(cls, where)
         return EnumType(cls)
     if issubclass(cls, Identity) and cls is not Identity:
-        if cls.count() < 1:
+        if bound_of(cls._size, where, f"size of {cls.__name__}") < 1:
             raise SpecError(f"{where}: {cls.__name__} has no members", mend="its size must be at least 1")
         return _scalar(cls, IdentityType)
     if issubclass(cls, Ordinal) and cls is not Ordinal:
         return _scalar(cls, FixedOrdinalType if cls.is_fixed() else OrdinalType)
     if isinstance(cls.__dict__.get(MARK), RecordInfo):
+        if cls in _making:
+            raise SpecError(f"{where}: a {cls.__name__} inside a {cls.__name__} has no end",
+                            mend="refer to another one by an identity, and keep them in a map")  # fmt: skip
         return record_type(cls)
     if cls is int:
         raise SpecError(f"{where}: an int without bounds", mend="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
     raise _no_type(cls, where)
+
+
+def _check_enum(cls: type[enum.Enum], where: str) -> None:
+    """Refuse an enum that is no plain list of names: with none, with two for one value, with values that combine."""
+    if issubclass(cls, enum.Flag):
+        raise SpecError(f"{where}: members of the Flag {cls.__name__} combine", mend="a Set of the members of an Enum")
+    same = [name for name, member in cls.__members__.items() if member.name != name]
+    if same:
+        raise SpecError(f"{where}: {cls.__name__}.{same[0]} is {cls[same[0]]}: they have one value",
+                        mend="give each member a value of its own")  # fmt: skip
+    if not cls.__members__:
+        raise SpecError(f"{where}: {cls.__name__} has no members", mend="an enum needs one at least")
 
 
 def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
@@ -172,19 +221,23 @@ def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
 def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
     for mark in marks:
         if isinstance(mark, Nat):
-            return _range(0, size_of(mark.maximum), True, where)
+            return _range(0, bound_of(mark.maximum, where, "maximum"), True, where)
         if isinstance(mark, Range):
-            return _range(size_of(mark.lowest), size_of(mark.highest), False, where)
+            lowest, highest = bound_of(mark.lowest, where, "minimum"), bound_of(mark.highest, where, "maximum")
+            return _range(lowest, highest, False, where)
         if isinstance(mark, AtMost):
+            if typing.get_origin(base) is tuple and typing.get_args(base)[1:] != (Ellipsis,):
+                return resolve(base, where)  # which is refused
             element = resolve(typing.get_args(base)[0], where)
             made = SeqType if typing.get_origin(base) is tuple else BagType
             if made is BagType:
                 _require_value(element, where, "a bag")
             elif isinstance(element, BagType):
                 raise SpecError(f"{where}: a sequence of bags", mend="keep a bag in a field of the state or a @record")
-            length = size_of(mark.length)
+            length = bound_of(mark.length, where, "length")
             if length < 0:
                 raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")
+            check_width(length * element.width, where, f"a {'bag' if made is BagType else 'sequence'} of {length}")
             return made(element, length)
     return resolve(base, where)
 
@@ -192,6 +245,8 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
 def _range(lo: int, hi: int, cuts: bool, where: str) -> RangeType:
     if hi < lo:
         raise SpecError(f"{where}: the range {lo}..{hi} is empty", mend="its maximum must not be below its minimum")
+    if hi - lo > HIGHEST:
+        raise SpecError(f"{where}: the range {lo}..{hi} has more numbers than 64 bits tell apart", mend="narrow it")
     return RangeType(lo, hi, cuts)
 
 

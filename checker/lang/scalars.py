@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.lang.errors import shortened
 from checker.lang.ir import Kind
 from checker.lang.values import Cut, Identity, Ordinal, RuntimeViolation
 
@@ -25,7 +26,7 @@ class LeafType:
 
 
 def wrong(value: Any, type_: Type) -> RuntimeViolation:
-    return RuntimeViolation(f"{value!r} is no {type_}")
+    return RuntimeViolation(f"{shortened(repr(value))} is no {type_}")
 
 
 class Type:
@@ -197,6 +198,8 @@ class IdentityType(Scalar):
     def store(self, value: Any) -> Any:
         if type(value) is not self.cls:
             raise wrong(value, self)
+        if not 0 <= value.index < self.size:
+            raise RuntimeViolation(f"{value!r} is beyond the {self.size} members of {self}")
         return value
 
     def itf(self, value: Any) -> Any:
@@ -225,7 +228,7 @@ class OrdinalType(Type):
         return self.cls(codes[0] - 1)
 
     def store(self, value: Any) -> Any:
-        if type(value) is not self.cls:
+        if type(value) is not self.cls or value.value < 0:
             raise wrong(value, self)
         return value
 

@@ -27,7 +27,7 @@ from checker.lang.scalars import (
     Type,
     wrong,
 )
-from checker.lang.values import Bag, Cut, Map, RuntimeViolation
+from checker.lang.values import UNCHECKED, Bag, Cut, Map, RuntimeViolation
 
 MAX_SET = 64  # members of a set's universe: a set is one machine word
 ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
@@ -300,7 +300,7 @@ class RecordType(Type):
     def store(self, value: Any) -> Any:
         if type(value) is not self.cls:
             raise wrong(value, self)
-        if self.frozen:
+        if self.frozen and UNCHECKED not in value.__dict__:
             return value  # it was checked when it was made
         return self.cls(**{name: getattr(value, name) for name in self.fields})
 
@@ -360,7 +360,7 @@ class UnionType(Type):
     def store(self, value: Any) -> Any:
         if type(value) not in self.tags:
             raise wrong(value, self)
-        return value
+        return self.variants[self.tags[type(value)]].store(value)
 
     def itf(self, value: Any) -> Any:
         variant = self.variants[self.tags[type(value)]]

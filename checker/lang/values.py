@@ -16,6 +16,8 @@ T = TypeVar("T")
 O = TypeVar("O", bound="Ordinal")
 I = TypeVar("I", bound="Identity")
 
+UNCHECKED = "_unchecked"  # on a message that was made before constants were bound, at the top of a module
+
 Size = int | Callable[[], int]
 
 
@@ -88,6 +90,8 @@ class Identity(metaclass=_IdentityMeta):
     def __new__(cls: type[I], index: int) -> I:
         member = cls._members.get(index)
         if member is None:
+            if not isinstance(index, int):
+                raise TypeError(f"{cls.__name__}({index!r}): members are numbered, the first is {cls.__name__}(0)")
             member = super().__new__(cls)
             member.index = index
             cls._members[index] = member
@@ -283,7 +287,3 @@ class Permutation:
 
 class Arrangement:
     """Marks a parameter that ranges over all orders of some or none of a type: lists in which none is twice."""
-
-
-def size_of(size: Size) -> int:
-    return size() if callable(size) else size

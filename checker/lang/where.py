@@ -6,11 +6,16 @@ import ast
 import functools
 import inspect
 import linecache
+import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from checker.lang.errors import Place
+
+OWN = __file__.rsplit("/", 2)[0]  # the checker's own files, spelled as in tracebacks: on Spark they are in a zip
+LIBRARY = os.__file__.rsplit("/", 1)[0]  # Python's own
 
 TREE = "__fencepost_tree__"  # on a function that was made from a tree, and not read from its file: the tree
 VARIANT = "__fencepost_variant__"  # on a copy of an action that calls such a function: a text that tells it apart
@@ -77,7 +82,31 @@ def field_place(cls: type[Any], name: str | None = None) -> Place | None:
     return None
 
 
+def assigned_place(file: str, name: str) -> Place | None:
+    """The line in which a module assigns to a name."""
+    for node in parsed(file).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return place_of(file, node)
+    return None
+
+
 def caller_place(depth: int) -> Place:
     """The line of the code that called, `depth` frames up."""
     frame = sys._getframe(depth + 1)
     return Place(frame.f_code.co_filename, frame.f_lineno, 0, 10_000)
+
+
+def raised_at(error: BaseException) -> tuple[str, int]:
+    """The file and line of the spec that an error comes from, not of what its lines called; ("", 0) for none."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = frame.filename
+        if not file.startswith((OWN, "<")) and (not file.startswith(LIBRARY) or "site-packages" in file):
+            return file, frame.lineno or 0
+    return "", 0
+
+
+def raised_place(error: BaseException) -> Place | None:
+    """The line of the spec that an error comes from, whole; None where no line of a spec took part."""
+    file, line = raised_at(error)
+    return Place(file, line, 0, 10_000) if file else None

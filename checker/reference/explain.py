@@ -17,7 +17,8 @@ from checker.lang.frontend.source import Function, function_of
 from checker.lang.itf import to_itf
 from checker.lang.marks import MARK, RecordInfo
 from checker.lang.values import Identity
-from checker.reference.step import raised_at, read_only
+from checker.lang.where import raised_at
+from checker.reference.step import read_only
 
 # what `not` needs no brackets for
 _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)

@@ -7,7 +7,6 @@ is read-only meanwhile; only one that comes to its first assignment is run again
 from __future__ import annotations
 
 import copy
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,7 @@ from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.scalars import canonical
 from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly, _Mode
-
-OWN = __file__.rsplit("/", 2)[0]  # the checker's own files, spelled as in tracebacks: on Spark they are in a zip
+from checker.lang.where import raised_at
 
 # what plain Python raises where a spec's operation has no result
 BREAKDOWNS = (AssertionError, AttributeError, TypeError, IndexError, KeyError, ValueError, ZeroDivisionError)
@@ -79,12 +77,6 @@ def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResul
         return _ended(EventKind.CUT, end)
     except (RuntimeViolation, *BREAKDOWNS) as end:
         return _ended(EventKind.ERROR, end)
-
-
-def raised_at(error: Exception) -> tuple[str, int]:
-    """The file and line of the spec that an error comes from, not of what its lines called; ("", 0) for none."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((OWN, "<string>"))]
-    return (frames[-1].filename, frames[-1].lineno or 0) if frames else ("", 0)
 
 
 def _ended(kind: EventKind, error: Exception) -> StepResult:

@@ -15,13 +15,16 @@ from tests.lang.bad_names import BAD_NAMES
 from tests.lang.bad_spec import HEADER, BadSpec
 from tests.lang.bad_steps import BAD_STEPS
 from tests.lang.bad_types import BAD_TYPES
+from tests.lang.bad_values import BAD_VALUES
 
 
 def refusal(file: Path, source: str) -> str:
     """The message with which a spec is refused."""
     file.write_text(source, encoding="utf-8")
     with pytest.raises(SpecError) as refused:
-        compile_model(load(str(file)))
+        model = load(str(file))
+        compile_model(model)
+        model.initial_states()
     return str(refused.value)
 
 
@@ -32,7 +35,7 @@ def test_what_the_bad_specs_start_with_is_right(tmp_path: Path) -> None:
     assert program.actions == ["tick"]
 
 
-BAD = [*BAD_TYPES, *BAD_STEPS, *BAD_MODELS, *BAD_NAMES]
+BAD = [*BAD_TYPES, *BAD_STEPS, *BAD_MODELS, *BAD_NAMES, *BAD_VALUES]
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"rule {bad.rule}: {bad.name}")
@@ -73,3 +76,38 @@ def test_a_branch_on_a_switch_that_is_off_gives_no_code(fencing: str, tmp_path: 
     program = compile_model(load(str(file), {"fencing": fencing}))
     guards = [site.text for site in program.sites if site.kind is EventKind.REQUIRE]
     assert guards == (["require(s.mode == Mode.ACTIVE)"] if fencing == "true" else [])
+
+
+INLINE = """
+
+@record
+class Versioned:
+    version: Annotated[int, Range(0, lambda: Design.brokers)]
+
+
+@state
+class Inherited(Versioned):
+    mode: Mode
+
+
+@init
+def first() -> Inherited:
+    return Inherited(version=0, mode=Mode.FENCED)
+
+
+@action(who="controller", source="-")
+def step(s: Inherited) -> None:
+    '''A step.'''
+    s.version = s.version
+
+
+model = Model("inline", "-", first, [step], [])
+"""
+
+
+def test_a_bound_written_inline_knows_the_constants_and_a_state_inherits_fields(tmp_path: Path) -> None:
+    file = tmp_path / "inline.py"
+    file.write_text(HEADER + INLINE, encoding="utf-8")
+    for brokers in (2, 5):
+        program = compile_model(load(str(file), {"brokers": str(brokers)}))
+        assert [(leaf.path, leaf.size) for leaf in program.leaves] == [(".version", brokers + 1), (".mode", 2)]
