@@ -1,16 +1,21 @@
 """The command: `fencepost`, `python -m checker`, and the script that spark-submit runs (docs/spark.md)."""
 
 import sys
+import traceback
 
 
 def main() -> None:
-    """Run the command. Ctrl-C while its modules are loaded ends it as Ctrl-C does later."""
+    """Run the command. Ctrl-C while its modules are loaded, or a broken installation, is no verdict either."""
     try:
         from checker.cli.main import main as run
+
+        run()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(3)
-    run()
+    except Exception:
+        traceback.print_exc()
+        sys.exit(5)
 
 
 if __name__ == "__main__":

@@ -284,6 +284,22 @@ sys.meta_path.insert(0, Interrupting())""")  # fmt: skip
     assert (code, out, err) == (3, "", "interrupted\n")
 
 
+def test_a_broken_installation_is_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ImportError('no click')")
+    code, out, err = ended("check", LEASE, before=f"import sys\nsys.path.insert(0, {str(tmp_path)!r})")
+    assert (code, out, "ImportError: no click" in err) == (5, "", True)
+
+
+def test_a_check_that_is_killed_leaves_no_report_of_an_earlier_one(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text("<testsuite/>")
+    process = command("check", ENDLESS, "--junit", report)
+    assert process.stderr.readline().startswith("level ")  # type: ignore[union-attr]
+    process.kill()
+    process.communicate(timeout=20)
+    assert not report.exists()
+
+
 def test_ctrl_c_while_a_trace_is_made_is_told(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt

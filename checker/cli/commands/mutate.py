@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.cli.options import SET, SETTING, columns, cores, finite, load_model, new_file, show
+from checker.verdicts import HOLDS, INCOMPLETE, VIOLATED, color
 
 if TYPE_CHECKING:
     from checker.mutate.summary import Outcome, Summary
@@ -117,13 +118,13 @@ def _told(outcome: Outcome, several: bool) -> list[str]:
 def _last(summary: Summary) -> str:
     from traces.values import plural
 
-    color, verdict, rest = "green", "no mutant survives unexplained", ""
+    standing, verdict, rest = HOLDS, "no mutant survives unexplained", ""
     if summary.stopped is not None:
         missing = plural(len(summary.expected) - len(summary.outcomes), "mutant")
-        color, verdict, rest = "yellow", "incomplete", f": {summary.stopped}; {missing} not judged"
+        standing, verdict, rest = INCOMPLETE, INCOMPLETE, f": {summary.stopped}; {missing} not judged"
     elif summary.unexplained:
         survivors = plural(len(summary.unexplained), "mutant")
-        color, verdict, rest = "red", "survived", f": {survivors} that nothing objects to"
+        standing, verdict, rest = VIOLATED, "survived", f": {survivors} that nothing objects to"
     elif summary.exit_code:
-        color, verdict, rest = "yellow", "incomplete", ": some mutants are undecided"
-    return click.style(verdict, fg=color, bold=True) + rest
+        standing, verdict, rest = INCOMPLETE, INCOMPLETE, ": some mutants are undecided"
+    return click.style(verdict, fg=color(standing), bold=True) + rest

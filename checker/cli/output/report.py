@@ -396,7 +396,9 @@ def write_junit(report: Report, path: Path) -> None:
 
 @contextmanager
 def junit_of_failures(path: Path | None, model: str) -> Iterator[None]:
-    """Where a check ends without a verdict, `path` says so, and not what an earlier check found."""
+    """Where a check ends without a verdict, `path` says so, and never what an earlier check found."""
+    if path is not None and path.is_file():
+        path.unlink()
     try:
         yield
     except BaseException as error:
