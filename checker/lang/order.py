@@ -3,7 +3,7 @@
 Every value has a place in one order, so that what a spec chooses does not depend on how Python happens to go through a
 set: numbers and ordinals by size, enums and identities as declared, None before all else. Messages are compared field
 by field (of different kinds: by the kinds' names), sequences by length and then element by element, sets by the
-greatest member that only one of them has. The numbers of a set's members (`types.universe`) are in this order.
+greatest member that only one of them has. The numbers of a set's members (`Type.values`) are in this order.
 """
 
 from __future__ import annotations

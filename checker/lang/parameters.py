@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from checker.lang.declare import Declared
-from checker.lang.domain import domain, domain_size
 from checker.lang.errors import SpecError
 from checker.lang.ir import Member
 from checker.lang.resolve import hints, resolve
@@ -161,13 +160,13 @@ def _parameter(
                 found = _member(name, mark.source, where, state, earlier)
             return _of_kind(found, declared, where)
     type_ = resolve(hint, where)
-    count = domain_size(type_)
+    count = type_.count
     if count is None:
         raise SpecError(
             f"{where}: {type_} has no finite list of values",
             mend='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
         )
-    return Parameter(name, type_, tuple(_few(domain(type_), count, where, most)))
+    return Parameter(name, type_, tuple(_few(type_.values(), count, where, most)))
 
 
 def _few(values: Iterable[Any], count: int, where: str, most: int) -> Iterable[Any]:
@@ -225,7 +224,11 @@ def _of_kind(found: Parameter, declared: Type, where: str) -> Parameter:
     if (str(declared), declared.leaves) == (str(found.type), found.type.leaves):
         return found
     if isinstance(found.type, UnionType) and isinstance(declared, RecordType) and declared.cls in found.type.tags:
-        return dataclasses.replace(found, variant=declared)
+        candidates = found.candidates
+        if isinstance(found.collection, SetType):
+            members = found.collection.members
+            candidates = tuple(c for c in candidates if isinstance(members[c.index], declared.cls))
+        return dataclasses.replace(found, variant=declared, candidates=candidates)
     member = found.drawn.__name__ if found.drawn is not None else repr(found.source)
     raise SpecError(f"{where} is declared a {declared}, and {found.source} holds {found.type}",
                     mend=f"Annotated[{found.type}, MemberOf({member})]")  # fmt: skip

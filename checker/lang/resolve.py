@@ -15,7 +15,7 @@ from checker.lang.errors import Place, SpecError
 from checker.lang.marks import MARK, RecordInfo, binding_version
 from checker.lang.sizes import HIGHEST, bound_of, check_width
 from checker.lang.types import (
-    MAX_SET,
+    MAX_MEMBERS,
     BagType,
     BoolType,
     EnumType,
@@ -159,12 +159,7 @@ def resolve(hint: Any, where: str) -> Type:
     if isinstance(origin, type) and issubclass(origin, AbstractSet):
         return _set(resolve(args[0], where), where)
     if origin is Map:
-        key = resolve(args[0], where)
-        if not isinstance(key, Scalar):
-            raise SpecError(f"{where}: {key} cannot be the key of a map", mend="keys are identities, enums or ranges")
-        value = resolve(args[1], where)
-        check_width(key.size * value.width, where, f"a map with {key.size} keys")
-        return MapType(key, value)
+        return _map(resolve(args[0], where), resolve(args[1], where), where)
     if origin is tuple and (len(args) != 2 or args[1] is not Ellipsis):
         raise SpecError(f"{where}: a tuple with a type for each place", mend="declare a @message with a field for each")
     if origin in (tuple, Bag):
@@ -266,20 +261,34 @@ def _union(args: tuple[Any, ...], where: str) -> Type:
     return union if len(parts) == len(args) else OptionType(union)
 
 
+def _map(key: Type, value: Type, where: str) -> MapType:
+    if isinstance(key, Scalar):
+        check_width(key.size * value.width, where, f"a map with {key.size} keys")
+        return MapType(key, value)
+    _require_value(key, where, "a key of a map")
+    count = key.count
+    if count is None:
+        raise SpecError(
+            f"{where}: {key} cannot be the key of a map",
+            mend="keys are identities, enums, ranges, and sets and @message records of these",
+        )
+    if count > MAX_MEMBERS:
+        raise SpecError(f"{where}: a map with {count} keys, and at most {MAX_MEMBERS} fit", mend="shrink the constants")
+    check_width(count * value.width, where, f"a map with {count} keys")
+    return MapType(key, value)
+
+
 def _set(element: Type, where: str) -> SetType:
-    numbered = isinstance(element, Scalar) or (
-        isinstance(element, RecordType)
-        and element.frozen
-        and all(isinstance(t, Scalar | SetType) for t in element.fields.values())
-    )
-    if not numbered:
+    _require_value(element, where, "a set")
+    count = element.count
+    if count is None:
         raise SpecError(
-            f"{where}: a set of {element}", mend="sets hold identities, enums, ranges, or @message records of these"
+            f"{where}: a set of {element}, which has no finite list of values",
+            mend="use a bag: Annotated[Bag[...], AtMost(4)]; sets hold identities, enums, ranges and @message records",
         )
-    made = SetType(element)
-    if made.size > MAX_SET:
+    if count > MAX_MEMBERS:
         raise SpecError(
-            f"{where}: a set over {made.size} possible members, and at most {MAX_SET} fit",
-            mend="shrink the constants, or use a Bag or a Map",
+            f"{where}: a set over {count} possible members, and at most {MAX_MEMBERS} fit",
+            mend="shrink the constants, or use a bag: Annotated[Bag[...], AtMost(4)]",
         )
-    return made
+    return SetType(element)

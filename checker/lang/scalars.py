@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,15 @@ class Type:
         """The value that `itf` stands for. Raises ValueError where it is none of this type."""
         raise NotImplementedError
 
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None where they have no numbers: of ordinals without end, of bags."""
+        return None
+
+    def values(self) -> Iterator[Any]:
+        """All values of a type that has a `count`, in the order of `checker.lang.order`: their numbers are by it."""
+        raise NotImplementedError
+
     def key(self, value: Any) -> tuple[int, ...]:
         """What values of this type are sorted by: their codes in declared order."""
         return tuple(self.encode(value))
@@ -69,6 +78,13 @@ class Scalar(Type):
     """A finite type whose values are numbered: bool, enum, range, identity."""
 
     size: int
+
+    @property
+    def count(self) -> int:
+        return self.size
+
+    def values(self) -> Iterator[Any]:
+        return iter(self.domain())
 
     def code(self, value: Any) -> int:
         raise NotImplementedError

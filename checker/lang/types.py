@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from checker.lang.ir import Kind
+from checker.lang.order import order_key
 from checker.lang.scalars import (
     BoolType,
     EnumType,
@@ -29,13 +31,14 @@ from checker.lang.scalars import (
 )
 from checker.lang.values import UNCHECKED, Bag, Cut, Map, RuntimeViolation
 
-MAX_SET = 64  # members of a set's universe: a set is one machine word
+WORD = 64  # possible members of a set in one leaf
+MAX_MEMBERS = 1024  # possible members of a set, keys of a map: each is compiled on its own
 ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
 
 __all__ = [
-    "ABSENT_ITF", "MAX_SET", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType", "LeafType",
-    "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType",
-    "Type", "UnionType", "code_count", "index_of", "universe",
+    "ABSENT_ITF", "MAX_MEMBERS", "WORD", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType",
+    "LeafType", "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType",
+    "Type", "UnionType",
 ]  # fmt: skip
 
 
@@ -61,6 +64,13 @@ class OptionType(Type):
         else:
             self.style = OptionStyle.TAG
             self.leaves = (("?", LeafType(Kind.INT, 2)), *inner.leaves)
+
+    @property
+    def count(self) -> int | None:
+        return None if self.inner.count is None else self.inner.count + 1
+
+    def values(self) -> Iterator[Any]:
+        return chain([None], self.inner.values())
 
     def encode(self, value: Any) -> list[int]:
         if value is None:
@@ -94,47 +104,47 @@ class OptionType(Type):
         return f"Option[{self.inner}]"
 
 
-def code_count(type_: Type) -> int:
-    """How many values a finite, numbered type has (scalars, sets, and frozen records of them)."""
-    count = 1
-    for _, leaf in type_.leaves:
-        count *= 1 << leaf.size if leaf.kind is Kind.SET else leaf.size
-    return count
-
-
-def index_of(type_: Type, value: Any) -> int:
-    """The number of `value` among those of a numbered type: mixed radix, the first field most significant."""
-    index = 0
-    for (_, leaf), code in zip(type_.leaves, type_.encode(value), strict=True):
-        index = index * (1 << leaf.size if leaf.kind is Kind.SET else leaf.size) + code
-    return index
-
-
-def universe(type_: Type) -> Iterator[Any]:
-    """All values of a numbered type, by `index_of`."""
-    radices = [1 << leaf.size if leaf.kind is Kind.SET else leaf.size for _, leaf in type_.leaves]
-    for codes in product(*[range(r) for r in radices]):
-        yield type_.decode(codes)
-
-
 class SetType(Type):
-    """A set over a numbered universe of at most 64 members."""
+    """A set over a numbered universe: a bit for each possible member, in as many words as that takes."""
 
     def __init__(self, element: Type) -> None:
+        size = element.count
+        assert size is not None, f"the values of {element} have no numbers"
         self.element = element
-        self.size = code_count(element)
-        self.leaves = (("", LeafType(Kind.SET, self.size)),)
+        self.size = size
+        starts = range(0, max(size, 1), WORD)
+        names = [""] if size <= WORD else [f"[members {i}..{min(size, i + WORD) - 1}]" for i in starts]
+        self.leaves = tuple(
+            (name, LeafType(Kind.SET, min(WORD, size - i))) for name, i in zip(names, starts, strict=True)
+        )
 
     @functools.cached_property
     def members(self) -> list[Any]:
         """The universe in order of its numbers."""
-        return list(universe(self.element))
+        return list(self.element.values())
+
+    @functools.cached_property
+    def numbers(self) -> dict[Any, int]:
+        """The number of each possible member."""
+        return {member: i for i, member in enumerate(self.members)}
+
+    @property
+    def count(self) -> int:
+        return 1 << self.size
+
+    def values(self) -> Iterator[Any]:
+        return map(self.of_mask, range(self.count))
 
     def encode(self, value: Any) -> list[int]:
-        return [sum(1 << index_of(self.element, member) for member in value)]
+        mask = sum(1 << self.numbers[member] for member in value)
+        return [mask >> start & (1 << WORD) - 1 for start in range(0, WORD * self.width, WORD)]
 
     def decode(self, codes: Sequence[int]) -> Any:
-        return frozenset(m for i, m in enumerate(self.members) if codes[0] >> i & 1)
+        return self.of_mask(sum(code << WORD * i for i, code in enumerate(codes)))
+
+    def of_mask(self, mask: int) -> Any:
+        """The set whose members are the bits of `mask`, by number."""
+        return frozenset(m for i, m in enumerate(self.members) if mask >> i & 1)
 
     def store(self, value: Any) -> Any:
         if not isinstance(value, frozenset | set):
@@ -142,7 +152,7 @@ class SetType(Type):
         return frozenset(self.element.store(member) for member in value)
 
     def itf(self, value: Any) -> Any:
-        return {"#set": [self.element.itf(m) for m in sorted(value, key=self.element.key)]}
+        return {"#set": [self.element.itf(m) for m in sorted(value, key=order_key)]}
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or not isinstance(itf.get("#set"), list):
@@ -154,14 +164,21 @@ class SetType(Type):
 
 
 class MapType(Type):
-    """A total map over a scalar key."""
+    """A total map over a numbered key."""
 
-    def __init__(self, key: Scalar, value: Type) -> None:
+    def __init__(self, key: Type, value: Type) -> None:
         self.key_type, self.value_type = key, value
-        self.keys = key.domain()
-        self.leaves = tuple(
-            (f"[{key.itf(k)}]{path}", leaf) for k in self.keys for path, leaf in value.leaves
-        )
+        self.keys = list(key.values())
+        names = [key.itf(k) if isinstance(key, Scalar) else repr(k) for k in self.keys]
+        self.leaves = tuple((f"[{name}]{path}", leaf) for name in names for path, leaf in value.leaves)
+
+    @property
+    def count(self) -> int | None:
+        return None if self.value_type.count is None else int(self.value_type.count ** len(self.keys))
+
+    def values(self) -> Iterator[Any]:
+        for values in product(*[list(self.value_type.values())] * len(self.keys)):
+            yield Map(dict(zip(self.keys, values, strict=True)), self.value_type.store)
 
     def encode(self, value: Any) -> list[int]:
         return [code for k in self.keys for code in self.value_type.encode(value[k])]
@@ -200,6 +217,15 @@ class SeqType(Type):
         self.element, self.length = element, length
         places = [(f"[{i}]{path}", leaf) for i in range(length) for path, leaf in element.leaves]
         self.leaves = ((".len", LeafType(Kind.INT, length + 1)), *places)
+
+    @property
+    def count(self) -> int | None:
+        each = self.element.count
+        return None if each is None else int(sum(each**length for length in range(self.length + 1)))
+
+    def values(self) -> Iterator[Any]:
+        elements = list(self.element.values())
+        return chain.from_iterable(product(elements, repeat=length) for length in range(self.length + 1))
 
     def encode(self, value: Any) -> list[int]:
         codes = [len(value)] + [code for element in value for code in self.element.encode(element)]
@@ -284,6 +310,15 @@ class RecordType(Type):
             self.offsets[name] = offset
             offset += type_.width
 
+    @property
+    def count(self) -> int | None:
+        known = [type_.count for type_ in self.fields.values() if type_.count is not None]
+        return math.prod(known) if len(known) == len(self.fields) else None
+
+    def values(self) -> Iterator[Any]:
+        for values in product(*[list(type_.values()) for type_ in self.fields.values()]):
+            yield self.make(dict(zip(self.fields, values, strict=True)))
+
     def encode(self, value: Any) -> list[int]:
         return [code for name, t in self.fields.items() for code in t.encode(getattr(value, name))]
 
@@ -325,6 +360,7 @@ class UnionType(Type):
 
     def __init__(self, variants: Sequence[RecordType]) -> None:
         self.variants = list(variants)
+        self.in_order = sorted(self.variants, key=str)  # as `checker.lang.order` has it
         self.tags = {v.cls: i for i, v in enumerate(self.variants)}
         pool: list[LeafType] = []
         self.places: dict[type[Any], list[int]] = {}
@@ -333,6 +369,14 @@ class UnionType(Type):
             self.places[variant.cls] = [1 + self._take(pool, leaf, taken) for _, leaf in variant.leaves]
         tag = ("", LeafType(Kind.INT, len(self.variants)))
         self.leaves = (tag, *[(f".{i}", leaf) for i, leaf in enumerate(pool)])
+
+    @property
+    def count(self) -> int | None:
+        known = [variant.count for variant in self.variants if variant.count is not None]
+        return sum(known) if len(known) == len(self.variants) else None
+
+    def values(self) -> Iterator[Any]:
+        return chain.from_iterable(variant.values() for variant in self.in_order)
 
     @staticmethod
     def _take(pool: list[LeafType], wanted: LeafType, taken: set[int]) -> int:

@@ -77,8 +77,12 @@ class Columns:
 def named_leaves(type_: Type, codes: Sequence[int], path: str = "", start: int = 0) -> Iterator[Named]:
     """The live leaves of a value, those of bags left out. start: the number of its first leaf; codes: of the state."""
     name, code = path.lstrip("."), codes[start]
-    if isinstance(type_, Scalar | SetType):
-        yield Named(start, name, show(type_.itf(type_.decode([code]))))
+    if isinstance(type_, Scalar):
+        yield Named(start, name, show(type_.itf(type_.value(code))))
+    elif isinstance(type_, SetType):
+        for i, (part, _) in enumerate(type_.leaves):
+            word = type_.decode([*[0] * i, codes[start + i]])
+            yield Named(start + i, name + part, show(type_.itf(word)))
     elif isinstance(type_, OrdinalType):
         yield Named(start, name, "")
     elif isinstance(type_, RecordType):
@@ -140,7 +144,8 @@ def features(type_: Type, layout: Layout, codes: Sequence[int], read: frozenset[
 
 
 def _equals(named: Named, code: int) -> Feature:
-    return Feature(f"{named.name} = {named.value}", lambda columns: columns[named.leaf] == code)
+    signed = code - (code >> 63 << 64)  # a word of a set: columns are of signed integers
+    return Feature(f"{named.name} = {named.value}", lambda columns: columns[named.leaf] == signed)
 
 
 def _there(named: Named) -> Feature:

@@ -33,8 +33,8 @@ def well_formed(type_: Type, leaves: Sequence[Any]) -> list[Any]:
     if isinstance(type_, OrdinalType):
         return [leaves[0] > 0]
     if isinstance(type_, SetType):
-        unused = leaves[0].size() - type_.size
-        return [z3.ULT(leaves[0], 1 << type_.size)] if unused else []
+        sizes = [leaf.size for _, leaf in type_.leaves]
+        return [z3.ULT(word, 1 << size) for word, size in zip(leaves, sizes, strict=True) if word.size() > size]
     if isinstance(type_, RecordType):
         return _parts(((t, type_.offsets[name]) for name, t in type_.fields.items()), leaves)
     if isinstance(type_, MapType):

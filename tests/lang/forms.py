@@ -172,6 +172,73 @@ s.om = fold(lowest_mode, s.modes, None)
 ---
 s.w = 10 // fold(digits, s.ps, 0)
 ---
+s.triples |= {Triple(who=s.bs[0], lv=s.y, other=s.x)}
+---
+s.triples = s.triples - {Triple(who=B(0), lv=s.x, other=s.y)} | {Triple(who=B(2), lv=2, other=2)}
+---
+s.triples = {t for t in s.triples if t.who != s.ob} | {Triple(who=b, lv=s.rs[b].lv, other=x) for b in B for x in s.lvs}
+s.w = len(s.triples)
+---
+s.flag = s.triples <= {Triple(who=b, lv=s.x, other=s.y) for b in B} and Triple(who=B(1), lv=s.x, other=s.y) in s.triples
+s.w = sum(t.lv for t in s.triples) * 10 + len(s.triples & {Triple(who=B(0), lv=s.x, other=2)})
+---
+s.flag = s.triples == {Triple(who=b, lv=s.y, other=s.x) for b in s.isr}
+s.triples = frozenset()
+---
+s.ob = choose(s.triples).who
+s.w = fold(weighed, (b for b in B if any(t.who == b for t in s.triples)), 0)
+---
+for t in s.triples:
+    s.rs[t.who].lv = 1
+    s.triples -= {t}
+---
+s.posted |= {s.uu, Z()}
+s.flag = s.uu in s.posted
+---
+s.posted = s.posted - {P(who=b, lv=s.y) for b in B} | {Q(mode=m, flag=s.on) for m in s.modes}
+---
+s.w = len(s.posted) * 10 + sum(p.lv for p in s.posted if isinstance(p, P))
+s.flag = any(isinstance(p, Q) and p.mode == Mode.Y for p in s.posted) and s.posted >= {Z()}
+---
+s.flag = s.posted == {Z(), P(who=B(0), lv=s.x)} or {Z(), s.uu} <= s.posted
+---
+s.uu = choose(p for p in s.posted if p != Z())
+---
+s.u = fold(last_variant, s.posted, None)
+---
+s.quorums |= {s.isr | {B(1)}}
+---
+s.quorums = {q | {B(0)} for q in s.quorums} - {s.isr}
+---
+s.flag = s.isr in s.quorums and all(len(p & q) > 0 for p in s.quorums for q in s.quorums)
+s.w = sum(len(q) for q in s.quorums)
+---
+s.isr = choose(q for q in s.quorums if len(q) > 0)
+---
+s.flag = s.quorums == {frozenset({B(1)}), s.isr} or frozenset() in s.quorums
+---
+s.seats[Seat(who=s.bs[0], on=s.on)] = s.x + s.y
+---
+s.w = s.seats[Seat(who=B(1), on=s.x > 0)] * 10 + sum(lv for seat, lv in s.seats.items() if seat.who in s.isr)
+---
+s.seats = Map({seat: s.seats[seat] if seat.on else s.y for seat in s.seats})
+---
+s.seats = Map({Seat(who=b, on=o): s.rs[b].lv for b in B for o in (True, False)})
+s.w = fold(digits, (s.seats[Seat(who=b, on=True)] for b in B), 0)
+---
+s.flag = s.per_set[s.isr]
+s.per_set[s.isr | {B(0)}] = s.on
+---
+s.flag = any(yes and B(2) in q for q, yes in s.per_set.items())
+---
+s.paths = {replace(p, by=s.isr) if len(p.steps) > 0 else p for p in s.paths}
+s.flag = Path(steps=(s.on,), by=None) in s.paths
+---
+s.paths = s.paths | {Path(steps=p.steps[1:] + (s.flag,), by=s.isr - {B(0)}) for p in s.paths}
+s.w = len(choose(s.paths).steps)
+---
+s.flag = len(frozenset()) == 0 and s.triples != frozenset() and not (s.triples < s.triples)
+---
 s.n = s.x
 ---
 s.n = s.x + 2
@@ -528,6 +595,10 @@ s.u = P(lv=s.x + s.y, who=B(0))
 """
 
 PARAMETERS = '''
+InTriples = Annotated[Triple, MemberOf("triples")]
+Posted = Annotated[U, MemberOf("posted")]
+PostedP = Annotated[P, MemberOf("posted")]
+Quorum = Annotated[Set[B], MemberOf("quorums")]
 def above(s: S, y: Level) -> Set[Level]:
     if s.on:
         return {x for x in s.ps if x > y}
@@ -662,6 +733,32 @@ def one_variant_of_a_sequence(s: S, q: QInSequence) -> None:
     """A parameter."""
     s.mode = q.mode
     s.tape = s.tape[1:]
+
+
+@action(who="x", source="-")
+def member_of_a_wide_set(s: S, t: InTriples) -> None:
+    """A parameter."""
+    s.triples -= {t}
+    s.w = t.lv * 10 + t.other
+
+
+@action(who="x", source="-")
+def member_of_a_set_of_messages(s: S, u: Posted) -> None:
+    """A parameter."""
+    s.uu = u
+
+
+@action(who="x", source="-")
+def member_of_a_set_of_sets(s: S, q: Quorum) -> None:
+    """A parameter."""
+    s.isr = q
+
+
+@action(who="x", source="-")
+def one_variant_of_a_set(s: S, p: PostedP) -> None:
+    """A parameter."""
+    s.w = p.lv
+    s.posted -= {p}
 
 
 @action(who="x", source="-")

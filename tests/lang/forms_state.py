@@ -61,6 +61,25 @@ class G:
     b: bool
 
 
+@message
+class Triple:
+    who: B
+    lv: Level
+    other: Level
+
+
+@message
+class Seat:
+    who: B
+    on: bool
+
+
+@message
+class Path:
+    steps: Annotated[Seq[bool], AtMost(2)]
+    by: Option[Set[B]]
+
+
 Levels = Annotated[Seq[Level], AtMost(3)]
 Far = Annotated[Seq[Wide], AtMost(5)]
 Line = Annotated[Seq[B], AtMost(3)]
@@ -119,9 +138,18 @@ class S:
     board: Board
     tape: Tape
     boards: Boards
+    triples: Set[Triple]
+    posted: Set[U]
+    quorums: Set[Set[B]]
+    seats: Map[Seat, Level]
+    per_set: Map[Set[B], bool]
+    paths: Set[Path]
     n: Few
     w: Wide
     flag: bool
+
+
+SUBSETS = [frozenset(B(i) for i in range(3) if mask >> i & 1) for mask in range(8)]
 
 
 @init
@@ -162,6 +190,12 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         us=Map({b: u if b in isr and u is not None else Z() for b in B}),
         tape=() if on else (P(who=B(0), lv=x), P(who=B(0), lv=y)) if x < 1 else (Q(mode=Mode.Z, flag=False),),
         boards=() if on else (Board(Map({m: y for m in Mode}), on),),
+        triples=frozenset(Triple(who=b, lv=x, other=y) for b in isr),
+        posted=frozenset({Z(), P(who=B(0), lv=y)} if on else {Q(mode=Mode.Y, flag=True)} if x > 0 else set()),
+        quorums=frozenset({isr, frozenset({B(1)})} if on else {frozenset(), isr}),
+        seats=Map({Seat(who=b, on=o): x if o else y for b in B for o in (False, True)}),
+        per_set=Map({t: len(t) > 1 for t in SUBSETS}),
+        paths=frozenset({Path(steps=(on, not on), by=isr), Path(steps=(), by=None)}),
         n=0,
         w=0,
         flag=False,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from checker.lang.domain import domain, domain_size
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
+from checker.lang.order import order_key
 from checker.lang.resolve import resolve
 from tests.conftest import ROOT
 from tests.lang.bad_spec import HEADER
@@ -17,20 +17,20 @@ from tests.lang.bad_spec import HEADER
 CHOICES = str(ROOT / "tests" / "models" / "choices.py")
 
 
-def test_every_value_once_and_in_the_order_of_codes(tmp_path: Path) -> None:
+def test_every_value_once_and_in_order(tmp_path: Path) -> None:
     file = tmp_path / "types.py"
     file.write_text(HEADER + TYPES, encoding="utf-8")
     model = load(str(file))
     scope: dict[str, Any] = vars(model.spec.module)
     for name, size in SIZES.items():
         type_ = resolve(scope[name], name)
-        values = list(domain(type_))
-        assert domain_size(type_) == len(values) == size, name
-        codes = [tuple(type_.encode(value)) for value in values]
-        assert codes == sorted(set(codes)), name
+        values = list(type_.values())
+        assert type_.count == len(values) == size, name
+        keys = [order_key(value) for value in values]
+        assert keys == sorted(set(keys)), name
         assert [type_.parse(type_.itf(value)) for value in values] == values
     for name in ("Network", "BrokerEpoch"):
-        assert domain_size(resolve(scope[name], name)) is None
+        assert resolve(scope[name], name).count is None
 
 
 TYPES = """

@@ -78,10 +78,11 @@ def column(type_: Type, codes: Codes) -> pa.Array:
             names = pa.array([type_.itf(value) for value in type_.domain()], pa.string())
             return names.take(pa.array(codes[:, 0].clip(0, type_.size - 1)))
         case SetType():
-            return _set(type_, codes[:, 0])
+            return _set(type_, codes)
         case MapType():
             parts = _parts(type_.value_type, codes, 0, len(type_.keys))
-            keys = column(type_.key_type, np.arange(len(type_.keys)).reshape(-1, 1))
+            encoded = [type_.key_type.encode(key) for key in type_.keys]
+            keys = column(type_.key_type, np.array(encoded, dtype=np.int64).reshape(-1, type_.key_type.width))
             at = np.tile(np.arange(len(type_.keys)), len(codes))
             offsets = np.arange(len(codes) + 1, dtype=np.int32) * len(type_.keys)
             every = np.ones((len(codes), len(type_.keys)), dtype=bool)
@@ -117,9 +118,9 @@ def _nulled(values: pa.Array, absent: npt.NDArray[np.bool_]) -> pa.Array:
     return values.take(pa.array(np.arange(len(values)), mask=absent))
 
 
-def _set(type_: SetType, masks: npt.NDArray[np.int64]) -> pa.Array:
-    bits = np.unpackbits(np.ascontiguousarray(masks).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    there = bits[:, : type_.size].astype(bool)
+def _set(type_: SetType, words: Codes) -> pa.Array:
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
+    there = np.unpackbits(octets, axis=1, bitorder="little")[:, : type_.size].astype(bool)
     members = np.array([type_.element.encode(m) for m in type_.members], dtype=np.int64)
     return _list(there, column(type_.element, members[np.nonzero(there)[1]]))
 

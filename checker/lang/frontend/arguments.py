@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checker.lang.errors import Place, SpecError
+from checker.lang.frontend.numbering import Words
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Location, Static, Symbol, Val
@@ -34,9 +35,9 @@ def _argument(
         return machine.literal(parameter.type, candidate)
     if isinstance(parameter.collection, SetType):
         members = _set(machine, place, parameter, earlier)
-        there = graph.has(members, graph.integer(candidate.index))
+        there = machine.has_number(members, graph.integer(candidate.index))
         machine.event(EventKind.ABSENT, graph.not_(there), tree)
-        return machine.literal(parameter.type, parameter.collection.members[candidate.index])
+        return machine.literal(parameter.variant or parameter.type, parameter.collection.members[candidate.index])
     found = _listed(machine, _at_path(machine, place, parameter, earlier), parameter)
     there, member = found[candidate.index]
     for other_there, other in [] if parameter.keyed else found[: candidate.index]:
@@ -50,18 +51,18 @@ def _argument(
     return member
 
 
-def _set(machine: Machine, place: Location, parameter: Parameter, earlier: dict[str, Symbol]) -> Node:
+def _set(machine: Machine, place: Location, parameter: Parameter, earlier: dict[str, Symbol]) -> Words:
     """The set that a parameter is a member of."""
     tree = machine.frame.function.tree
     if parameter.drawn is None:
         value = machine.value(_at_path(machine, place, parameter, earlier), tree)
         assert isinstance(value, Val)
-        return value.nodes[0]
+        return value.nodes
     assert isinstance(place.type, RecordType) and parameter.collection is not None
     before = len(machine.events)
     reading = machine.state_place(place.store, place.type, writable=False)
     drawn = machine.run(parameter.drawn, [reading, *[earlier[name] for name in parameter.drawn_from]], pure=True)
-    members = machine.coerced(drawn, parameter.collection, function_of(parameter.drawn).tree)[0]
+    members = machine.coerced(drawn, parameter.collection, function_of(parameter.drawn).tree)
     if len(machine.events) > before:
         site = machine.sites.sites[machine.events[before].site]
         raise SpecError(

@@ -197,7 +197,7 @@ class Calls(Ordering):
     def _put(
         self, nodes: dict[int, tuple[Node, ...]], key: Symbol, type_: MapType, value: tuple[Node, ...], node: ast.AST
     ) -> None:
-        code = self.coerced(key, type_.key_type, node)[0]
+        code = self.index(key, type_.key_type, node)
         if not isinstance(code.data, int) or code.args:
             self.fail(node, "a key that depends on the state", "range over the keys themselves")
         nodes[int(code.data)] = value

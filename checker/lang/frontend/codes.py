@@ -117,19 +117,6 @@ class Codes(Path):
         missing = type_.leaves[len(symbol.nodes) :]
         return (*symbol.nodes, *[self.code(0, leaf.kind, leaf.sort) for _, leaf in missing])
 
-    def numbers_as(self, mask: Node, given: RangeType, wanted: RangeType, node: ast.AST) -> Node:
-        """A set of numbers of one range as one of another; what does not fit is a cut or a violation."""
-        g, result = self.graph, self.graph.mask(0)
-        for i, value in enumerate(range(given.lo, given.hi + 1)):
-            there = g.has(mask, g.integer(i))
-            if wanted.lo <= value <= wanted.hi:
-                result = g.set_or(result, g.select(there, g.mask(1 << value - wanted.lo), g.mask(0)))
-            elif value > wanted.hi and wanted.cuts:
-                self.event(EventKind.CUT, there, node, f"above {wanted}")
-            else:
-                self.error(there, node, f"stored outside {wanted}")
-        return result
-
     def at_most(self, node: Node, most: int) -> Node:
         """`node`, which events have shown to be at most `most`, with that bound."""
         if node.hi <= most:
@@ -175,19 +162,6 @@ class Codes(Path):
             for place, (_, leaf) in zip(places, variant.leaves, strict=True)
         ]
         return Val(variant, tuple(nodes))
-
-    def number_of(self, node: Node, size: int) -> Node:
-        g = self.graph
-        if node.kind is Kind.BOOL:
-            return g.select(node, g.integer(1), g.integer(0))
-        if node.kind is not Kind.SET:
-            return node
-        if node.op is Op.CONST:
-            return g.integer(node.data)
-        total = g.integer(0)
-        for i in range(size):
-            total = g.add(total, g.select(g.has(node, g.integer(i)), g.integer(1 << i), g.integer(0)))
-        return total
 
     def describe(self, symbol: Symbol) -> str:
         """What a symbol is, for an error message."""

@@ -8,23 +8,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from checker.lang.frontend.codes import NONE
+from checker.lang.frontend.numbering import Words
 from checker.lang.frontend.places import Places
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Val
 from checker.lang.ir import Node
 from checker.lang.types import (
-    MAX_SET,
+    MAX_MEMBERS,
     BagType,
     EnumType,
     IdentityType,
     MapType,
     OptionType,
     RangeType,
-    RecordType,
-    Scalar,
     SeqType,
     SetType,
     Type,
-    universe,
+    UnionType,
 )
 from checker.lang.values import Identity
 
@@ -153,8 +152,8 @@ class Collections(Places):
             return
         assert isinstance(symbol, Val)
         if isinstance(type_, SetType):
-            for i, member in enumerate(universe(type_.element)):
-                yield g.has(symbol.nodes[0], g.integer(i)), self.literal(type_.element, member)
+            for i, member in enumerate(type_.members):
+                yield self.has_number(symbol.nodes, g.integer(i)), self.literal(type_.element, member)
         elif isinstance(type_, SeqType):
             w = type_.element.width
             for i in range(type_.length):
@@ -172,7 +171,7 @@ class Collections(Places):
     def length(self, symbol: Symbol, node: ast.AST) -> Node:
         """How many members a collection has."""
         if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
-            return self.graph.count(symbol.nodes[0], symbol.type.size)
+            return self.member_count(symbol.type, symbol.nodes)
         if isinstance(symbol, Val) and isinstance(symbol.type, SeqType):
             return symbol.nodes[0]
         total = self.graph.integer(0)
@@ -195,7 +194,7 @@ class Collections(Places):
             return Collections._is_set(symbol.yes) or Collections._is_set(symbol.no)
         return isinstance(symbol, Val) and isinstance(symbol.type, SetType)
 
-    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Node, Node]:
+    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Words, Words]:
         """Two sets of one type: a literal takes the type of the other."""
         types = [s.type for s in (a, b) if isinstance(s, Val) and isinstance(s.type, SetType)]
         literal = [e for s in (a, b) for e in self._literal_elements(s)]
@@ -207,7 +206,9 @@ class Collections(Places):
         ranges = [t.element for t in types if isinstance(t.element, RangeType)]
         if ranges:
             type_ = self._number_set(min(r.lo for r in ranges), max(r.hi for r in ranges), node)
-        return type_, self.coerced(a, type_, node)[0], self.coerced(b, type_, node)[0]
+        if len(types) > 1 and self.is_among(type_.element, types[1].element):
+            type_ = types[1]
+        return type_, self.coerced(a, type_, node), self.coerced(b, type_, node)
 
     def set_of(self, members: Sequence[Symbol], node: ast.AST) -> SetType:
         """The type of a set of these members. Raises SpecError where it has none."""
@@ -215,14 +216,25 @@ class Collections(Places):
         numbers = [m.node for m in found if isinstance(m, Num)]
         if len(numbers) == len(found):
             return self._number_set(min(n.lo for n in numbers), max(n.hi for n in numbers), node)
-        for member in found:
-            if isinstance(member, Val) and isinstance(member.type, Scalar | RecordType):
-                return SetType(member.type)
-        self.fail(node, f"a set of {self.describe(found[0])}", "sets hold identities, enums, numbers and messages")
+        element = self._member_type(found, node)
+        if element is None or element.count is None:
+            self.fail(node, f"a set of {self.describe(found[0])}", "sets hold identities, enums, numbers and messages")
+        if element.count > MAX_MEMBERS:
+            self.fail(node, f"a set over {element.count} possible members, and at most {MAX_MEMBERS} fit",
+                      "shrink the constants, or put fewer fields into it")  # fmt: skip
+        return SetType(element)
+
+    def _member_type(self, members: Sequence[Symbol], node: ast.AST) -> Type | None:
+        """The type that the members of a set have; that of a union, where one of them is of it."""
+        types = [m.type for m in members if isinstance(m, Val)]
+        if not types and isinstance(members[0], Display) and members[0].kind == "set":
+            inner = [e for m in members for e in self._literal_elements(m)]
+            return self.set_of(inner, node) if inner else None
+        return next((t for t in types if isinstance(t, UnionType)), types[0] if types else None)
 
     def _number_set(self, lo: int, hi: int, node: ast.AST) -> SetType:
-        if hi - lo >= MAX_SET:
-            self.fail(node, f"a set of numbers from {lo} to {hi}", f"at most {MAX_SET} different ones fit a set")
+        if hi - lo >= MAX_MEMBERS:
+            self.fail(node, f"a set of numbers from {lo} to {hi}", f"at most {MAX_MEMBERS} different ones fit a set")
         return SetType(RangeType(lo, hi, False))
 
     def _literal_elements(self, symbol: Symbol) -> tuple[Symbol, ...]:
@@ -270,5 +282,5 @@ class Collections(Places):
             above = g.lt(g.integer(element.hi), member.node)
             inside = g.not_(g.or_(below, above))
             code = g.sub(member.node, g.integer(element.lo))
-            return g.and_(inside, g.has(collection.nodes[0], g.select(inside, code, g.integer(0))))
-        return g.has(collection.nodes[0], self.index(member, element, node))
+            return g.and_(inside, self.has_number(collection.nodes, g.select(inside, code, g.integer(0))))
+        return self.has_number(collection.nodes, self.index(member, element, node))

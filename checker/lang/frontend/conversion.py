@@ -6,9 +6,10 @@ import ast
 import dataclasses
 from typing import Any
 
-from checker.lang.frontend.codes import NONE, Codes
+from checker.lang.frontend.codes import NONE
+from checker.lang.frontend.numbering import Numbering, Words
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Store, Symbol, Truth, Val
-from checker.lang.ir import EventKind, Kind, Node, Op
+from checker.lang.ir import EventKind, Node, Op
 from checker.lang.types import (
     BagType,
     BoolType,
@@ -24,10 +25,10 @@ from checker.lang.types import (
 )
 
 
-class Conversion(Codes):
+class Conversion(Numbering):
     """Moves symbols between the forms they have. `as_sets` is left to the subclass that knows collections."""
 
-    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Node, Node]:
+    def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Words, Words]:
         raise NotImplementedError
 
     # Places.
@@ -265,10 +266,10 @@ class Conversion(Codes):
 
     def _display_as(self, symbol: Display, type_: Type, node: ast.AST) -> tuple[Node, ...]:
         if isinstance(type_, SetType) and symbol.kind == "set":
-            mask = self.graph.mask(0)
+            members = self.no_members(type_)
             for element in symbol.elements:
-                mask = self.graph.set_or(mask, self.graph.bit(self.index(element, type_.element, node)))
-            return (mask,)
+                members = self.united(members, self.set_of_one(type_, self.index(element, type_.element, node)))
+            return members
         if isinstance(type_, SeqType) and symbol.kind == "tuple":
             exact = SeqType(type_.element, len(symbol.elements))
             if exact.length > type_.length:  # the length is looked at before the elements
@@ -294,7 +295,9 @@ class Conversion(Codes):
                 return self.bag_as(symbol, type_, node)
         if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
             if isinstance(symbol.type.element, RangeType) and isinstance(type_.element, RangeType):
-                return (self.numbers_as(symbol.nodes[0], symbol.type.element, type_.element, node),)
+                return self.numbers_as(symbol.nodes, symbol.type.element, type_, node)
+            if self.is_among(symbol.type.element, type_.element):
+                return self._members_as(symbol, symbol.type, type_, node)
         if isinstance(symbol.type, RecordType) and isinstance(type_, UnionType) and symbol.type.cls in type_.tags:
             return self.variant_as(symbol, symbol.type, type_)
         if isinstance(symbol.type, UnionType):
@@ -345,13 +348,23 @@ class Conversion(Codes):
     # Numbering members of sets.
 
     def index(self, symbol: Symbol, element: Type, node: ast.AST) -> Node:
-        """The number of a value among those of a numbered type (`types.index_of`)."""
-        nodes = self.coerced(symbol, element, node)
-        result = self.graph.integer(0)
-        for n, (_, leaf) in zip(nodes, element.leaves, strict=True):
-            size = 1 << leaf.size if leaf.kind is Kind.SET else leaf.size
-            result = self.graph.add(self.graph.mul(result, self.graph.integer(size)), self.number_of(n, leaf.size))
-        return result
+        """The number of a value among those of a numbered type."""
+        return self.number_in(element, self.coerced(symbol, element, node))
+
+    @staticmethod
+    def is_among(a: Type, b: Type) -> bool:
+        """Whether `a` is one of the messages that the union `b` is of, or a union of some of them."""
+        parts = a.variants if isinstance(a, UnionType) else [a]
+        return isinstance(b, UnionType) and all(isinstance(p, RecordType) and p.cls in b.tags for p in parts)
+
+    def _members_as(self, symbol: Val, given: SetType, wanted: SetType, node: ast.AST) -> Words:
+        """A set of messages of one kind as a set of messages of several."""
+        members = self.no_members(wanted)
+        for i, member in enumerate(given.members):
+            there = self.has_number(symbol.nodes, self.graph.integer(i))
+            one = self.set_of_one(wanted, self.graph.integer(wanted.numbers[member]))
+            members = self.united(members, self.if_there(there, one))
+        return members
 
     # Equality.
 
@@ -383,7 +396,7 @@ class Conversion(Codes):
                     return self._equal_seqs(x, y, node)
                 if isinstance(x.type, SetType):
                     _, p, q = self.as_sets(x, y, node)
-                    return self.graph.eq(p, q)
+                    return self.is_same(p, q)
                 codes = self.coerced(y, x.type, node)
                 return self.graph.all_([self.graph.eq(p, q) for p, q in zip(x.nodes, codes, strict=True)])
         if isinstance(a, Display) and isinstance(b, Display) and not a.elements and not b.elements:
@@ -409,7 +422,8 @@ class Conversion(Codes):
         if isinstance(symbol.type, OptionType) and isinstance(type_, OptionType):
             return True
         if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
-            return isinstance(symbol.type.element, RangeType) and isinstance(type_.element, RangeType)
+            a, b = symbol.type.element, type_.element
+            return (isinstance(a, RangeType) and isinstance(b, RangeType)) or self.is_among(a, b)
         return isinstance(type_, UnionType) and isinstance(symbol.type, RecordType) and symbol.type.cls in type_.tags
 
     @staticmethod

@@ -97,7 +97,7 @@ class Expressions(Collections):
         if isinstance(symbol, Display):
             return self.graph.boolean(bool(symbol.elements))
         if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
-            return self.graph.not_(self.graph.eq(symbol.nodes[0], self.graph.mask(0)))
+            return self.graph.not_(self.is_empty(symbol.nodes))
         if isinstance(symbol, Val) and isinstance(symbol.type, SeqType | BagType):
             return self.graph.not_(self.graph.eq(self.length(symbol, node), self.graph.integer(0)))
         self.fail(
@@ -311,10 +311,10 @@ class Expressions(Collections):
 
     def _set_operation(self, a: Symbol, op: ast.operator, b: Symbol, node: ast.AST) -> Symbol:
         type_, x, y = self.as_sets(a, b, node)
-        operations = {ast.BitOr: self.graph.set_or, ast.BitAnd: self.graph.set_and, ast.Sub: self.graph.set_minus}
+        operations = {ast.BitOr: self.united, ast.BitAnd: self.shared, ast.Sub: self.without}
         if type(op) not in operations:
             self.fail(node, "sets have |, & and -")
-        return Val(type_, (operations[type(op)](x, y),))
+        return Val(type_, operations[type(op)](x, y))
 
     # Comparisons.
 
@@ -355,8 +355,8 @@ class Expressions(Collections):
         _, x, y = self.as_sets(a, b, node)
         if isinstance(op, ast.Gt | ast.GtE):
             x, y = y, x
-        subset = g.eq(g.set_minus(x, y), g.mask(0))
-        return subset if isinstance(op, ast.LtE | ast.GtE) else g.and_(subset, g.not_(g.eq(x, y)))
+        subset = self.is_empty(self.without(x, y))
+        return subset if isinstance(op, ast.LtE | ast.GtE) else g.and_(subset, g.not_(self.is_same(x, y)))
 
     def _ordered_codes(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[Node, Node]:
         if isinstance(a, Num) and isinstance(b, Num):
@@ -469,13 +469,12 @@ class Expressions(Collections):
         self.fail(target, "this cannot be given a value here", "one assignment a line")
 
     def _setcomp(self, node: ast.SetComp) -> Symbol:
-        g = self.graph
         found = [(there, self.unwrapped(element, node)) for there, element in self.generated(node)]
         if not found:
             return Display("set", ())
         type_ = self.set_of([element for _, element in found], node)
-        mask = g.mask(0)
+        members = self.no_members(type_)
         for there, element in found:
-            bit = g.bit(self.index(element, type_.element, node))
-            mask = g.set_or(mask, g.select(there, bit, g.mask(0)))
-        return Val(type_, (mask,))
+            one = self.set_of_one(type_, self.index(element, type_.element, node))
+            members = self.united(members, self.if_there(there, one))
+        return Val(type_, members)

@@ -50,7 +50,7 @@ class Ordering(Expressions):
             return self.graph.and_(self.graph.not_(a.node), b.node)
         if self._is_set(a) or self._is_set(b):
             type_, x, y = self.as_sets(a, b, node)
-            return self._less_set(type_, (x,), (y,))
+            return self._less_set(type_, x, y)
         if isinstance(a, Val) and isinstance(b, Val) and self.same_type(a.type, b.type):
             return self._less(a.type, a.nodes, b.nodes, node)
         common = self._common_type(a, b) or self._common_type(b, a)
@@ -100,7 +100,7 @@ class Ordering(Expressions):
         """By the greatest member that only one has: the highest bit of what differs."""
         g, result = self.graph, self.graph.false
         for i in range(type_.size):
-            mine, other = g.has(a[0], g.integer(i)), g.has(b[0], g.integer(i))
+            mine, other = self.has_number(a, g.integer(i)), self.has_number(b, g.integer(i))
             result = g.select(g.eq(mine, other), result, other)
         return result
 

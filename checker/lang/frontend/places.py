@@ -48,7 +48,7 @@ class Places(Conversion):
         width = place.type.value_type.width
         alternatives = []
         for i in range(len(place.type.keys)):
-            here = self.graph.eq(code, self.code(i, code.kind))
+            here = self.graph.eq(code, self.graph.integer(i))
             if self.facts.of(here) is False:
                 continue
             alternatives += [
@@ -72,14 +72,14 @@ class Places(Conversion):
             return code
         if key == NONE:
             return self.graph.integer(0)
-        return self.coerced(key, type_.key_type, node)[0]
+        return self.index(key, type_.key_type, node)
 
     def _map_value(self, holder: Val, type_: MapType, key: Symbol, node: ast.AST) -> Symbol:
         code = self.key_code(key, type_, node)
         width = type_.value_type.width
         result = list(holder.nodes[:width])
         for i in range(1, len(type_.keys)):
-            here = self.graph.eq(code, self.code(i, code.kind))
+            here = self.graph.eq(code, self.graph.integer(i))
             part = holder.nodes[i * width : (i + 1) * width]
             result = [self.graph.select(here, a, b) for a, b in zip(part, result, strict=True)]
         return self.symbol(type_.value_type, tuple(result))
