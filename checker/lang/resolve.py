@@ -270,7 +270,7 @@ def _map(key: Type, value: Type, where: str) -> MapType:
     if count is None:
         raise SpecError(
             f"{where}: {key} cannot be the key of a map",
-            mend="keys are identities, enums, ranges, and sets and @message records of these",
+            mend="keys are identities, enums, ranges, and sets and @message records of these: leave the ordinals out",
         )
     if count > MAX_MEMBERS:
         raise SpecError(f"{where}: a map with {count} keys, and at most {MAX_MEMBERS} fit", mend="shrink the constants")
@@ -283,12 +283,12 @@ def _set(element: Type, where: str) -> SetType:
     count = element.count
     if count is None:
         raise SpecError(
-            f"{where}: a set of {element}, which has no finite list of values",
-            mend="use a bag: Annotated[Bag[...], AtMost(4)]; sets hold identities, enums, ranges and @message records",
+            f"{where}: a set of {element}, of which there is no list: it holds ordinals",
+            mend=f"bound how many are there at once: Annotated[Bag[{element}], AtMost(4)]",
         )
     if count > MAX_MEMBERS:
         raise SpecError(
             f"{where}: a set over {count} possible members, and at most {MAX_MEMBERS} fit",
-            mend="shrink the constants, or use a bag: Annotated[Bag[...], AtMost(4)]",
+            mend=f"shrink the constants, or bound how many are there at once: Annotated[Bag[{element}], AtMost(4)]",
         )
     return SetType(element)

@@ -37,8 +37,8 @@ ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
 
 __all__ = [
     "ABSENT_ITF", "MAX_MEMBERS", "WORD", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType",
-    "LeafType", "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar", "SeqType", "SetType",
-    "Type", "UnionType",
+    "LeafType", "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar",
+    "SeqType", "SetType", "Type", "UnionType",
 ]  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def _map(type_: MapType) -> Read:
         given = _OBJECT.decode(text)
         values = [unseen] * len(names)
         if set(given) == {"#map"}:
-            pairs = [(_name_of(_ANY.decode(k)), v) for k, v in _PAIRS.decode(given["#map"])]
+            pairs = [(_given_name(type_.key_type, _ANY.decode(k)), v) for k, v in _PAIRS.decode(given["#map"])]
             given = dict(pairs)
             if len(given) < len(pairs):
                 raise ReadingError(f"a {type_} has a key twice")
@@ -137,8 +137,13 @@ def _map(type_: MapType) -> Read:
     return read
 
 
-def _name(type_: Scalar, key: Any) -> str:
+def _name(type_: Type, key: Any) -> str:
     return _name_of(type_.itf(key))
+
+
+def _given_name(type_: Type, json: Any) -> str:
+    """The name of a key in a trace: of a message or a set, whatever the order of its parts."""
+    return _name_of(json) if isinstance(type_, Scalar) else _name(type_, parsed(type_, json))
 
 
 def _name_of(itf: Any) -> str:

@@ -28,6 +28,7 @@ MODELS = [
     "tests/models/collections_of_values.py/first_served", "tests/models/collections_of_values.py/orders",
     "tests/models/shapes.py/locks", "tests/models/shapes.py/mail", "tests/models/shapes.py/fleet",
     "tests/models/shapes.py/copied_levels", "tests/models/verdicts.py",
+    *[f"tests/models/members.py/{name}" for name in ("many", "posted", "quorums", "linked")],
 ]  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def plain(type_: Type, value: Any) -> Any:
         case MapType():
             return [(plain(type_.key_type, k), plain(type_.value_type, value[k])) for k in type_.keys]
         case SetType():
-            return [plain(type_.element, m) for m in sorted(value, key=type_.element.key)]
+            return [plain(type_.element, m) for m in type_.members if m in value]
         case SeqType():
             return [plain(type_.element, element) for element in value]
         case BagType():

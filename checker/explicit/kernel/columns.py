@@ -119,7 +119,7 @@ def _nulled(values: pa.Array, absent: npt.NDArray[np.bool_]) -> pa.Array:
 
 
 def _set(type_: SetType, words: Codes) -> pa.Array:
-    octets = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1)
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8 * type_.width)
     there = np.unpackbits(octets, axis=1, bitorder="little")[:, : type_.size].astype(bool)
     members = np.array([type_.element.encode(m) for m in type_.members], dtype=np.int64)
     return _list(there, column(type_.element, members[np.nonzero(there)[1]]))
