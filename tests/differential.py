@@ -23,7 +23,7 @@ from checker.lang.parameters import bindings, parameters_of
 from checker.lang.resolve import record_type
 from checker.lang.scalars import canonical
 from checker.lang.types import SeqType
-from checker.lang.values import RuntimeViolation
+from checker.lang.values import RuntimeViolation, StepEnd
 from checker.reference.step import Reference, StepResult, step
 
 Packed = tuple[int, ...]
@@ -119,7 +119,10 @@ class Pair:
 def is_refined(declared: Declared, before: Any, after: Any) -> bool:
     """Whether a step, seen through a refinement mapping, is a step of the abstract model or none."""
     assert declared.abstract is not None
-    start, end = declared.function(before), declared.function(after)
+    try:
+        start, end = declared.function(before), declared.function(after)
+    except StepEnd:  # the mapping breaks down
+        return False
     type_ = record_type(type(start))
 
     def seen(state: Any) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from checker.lang.declare import (
 )
 from checker.lang.declare import deadlock_free as deadlock_free  # a property: a spec that means it imports it by name
 from checker.lang.errors import SpecError
+from checker.lang.instances import instance
 from checker.lang.order import OrderedEnum, choose, fold
 from checker.lang.temporal import (
     always_eventually,
@@ -58,6 +59,6 @@ __all__ = [
     "Arrangement", "AtMost", "Bag", "Bug", "Declared", "History", "Identity", "Map", "MemberOf", "Model", "Nat",
     "Option", "OrderedEnum", "Ordinal", "Permutation", "Range", "Seq", "Set", "SpecError", "action",
     "always_eventually", "choose", "constants", "constraint", "eventually", "eventually_always", "fold", "fresh",
-    "init", "invariant", "leads_to", "message", "record", "refines", "replace", "require", "require_some", "state",
-    "strong_fairness", "terminal", "transition_invariant", "weak_fairness", "witness",
+    "init", "instance", "invariant", "leads_to", "message", "record", "refines", "replace", "require", "require_some",
+    "state", "strong_fairness", "terminal", "transition_invariant", "weak_fairness", "witness",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ import enum
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
@@ -36,6 +37,41 @@ class ConstantsInfo:
     cls: type[Any]
     defaults: dict[str, Any]
     docs: dict[str, str]
+
+    def give(self, name: str, value: Any, place: Place) -> None:
+        """Put a value in force for one constant. Raises SpecError where it is not of the default's type."""
+        default = self.defaults[name]
+        if type(value) is not type(default):
+            raise SpecError(f"{name} is given {value!r}, and its default is {default!r}", place=place,
+                            mend=f"give it a {type(default).__name__}")  # fmt: skip
+        setattr(self.cls, name, value)
+
+
+@dataclass(frozen=True)
+class InstanceInfo:
+    """Of an instance of a spec: its constants, and what gives those that are not fixed; all that it was made with."""
+
+    constants: ConstantsInfo | None
+    later: dict[str, Callable[[], Any]]
+    given: dict[str, Any]
+    place: Place
+
+    def bind(self) -> None:
+        """Put the constants in force. Raises SpecError where one that is computed does not fit."""
+        if self.constants is not None:
+            for name, value in self.values().items():
+                self.constants.give(name, value, self.place)
+
+    def values(self) -> dict[str, Any]:
+        """Every constant. Raises SpecError where one cannot be computed."""
+        found = dict(self.constants.defaults) if self.constants is not None else {}
+        for name, compute in self.later.items():
+            try:
+                found[name] = compute()
+            except Exception as error:
+                raise SpecError(f"{name} cannot be computed: {type(error).__name__}: {error}", place=self.place,
+                                mend="compute it from constants of this spec") from None  # fmt: skip
+        return found
 
 
 def constants(cls: C) -> C:
@@ -82,11 +118,14 @@ def _attribute_docs(cls: type[Any]) -> dict[str, str]:
     return docs
 
 
-def bind(info: ConstantsInfo | None, values: Mapping[str, Any]) -> None:
-    """Put `values` in force for the constants of `info`; those not named get their defaults."""
+def bind(info: ConstantsInfo | None, values: Mapping[str, Any], instances: Sequence[InstanceInfo] = ()) -> None:
+    """Put `values` in force for the constants of `info` (others get their defaults), then those of the instances."""
     if info is not None:
         for name, default in info.defaults.items():
             setattr(info.cls, name, values.get(name, default))
+    for instance in instances:
+        if instance.constants is not info:
+            instance.bind()
     Binding.version += 1
 
 
@@ -284,14 +323,18 @@ def transition_invariant(function: None = None, /, *, source: str = "") -> Calla
     return lambda function: _declare(function, "transition invariant", source=source)
 
 
-def refines(abstract: Model, *, source: str = "") -> Callable[[F], Declared]:
+def refines(abstract: Model | ModuleType, *, source: str = "") -> Callable[[F], Declared]:
     """A refinement mapping: `(s) -> AbstractState`. Every step is, seen through it, a step of `abstract` or none.
 
-    Ordinals of the abstract state are of the sorts of this one, and it holds no bags.
+    abstract: a model, or the instance of a spec whose first model is meant. Ordinals of its state are of the sorts of
+    this one, and it holds no bags.
     """
 
     def mark(function: F) -> Declared:
-        return replace(_declare(function, "refinement", source=source), abstract=abstract)
+        from checker.lang.loader import models_of
+
+        model = models_of(abstract)[0] if isinstance(abstract, ModuleType) else abstract
+        return replace(_declare(function, "refinement", source=source), abstract=model)
 
     return mark
 

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import difflib
 import enum
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -24,11 +25,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from checker.lang.declare import Bug, ConstantsInfo, Declared, Model, bind
+from checker.lang.declare import Bug, ConstantsInfo, Declared, InstanceInfo, Model, bind
 from checker.lang.definitions import check_definitions, check_imported
 from checker.lang.errors import Place, SpecError, shortened
 from checker.lang.liveness import LIVENESS
-from checker.lang.marks import MARK, RecordInfo, unbound
+from checker.lang.marks import INSTANCE, MARK, RecordInfo, unbound
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.types import RecordType
@@ -54,6 +55,12 @@ class Spec:
     name: str
     module: ModuleType
     models: list[Model]
+
+    @functools.cached_property
+    def instances(self) -> list[InstanceInfo]:
+        """The instances of other specs that it is made from, those that others are made in first."""
+        found = [vars(module).get(INSTANCE) for module in _spec_modules(self.module)]
+        return [info for info in found if isinstance(info, InstanceInfo)]
 
     def model(self, name: str | None) -> Model:
         """The model called `name`, or the default (first) one. Raises SpecError for an unknown name."""
@@ -83,7 +90,7 @@ class BoundModel:
     state_class: type[Any]
 
     def bind(self) -> None:
-        bind(self.info, self.constants)
+        bind(self.info, self.constants, self.spec.instances)
 
     @property
     def state_type(self) -> RecordType:
@@ -176,8 +183,17 @@ def _sources(*starts: ModuleType) -> dict[str, str]:
             plain = [
                 (n, _plain(v)) for n, v in vars(module).items() if _plain(v) is not None and not n.startswith("__")
             ]
-            texts[file] = Path(file).read_text(encoding="utf-8", errors="replace") + repr(sorted(plain))
+            text = Path(file).read_text(encoding="utf-8", errors="replace")
+            texts[file] = texts.get(file, text) + repr(sorted(plain)) + _given(module)
     return texts
+
+
+def _given(module: ModuleType) -> str:
+    """What an instance was made with; functions are told by the text of the module that they stand in."""
+    info = vars(module).get(INSTANCE)
+    if not isinstance(info, InstanceInfo):
+        return ""
+    return repr(sorted((name, _plain(v) or getattr(v, "__qualname__", "")) for name, v in info.given.items()))
 
 
 def _plain(value: Any) -> str | None:
@@ -260,7 +276,7 @@ def load_spec(target: str) -> Spec:
             mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
     check_definitions(_spec_modules(module))
-    return Spec(target, module, _models(module, target))
+    return Spec(target, module, models_of(module, target))
 
 
 @contextlib.contextmanager
@@ -277,11 +293,11 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise SpecError(f"there is no module {name}", mend="name a module, or the path of a file") from None
-        raise _broken_import(error) from None
+        raise broken_import(error) from None
     except SpecError:
         raise
     except (Exception, SystemExit) as error:
-        raise _broken_import(error) from None
+        raise broken_import(error) from None
 
 
 def _import_file(file: Path) -> ModuleType:
@@ -302,13 +318,14 @@ def _import_file(file: Path) -> ModuleType:
     except SpecError:
         raise
     except (Exception, SystemExit) as error:
-        raise _broken_import(error, str(file)) from None
+        raise broken_import(error, str(file)) from None
     finally:
         sys.path.remove(str(file.resolve().parent))
     return module
 
 
-def _broken_import(error: BaseException, file: str = "") -> SpecError:
+def broken_import(error: BaseException, file: str = "") -> SpecError:
+    """What is said of a file that raises this when it is run."""
     if isinstance(error, SyntaxError):
         place = Place(error.filename or file, error.lineno or 1, (error.offset or 1) - 1, error.end_offset or 0)
         return SpecError(f"not Python: {error.msg}", place=place)
@@ -334,7 +351,9 @@ def _listed(module: ModuleType) -> list[Model]:
     return list(listed)
 
 
-def _models(module: ModuleType, name: str) -> list[Model]:
+def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
+    """The models of a spec: those it lists, or the one that it is. Raises SpecError where it is none."""
+    name = name or str(module.__file__)
     models = _listed(module)
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
@@ -372,9 +391,12 @@ def bound(
 ) -> BoundModel:
     """`model` with its constants: defaults, then the model's, then a named setting's, then `changes`; in force."""
     cls = state_class(model)
-    info = _constants_of(model)
+    info = constants_of(model, spec.module)
     values: dict[str, Any] = dict(info.defaults) if info else {}
+    given = next((i for i in spec.instances if i.constants is info), None) if info else None
     _override(values, model.constants, f"model {model.name}", model)
+    if given is not None:  # what an instance is made with goes before what its models set
+        values.update({name: value for name, value in given.values().items() if name in given.given})
     for name, changed in model.settings.items():
         _override(dict(values), changed, f"setting {name}", model)
     if setting is not None:
@@ -445,18 +467,37 @@ def state_class(model: Model) -> type[Any]:
     return next(iter(found))
 
 
-def _constants_of(model: Model) -> ConstantsInfo | None:
-    """The one `@constants` class that the model's functions can see."""
+def constants_of(model: Model, spec: ModuleType | None = None) -> ConstantsInfo | None:
+    """The one `@constants` class that the model's functions can see, or else the spec that lists it.
+
+    The constants of an instance count only for models that are all of this instance.
+    """
+    declared = [model.init, *model.actions, *model.properties, *model.fairness]
+    homes = [sys.modules[home] for home in dict.fromkeys(d.function.__module__ for d in declared)]
+    found = [i for i in _constants_in(homes) if not _is_instance(i)]
+    if not found:
+        found = [i for i in _constants_in(homes) if sys.modules[i.cls.__module__] in homes]
+        own = [i for i in _constants_in([spec]) if not _is_instance(i)] if spec is not None else []
+        found = own or found
+    if len(found) > 1:
+        names = ", ".join(i.cls.__name__ for i in found)
+        raise SpecError(
+            f"a spec has one class of constants, and this one sees {names}", place=field_place(found[-1].cls),
+            mend='merge them, or take the other spec with instance("...")',
+        )  # fmt: skip
+    return found[0] if found else None
+
+
+def _constants_in(starts: Iterable[ModuleType]) -> list[ConstantsInfo]:
     found: dict[int, ConstantsInfo] = {}
-    parts = [model.init, *model.actions, *model.properties, *model.fairness]
-    homes = dict.fromkeys(d.function.__module__ for d in parts)
-    for module in _spec_modules(*[sys.modules[home] for home in homes]):
+    for module in _spec_modules(*starts):
         for value in vars(module).values():
             info = value.__dict__.get(MARK) if isinstance(value, type) else None
             if isinstance(info, ConstantsInfo):
                 found[id(info.cls)] = info
-    if len(found) > 1:
-        names = ", ".join(i.cls.__name__ for i in found.values())
-        place = field_place(list(found.values())[-1].cls)
-        raise SpecError(f"a spec has one class of constants, and this one sees {names}", place=place, mend="merge them")
-    return next(iter(found.values()), None)
+    return list(found.values())
+
+
+def _is_instance(info: ConstantsInfo) -> bool:
+    """Whether these are the constants of an instance of a spec."""
+    return INSTANCE in vars(sys.modules[info.cls.__module__])

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 MARK = "__fencepost__"
 """The attribute that holds what a decorator declared."""
+INSTANCE = "__fencepost_instance__"
+"""Among the globals of an instance of a spec: its InstanceInfo."""
 
 
 @dataclass(frozen=True)

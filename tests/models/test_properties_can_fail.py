@@ -60,6 +60,7 @@ MUTANTS = [
     Mutant("choices.py", "weights_are_even", "s.leader is None and even(weights)", "s.leader is None"),
     Mutant("choices.py", "weights_are_even", "require(even(weights))", "require(not even(weights))"),
     Mutant("choices.py", "a_line_starts_with_the_leader", "require(line[0] == s.leader)", "require(s.line != line)"),
+    Mutant("queue.py", "first_in_first_out", "q.values[1:]", "q.values[:0]"),
     Mutant("choices.py", "nobody_goes_down", "s.leader = node", "s.leader = node\n    s.up = {node}"),
     Mutant("members.py/many", "taken_in_turn", "s.next + 21", "s.next + 61"),
     Mutant("members.py/posted", "one_message_each", "any(m.by == node for m", "any(m == Abort(by=node) for m"),

@@ -14,17 +14,32 @@ from checker.lang.types import (
     BoolType,
     EnumType,
     IdentityType,
+    MapType,
     OptionStyle,
     OptionType,
     RangeType,
     RecordType,
     SeqType,
+    SetType,
     Type,
     UnionType,
 )
 from checker.lang.values import Identity
 
 NONE = Static(None)
+
+
+def _classes(type_: Type) -> tuple[Any, ...]:
+    """The classes that a type is made from, in order; those of records include their fields'."""
+    if isinstance(type_, UnionType):
+        return tuple(variant.cls for variant in type_.variants)
+    if isinstance(type_, MapType):
+        return (*_classes(type_.key_type), *_classes(type_.value_type))
+    if isinstance(type_, OptionType):
+        return _classes(type_.inner)
+    if isinstance(type_, SetType | SeqType | BagType):
+        return _classes(type_.element)
+    return (getattr(type_, "cls", None),)
 
 
 class Codes(Path):
@@ -106,7 +121,9 @@ class Codes(Path):
 
     @staticmethod
     def same_type(a: Type, b: Type) -> bool:
-        return a is b or (type(a) is type(b) and str(a) == str(b) and a.leaves == b.leaves)
+        """Whether two types have the same values: classes of one name in two instances of a spec do not."""
+        alike = a is b or (type(a) is type(b) and str(a) == str(b) and a.leaves == b.leaves)
+        return alike and (a is b or _classes(a) == _classes(b))
 
     def seq_as(self, symbol: Val, type_: SeqType, node: ast.AST) -> tuple[Node, ...]:
         assert isinstance(symbol.type, SeqType)

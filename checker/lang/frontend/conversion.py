@@ -302,6 +302,9 @@ class Conversion(Numbering):
             return self.variant_as(symbol, symbol.type, type_)
         if isinstance(symbol.type, UnionType):
             return self._union_as(symbol, symbol.type, type_, node)
+        if str(symbol.type) == str(type_):
+            self.fail(node, f"{self.describe(symbol)} where one of another instance of its spec is needed",
+                      "share the type: instance(..., Value=Value)")  # fmt: skip
         self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
 
     def _elements_as(self, symbol: Val, given: SeqType, type_: SeqType, node: ast.AST) -> tuple[Node, ...]:

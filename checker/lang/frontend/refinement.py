@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checker.lang.declare import Declared
+from checker.lang.declare import Declared, InstanceInfo, Model
 from checker.lang.errors import SpecError
 from checker.lang.frontend.arguments import arguments_of
 from checker.lang.frontend.path import Frame, Sites
@@ -15,10 +16,12 @@ from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store
 from checker.lang.ir import Graph, Kind, Node, Op
 from checker.lang.loader import BoundModel, initial_states, state_class
+from checker.lang.marks import INSTANCE
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import record_type
 from checker.lang.scalars import canonical
 from checker.lang.types import BagType, RecordType
+from checker.lang.values import StepEnd
 
 Mapped = tuple[tuple[Node, ...], Node]  # (leaves of the abstract state, whether mapping breaks down)
 Taken = tuple[Node, list[Node]]  # (whether the abstract step can be taken, the leaves after it)
@@ -42,9 +45,24 @@ def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
                 f"refinement {declared.name}: the abstract field {name} is a bag", place=declared.place,
                 mend="an abstract state has sets, maps and sequences",
             )  # fmt: skip
+    _check_constants(declared, declared.abstract)
     actions = [(a, parameters_of(a, type_)) for a in declared.abstract.actions]
     _check_initial(model, declared, type_)
     return Abstraction(type_, actions)
+
+
+def _check_constants(declared: Declared, abstract: Model) -> None:
+    """Raise SpecError where an instance was not given what its model sets: its constants are then not those."""
+    made = vars(sys.modules[abstract.init.function.__module__]).get(INSTANCE)
+    if not isinstance(made, InstanceInfo):
+        return
+    in_force = made.values()
+    for name, value in abstract.constants.items():
+        if name not in made.given and in_force.get(name, value) != value:
+            raise SpecError(
+                f"refinement {declared.name}: {abstract.name} sets {name} to {value!r}, and its instance does not",
+                place=made.place, mend=f"{name}={value!r}",
+            )  # fmt: skip
 
 
 def _check_initial(model: BoundModel, declared: Declared, type_: RecordType) -> None:
@@ -52,7 +70,11 @@ def _check_initial(model: BoundModel, declared: Declared, type_: RecordType) -> 
     assert declared.abstract is not None
     wanted = {canonical(type_, s) for s in initial_states(declared.abstract, type_)}
     for state in model.initial_states():
-        mapped = type_.store(declared.function(state))
+        try:
+            mapped = type_.store(declared.function(state))
+        except StepEnd as end:
+            raise SpecError(f"refinement {declared.name} maps an initial state to none of {type_}: {end}",
+                            place=declared.place, mend="change the mapping") from None  # fmt: skip
         if canonical(type_, mapped) not in wanted:
             raise SpecError(
                 f"refinement {declared.name} maps an initial state to {mapped}, which is not initial in "
