@@ -47,12 +47,12 @@ def prepare() -> None:
             stream.reconfigure(errors="backslashreplace")
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], file: str, line: int,
-             to: TextIO | None = None, text: str | None = None) -> None:  # fmt: skip
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+             file: TextIO | None = None, line: str | None = None) -> None:  # fmt: skip
         if issubclass(category, FencepostWarning):
             click.echo(redacted(f"note: {message}"), err=True)
         else:
-            usual(message, category, file, line, to, text)
+            usual(message, category, filename, lineno, file, line)
 
     warnings.showwarning = show
 
@@ -108,7 +108,7 @@ def _place_of_others(error: BaseException) -> Place | None:
     file = Path(frames[-1].filename).resolve()
     ours = [Path(__file__).parents[1], Path(printable.__code__.co_filename).parent]
     libraries = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    if any(file.is_relative_to(Path(folder).resolve()) for folder in [*ours, *libraries]):
+    if any(file.is_relative_to(Path(str(folder)).resolve()) for folder in [*ours, *libraries]):
         return None
     return Place(frames[-1].filename, frames[-1].lineno or 0)
 

@@ -152,7 +152,8 @@ class Telling:
         spec, system = self._system.expect(found.spec), self._system.observe(found.system)
         yield from self._beside(spec, system)
         if found.before is not None:
-            yield from self._beside(*map(self._system.key, (found.before, found.system)), hidden=True)
+            before, after = (self._system.key(system) for system in (found.before, found.system))
+            yield from self._beside(before, after, hidden=True)
 
     def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
         ordinal = self._system.ordinal
@@ -173,8 +174,8 @@ def value_of(structure: Structure) -> Value:
     if isinstance(structure, tuple):
         return [value_of(part) for part in structure]
     if isinstance(structure, frozenset):
-        members: list[Value] = [value_of(part) for part in structure]
-        return {"#set": members}
+        members: dict[str, Value] = {"#set": [value_of(part) for part in structure]}
+        return members
     if isinstance(structure, enum.Enum):
         return structure.name
     if structure is None:

@@ -197,8 +197,8 @@ class Product:
         sent: list[list[bytes]] = [[] for _ in self._members]
         for member in self._members:
             pickled: dict[int, bytes] = member.answer()
-            for whose, pairs in pickled.items():
-                sent[whose].append(pairs)
+            for whose, packet in pickled.items():
+                sent[whose].append(packet)
         for member, pairs_of in zip(self._members, sent, strict=True):
             member.ask("receive", pairs_of)
         return sum(int(member.answer()) for member in self._members)

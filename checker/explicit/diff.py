@@ -146,7 +146,7 @@ def diff(
         )  # fmt: skip
     kernels = tuple(_kernel(side.model) for side in sides)
     _same_states(sides, kernels)
-    explored = []
+    explored: list[SearchResult] = []
     for side, kernel in zip(sides, kernels, strict=True):
         left = _what_is_left(limits, started, explored)
         result = search(kernel, _initial(side.model), threads=threads, limits=left, all_violations=True,

@@ -65,7 +65,7 @@ class ProofReport:
     def reason(self) -> str:
         names = [f.claim.name for f, v in zip(self.proof.findings, self.verdicts, strict=True) if v == self.verdict]
         if self.verdict in (VIOLATED, NOT_PROVED):
-            return ", ".join([*names, *[self.proof.stopped] * bool(self.proof.stopped)])
+            return ", ".join([*names, *([self.proof.stopped] if self.proof.stopped else [])])
         if self.verdict == VACUOUS:
             never = ", ".join(self.proof.never)
             return f"no state with the proved invariants can take: {never}" if never else "nothing to prove"

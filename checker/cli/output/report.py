@@ -355,9 +355,9 @@ def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
     lines += ["", f"{plural(found.events, 'event')}, {steps}; {found.seconds:.2f} s, {rate}/s"]
     if found.endless:
         lines.append(f"{found.endless:,} accepted without a line that ends them: they may have been cut short")
-    verdict = ", ".join(f"{number:,} {status}" for status, number in found.counts.items() if number) or "no traces"
+    counted = ", ".join(f"{number:,} {status}" for status, number in found.counts.items() if number) or "no traces"
     stopped = f"incomplete ({found.stopped}): " if found.stopped else ""
-    return "\n".join([*lines, f"{stopped}{plural(found.traces, 'trace')}: {verdict}"])
+    return "\n".join([*lines, f"{stopped}{plural(found.traces, 'trace')}: {counted}"])
 
 
 def _verdict_lines(verdict: Verdict) -> list[str]:
