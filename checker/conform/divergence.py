@@ -174,8 +174,9 @@ def value_of(structure: Structure) -> Value:
     if isinstance(structure, tuple):
         return [value_of(part) for part in structure]
     if isinstance(structure, frozenset):
-        members: dict[str, Value] = {"#set": [value_of(part) for part in structure]}
-        return members
+        members: list[Value] = [value_of(part) for part in structure]
+        tagged: dict[str, Value] = {"#set": members}
+        return tagged
     if isinstance(structure, enum.Enum):
         return structure.name
     if structure is None:

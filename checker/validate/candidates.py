@@ -130,7 +130,8 @@ class Numbers:
         if not known.any():
             return np.zeros((len(codes), 2 * self.layout.words), np.uint64)
         shown = np.where(known, codes, 0)
-        matched = np.asarray(known & (~self._ordinal | (codes == 0)))
+        settled: npt.NDArray[np.bool_] = np.logical_or(~self._ordinal, codes == 0)
+        matched: npt.NDArray[np.bool_] = np.logical_and(known, settled)
         ranks = self.ranked(shown)
         for sort in self.sorts:
             matched[:, sort.leaves] |= known[:, sort.leaves].all(axis=1)[:, None]
