@@ -17,6 +17,7 @@ EVERYTHING = 1 << 60
 MODELS = [
     "liveness_mutex.py/weak_lock", "liveness_mutex.py/strong_lock", "liveness_philosophers.py/weak",
     "liveness_bounds.py/beside", "liveness_bounds.py/starts", "liveness_clocks.py/weak", "liveness_bindings.py/mail",
+    "liveness_groups.py/desk", "liveness_groups.py/lamp",
 ]  # fmt: skip
 
 

@@ -186,7 +186,7 @@ class _Builder:
             targets = self._targets[self._edges : limit]
             self._number(found, targets)
             sources = begin + (metas >> abi.META_SHIFT)
-            labels = self._labelling.of(metas & abi.NO_INSTANCE, targets == sources, self._watched[sources])
+            labels = self._labelling.of(metas & abi.NO_INSTANCE, sources, targets, self._watched)
             self._labels[self._edges : limit] = labels
             self._edges = limit
             degrees[:] += np.bincount(sources - begin, minlength=len(degrees))
@@ -201,7 +201,8 @@ class _Builder:
         metas, codes = self._context.edges()[:, -2], self._context.edges()[:, -1]
         metas = metas[(codes < 0) & (codes != abi.DEADLOCK) | (codes >= 0) & (codes & abi.OUTSIDE != 0)]
         sources = begin + (metas >> abi.META_SHIFT)
-        self._withheld[sources[self._labelling.withheld(metas & abi.NO_INSTANCE, self._watched[sources])]] = True
+        fair = self._labelling.withheld(metas & abi.NO_INSTANCE, sources, self._watched)
+        self._withheld[sources[fair]] = True
 
     def _send(self, call: str, states: Words, note: Callable[[Longs, Longs], None]) -> None:
         """Route or expand states: note(metas, 1 + index of the state) of what comes of it, in order, some at a time."""

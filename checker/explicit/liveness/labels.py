@@ -2,7 +2,8 @@
 
 An edge is a step of a group that has its instance, where the group's condition holds in the source; but of none if it
 changes nothing. It changes nothing where it leads back to its source, unless it left an ordinal there that is new.
-The first labels are those of instances whose edges are steps of all their groups; others are numbered as they are met.
+Of n instances the first n labels are for steps of all their groups, the next n for steps of none; others are numbered
+as they are met.
 """
 
 from __future__ import annotations
@@ -44,10 +45,7 @@ class LabelTable:
 
 
 class Labels:
-    """Gives edges their labels, in the order in which they come.
-
-    watched: per state the words that `watch` tells of it.
-    """
+    """Gives edges their labels, in the order in which they come."""
 
     def __init__(self, kernel: Kernel) -> None:
         count = len(kernel.instances)
@@ -63,11 +61,16 @@ class Labels:
         self._fair_conditions = self._masks((i, group.condition) for group in fair for i in group.instances)
         self._always_fair = np.zeros(count, dtype=bool)  # of a fair group that has no condition
         self._always_fair[[i for group in fair if group.condition is None for i in group.instances]] = True
-        self._grouped = np.array([bool(groups) for groups in self._groups], dtype=bool)
+        renewing = kernel.renewing
+        stutters = [bool(groups) and i not in renewing for i, groups in enumerate(self._groups)]
+        self._stutters = np.array(stutters, dtype=bool)  # where they lead back to their source
         self._asks: Bits = np.asarray(self._relevant.any(axis=1))
-        self._instances: list[int] = list(range(count))
-        self._labels = {(i, tuple(groups)): i for i, groups in enumerate(self._groups)}
-        self._of: list[tuple[int, ...]] = [tuple(groups) for groups in self._groups]
+        self._asks_back: Bits = np.asarray(self._renewals.any(axis=1))
+        self._instances: list[int] = [*range(count), *range(count)]
+        self._of: list[tuple[int, ...]] = [*map(tuple, self._groups), *[()] * count]
+        self._labels: dict[tuple[int, tuple[int, ...]], int] = {}
+        for label, key in enumerate(zip(self._instances, self._of, strict=True)):
+            self._labels.setdefault(key, label)
 
     def _masks(self, asked: Iterable[tuple[int, int | None]]) -> Longs:
         """Per instance the words with the bits of its conditions."""
@@ -78,14 +81,15 @@ class Labels:
                 masks[instance, word] |= np.uint64(1 << bit)
         return masks.view(np.int64)
 
-    def of(self, instances: Longs, loops: Bits, watched: Longs) -> Ints:
-        """The labels of edges. loops: whether it leads back to its source; watched: of the sources."""
-        labels = instances.astype(np.int32)
-        special = np.flatnonzero((loops & self._grouped[instances]) | self._asks[instances])
+    def of(self, instances: Longs, sources: Longs, targets: Ints, watched: Longs) -> Ints:
+        """The labels of edges, in order. watched: per state the words that `watch` tells of it."""
+        loops: Bits = targets == sources
+        labels: Ints = (instances + len(self._stutters) * (loops & self._stutters[instances])).astype(np.int32)
+        special = np.flatnonzero(self._asks[instances] | (loops & self._asks_back[instances]))
         if len(special):
             own, back = instances[special], loops[special]
             asked = self._relevant[own] | np.where(back.reshape(-1, 1), self._renewals[own], 0)
-            keys = np.column_stack([own, back, watched[special, self._offset :] & asked])
+            keys = np.column_stack([own, back, watched[sources[special], self._offset :] & asked])
             rows, at, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
             found = np.empty(len(rows), dtype=np.int32)
             for row in np.argsort(at):  # in the order of the edges, whatever is looked at together
@@ -93,9 +97,9 @@ class Labels:
             labels[special] = found[place.reshape(-1)]
         return labels
 
-    def withheld(self, instances: Longs, watched: Longs) -> Bits:
-        """Which steps are fair, of those that have no edge. watched: of the states that they would leave."""
-        asked = watched[:, self._offset :] & self._fair_conditions[instances]
+    def withheld(self, instances: Longs, sources: Longs, watched: Longs) -> Bits:
+        """Which steps are fair, of those that have no edge."""
+        asked = watched[sources, self._offset :] & self._fair_conditions[instances]
         found: Bits = self._always_fair[instances] | asked.any(axis=1)
         return found
 

@@ -50,7 +50,7 @@ class Group:
 class Drawing:
     """A graph. steps[i][s]: where instance i leads from state s, or how else it ends.
 
-    renewing: instances whose steps leave a new ordinal, so that they change the state even where they lead back to it.
+    renewing: (instance, state) of steps that leave a new ordinal: they change the state even where they lead back.
     taken: instances of which a step from a state of `goal` is the goal; None: the states of `goal` are.
     """
 
@@ -62,14 +62,14 @@ class Drawing:
     initial: list[int]
     kind: str = LEADS_TO
     taken: tuple[int, ...] | None = None
-    renewing: frozenset[int] = frozenset()
+    renewing: frozenset[tuple[int, int]] = frozenset()
 
     def all_groups(self) -> list[Group]:
         """The groups, and after them that of the goal."""
         return self.groups if self.taken is None else [*self.groups, Group("", self.taken, self.goal)]
 
     def changes(self, state: int, instance: int) -> bool:
-        return self.steps[instance][state] != state or instance in self.renewing
+        return self.steps[instance][state] != state or (instance, state) in self.renewing
 
     def of_group(self, group: Group, state: int, instance: int) -> bool:
         """Whether what an instance does in a state is a step of a group, if it is enabled there."""
@@ -172,7 +172,7 @@ def drawn(seed: int) -> Drawing:
         None if kind == EVENTUALLY_ALWAYS else random.choice([None, some(0.5)]), some(met),
         random.choices(states, k=random.randint(1, 2)), kind,
         members() if kind == LEADS_TO and random.random() < 0.4 else None,
-        frozenset(random.choice([(), members()])),
+        frozenset((i, s) for i in random.choice([(), members()]) for s in states if random.random() < 0.7),
     )  # fmt: skip
 
 
@@ -190,19 +190,23 @@ def graph_of(drawing: Drawing) -> StateGraph:
         levels.append(end)
     groups = drawing.all_groups()
     possible = [(g, one) for g, one in enumerate(groups) if one.where != frozenset()]  # others are never enabled
-    table = {(i, tuple(g for g, one in possible if i in one.instances)): i for i in range(len(drawing.steps))}
+    instances = range(len(drawing.steps))
+    rows = [(i, tuple(g for g, one in possible if i in one.instances)) for i in instances]
+    rows += [(i, ()) for i in instances]
+    table = {row: n for n, row in reversed([*enumerate(rows)])}
     labels = []
     for source, instance, _ in edges:
         taken = tuple(g for g, one in enumerate(groups) if drawing.of_group(one, order[source], instance))
-        labels.append(table.setdefault((instance, taken), len(table)))
+        rows += [(instance, taken)] * ((instance, taken) not in table)
+        labels.append(table.setdefault((instance, taken), len(rows) - 1))
     sources, targets = (np.array([e[k] for e in edges], dtype=np.int32) for k in (0, 2))
     bits = [(s in (drawing.condition or ())) | (s in drawing.goal) << 1 for s in order]
-    fair = {label for (_, taken), label in table.items() if any(g < len(drawing.groups) for g in taken)}
+    fair = {label for label, (_, taken) in enumerate(rows) if any(g < len(drawing.groups) for g in taken)}
     return StateGraph(
         np.searchsorted(sources, np.arange(len(order) + 1)), targets, np.array(labels, dtype=np.int32),
         LabelTable(
-            np.array([i for i, _ in table], dtype=np.int32), np.cumsum([0, *[len(taken) for _, taken in table]]),
-            np.array([g for _, taken in table for g in taken], dtype=np.int32),
+            np.array([i for i, _ in rows], dtype=np.int32), np.cumsum([0, *[len(taken) for _, taken in rows]]),
+            np.array([g for _, taken in rows for g in taken], dtype=np.int32),
         ),
         levels, np.array([s in drawing.withheld() for s in order]),
         np.array([any(e[0] == n and label in fair for e, label in zip(edges, labels, strict=True))
@@ -230,6 +234,9 @@ def program(drawing: Drawing) -> Program:
     def among(states: Iterator[int] | frozenset[int]) -> Node:
         return g.any_([g.eq(at, g.integer(s)) for s in states])
 
+    def renews(instance: int) -> Node:
+        return among(s for i, s in drawing.renewing if i == instance)
+
     for instance, row in enumerate(drawing.steps):
         after = g.integer(0)
         for source, target in enumerate(row):
@@ -238,8 +245,8 @@ def program(drawing: Drawing) -> Program:
         refused = among(s for s, t in enumerate(row) if t == REFUSED)
         cut = among(s for s, t in enumerate(row) if t == CUT)
         events = [b.event(EventKind.REQUIRE, 0, refused), b.event(EventKind.CUT, 0, cut)]
-        renewed = {1: g.fresh("Epoch", 0)} if instance in drawing.renewing else {}
-        b.step(0, events, {0: after, **renewed}, outside=g.eq(after, g.integer(size - 1)))
+        epoch = g.select(renews(instance), g.fresh("Epoch", 0), b.nodes[1])
+        b.step(0, events, {0: after, 1: epoch}, outside=g.eq(after, g.integer(size - 1)))
     b.property("p", drawing.kind)
     condition = None if drawing.condition is None else among(drawing.condition)
     groups = tuple(
@@ -247,9 +254,8 @@ def program(drawing: Drawing) -> Program:
         for one in drawing.all_groups()
     )
     taken = obligation(drawing).taken
-    liveness = Liveness(
-        (Obligation(0, (), condition, among(drawing.goal), taken),), groups, {i: g.true for i in drawing.renewing}
-    )
+    renewing = {i: renews(i) for i, _ in drawing.renewing}
+    liveness = Liveness((Obligation(0, (), condition, among(drawing.goal), taken),), groups, renewing)
     return changed(b.program, outside=g.eq(at, g.integer(size - 1)), liveness=liveness, fresh_per_step={"Epoch": 1})
 
 
@@ -314,7 +320,7 @@ STARVED = Drawing(2, [[1, REFUSED], [0, REFUSED]], each("weak", ""), None, froze
 STUTTERS = Drawing(1, [[0]], each("weak"), None, frozenset(), [0])  # stays, and a renewed ordinal goes round
 DRAWINGS = [
     ONLY_STRONG, changed(ONLY_STRONG, groups=each("weak", "weak")), changed(ONLY_STRONG, groups=each("weak", "")),
-    STRONG_LATER, PAST_THE_GOAL, ONE_GROUP, STARVED, STUTTERS, changed(STUTTERS, renewing=frozenset({0})),
+    STRONG_LATER, PAST_THE_GOAL, ONE_GROUP, STARVED, STUTTERS, changed(STUTTERS, renewing=frozenset({(0, 0)})),
 ]  # fmt: skip
 
 
