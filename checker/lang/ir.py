@@ -12,8 +12,9 @@ operator takes and gives, and `interpret.check_nodes` holds nodes to it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -128,6 +129,27 @@ def support(node: Node) -> frozenset[int]:
     return frozenset(n.data for n in reachable([node]) if n.op is Op.LEAF)
 
 
+def highs(greatest: Node, least: Node | None = None) -> frozenset[int]:
+    """The leaves whose largest values `greatest.hi` comes from, and `least.lo`."""
+    found: set[int] = set()
+    seen: set[tuple[int, bool]] = set()
+    stack = [(greatest, True), *([(least, False)] if least is not None else [])]
+    while stack:
+        node, up = stack.pop()
+        if node.kind is not Kind.INT or (node.serial, up) in seen:
+            continue
+        seen.add((node.serial, up))
+        if node.op is Op.LEAF and up:
+            found.add(node.data)
+        elif node.op is Op.SUB:
+            stack += [(node.args[0], up), (node.args[1], not up)]
+        elif node.op in (Op.MUL, Op.DIV, Op.MOD):
+            stack += [(a, way) for a in node.args for way in (True, False)]
+        else:  # of a SELECT, the condition is no INT
+            stack += [(a, up) for a in node.args]
+    return frozenset(found)
+
+
 @dataclass(frozen=True)
 class Leaf:
     """One scalar of the state. `size` is the number of codes (0..size-1); for a set, of members.
@@ -180,11 +202,38 @@ class Event:
     """Ends the step when `condition` is true and no earlier event's was.
 
     `reached` is true where the spec's text gets to this place on the path taken (TRUE for straight-line code).
+    `reads`: what a guard rests on and need not show.
     """
 
     condition: Node
     site: int
     reached: Node
+    reads: BoundReads = field(default_factory=lambda: BoundReads())
+
+
+@dataclass(frozen=True)
+class BoundReads:
+    """How expressions rest on the bounds of the state, where the expressions themselves need not show it.
+
+    decided: (a, b), each a node or None: that `a.hi` is not above `b.lo`, or that `a.hi` is no more than it is, decided
+    a comparison (`s.losses > 2` is false where there are at most 2).
+    counted: leaves of collections that were gone through in some other way than by `any`, `all` and `in`.
+    quantified: (leaves, depth): collections that these went through, nested so deep.
+    """
+
+    decided: frozenset[tuple[Node, Node | None]] = frozenset()
+    counted: frozenset[int] = frozenset()
+    quantified: frozenset[tuple[frozenset[int], int]] = frozenset()
+
+    def __or__(self, other: BoundReads) -> BoundReads:
+        return BoundReads(
+            self.decided | other.decided, self.counted | other.counted, self.quantified | other.quantified
+        )
+
+    @functools.cached_property
+    def largest(self) -> frozenset[int]:
+        """The leaves whose largest values something rests on."""
+        return frozenset[int]().union(*[highs(a, b) for a, b in self.decided])
 
 
 @dataclass(frozen=True)
@@ -194,6 +243,7 @@ class Instance:
     `updates`: leaf index -> its value after the step (leaves that stay are left out).
     `breaks`: (property, condition): the step breaks that transition property.
     `outside`: the state after the step breaks a state constraint.
+    `reads`: what its events and updates rest on and need not show, but for what is said of its guards.
     """
 
     action: int
@@ -202,6 +252,7 @@ class Instance:
     updates: dict[int, Node]
     breaks: tuple[tuple[int, Node], ...]
     outside: Node
+    reads: BoundReads = field(default_factory=lambda: BoundReads())
 
 
 @dataclass(frozen=True)
@@ -218,6 +269,7 @@ class Property:
     name: str
     kind: str  # "invariant", "transition invariant", "witness", "deadlock", or one of `LIVENESS`
     condition: Node | None
+    reads: BoundReads = field(default_factory=BoundReads)
 
 
 class Graph:
@@ -229,6 +281,10 @@ class Graph:
     def __init__(self, first: int = 0) -> None:
         self._first = first
         self._nodes: dict[tuple[Any, ...], Node] = {}
+        self.decided: set[tuple[Node, Node | None]] = set()  # these three: see BoundReads
+        self.counted: set[int] = set()
+        self.quantified: set[tuple[frozenset[int], int]] = set()
+        self.quantifiers: dict[int, int] = {}  # see Program
         self.true = self._make(Op.CONST, (), True, Kind.BOOL, 0, 1)
         self.false = self._make(Op.CONST, (), False, Kind.BOOL, 0, 1)
 
@@ -245,6 +301,20 @@ class Graph:
     def nodes(self) -> list[Node]:
         """Every node made so far, arguments before what uses them."""
         return list(self._nodes.values())
+
+    def taken_reads(self) -> BoundReads:
+        """What was made since this was last asked for rests on, beyond what it shows."""
+        reads = BoundReads(frozenset(self.decided), frozenset(self.counted), frozenset(self.quantified))
+        self.decided.clear()
+        self.counted.clear()
+        self.quantified.clear()
+        return reads
+
+    def give_back(self, reads: BoundReads) -> None:
+        """Note again what `taken_reads` gave."""
+        self.decided |= reads.decided
+        self.counted |= reads.counted
+        self.quantified |= reads.quantified
 
     # Constants and sources.
 
@@ -361,6 +431,7 @@ class Graph:
             return self.boolean(a.data == b.data)
         if a.kind is Kind.INT:
             if a.hi < b.lo or b.hi < a.lo:
+                self.decided.add((a, b) if a.hi < b.lo else (b, a))
                 return self.false
             if a.op is Op.CONST:
                 a, b = b, a
@@ -379,8 +450,10 @@ class Graph:
             return self.false
         if a.kind is Kind.INT:
             if a.hi < b.lo:
+                self.decided.add((a, b))
                 return self.true
             if a.lo >= b.hi:
+                self.decided.add((b, a))
                 return self.false
         return self._make(Op.LT, (a, b), None, Kind.BOOL, 0, 1)
 
@@ -430,6 +503,7 @@ class Graph:
         if a.op is Op.CONST and b.op is Op.CONST and b.data:
             return self.integer(a.data % b.data)
         if a.lo >= 0 and a.hi < b.lo:
+            self.decided.add((a, b))
             return a
         hi = max(0, b.hi - 1) if a.lo < 0 or b.lo <= 0 else min(a.hi, b.hi - 1)
         return self._make(Op.MOD, (a, b), None, Kind.INT, min(0, b.lo + 1), hi)

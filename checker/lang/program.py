@@ -21,4 +21,6 @@ class Program:
     outside: Node  # the state breaks a state constraint
     terminal: Node  # a deadlock here is allowed
     fresh_per_step: dict[str, int] = field(default_factory=dict)  # sort -> most ordinals issued in one step
+    quantifiers: dict[int, int] = field(default_factory=dict)
+    """Nodes, by serial, that say: some members of a bag are such; and of how many at once they say it."""
     liveness: Liveness | None = None  # where there are such properties

@@ -10,7 +10,7 @@ from checker.explicit.check import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.frontend import compile_model
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Graph, Property
+from checker.lang.ir import BoundReads, Graph, Property, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.lemmas.features import Columns, chunks
@@ -122,7 +122,15 @@ def _with_lemmas(
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Proof, dict[str, str]]:  # fmt: skip
     names = {f"found_{n}": lemma for n, lemma in enumerate(lemmas, start=1)}
-    more = [Property(name, "invariant", lemma.condition) for name, lemma in names.items()]
-    enlarged = replace(program, properties=[*program.properties, *more])
+    more = [Property(name, "invariant", lemma.condition, _reads(program, lemma)) for name, lemma in names.items()]
+    some = program.quantifiers | {lemma.condition.serial: 1 for lemma in lemmas}
+    enlarged = replace(program, properties=[*program.properties, *more], quantifiers=some)
     proof = prove_program(model, enlarged, set(names), options, progress)
     return proof, {name: lemma.text for name, lemma in names.items()}
+
+
+def _reads(program: Program, lemma: Candidate) -> BoundReads:
+    """A lemma is broken where some one message breaks it."""
+    read = support(lemma.condition)
+    bags = [frozenset(i for slot in bag.slots for i in slot) for bag in program.bags]
+    return BoundReads(quantified=frozenset((leaves, 1) for leaves in bags if leaves & read))

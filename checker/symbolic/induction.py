@@ -7,6 +7,7 @@ their help is asked again without it. What is left is inductive: it holds in run
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ from checker.lang.interpret import evaluate
 from checker.lang.ir import EventKind, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
-from checker.symbolic.bounds import Growing, growing
+from checker.symbolic.bounds import Bounds, Growing, growing
 from checker.symbolic.prover import Enabled, Example, Prover
 from checker.symbolic.results import (
     NO_ERROR,
@@ -54,25 +55,51 @@ class Progress:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The bounds that the proof of a claim keeps to.
+
+    places: whose bound; cuts: in words, steps that are cut by no bound of the state; constraints: no step was taken out
+    of a state outside these. any_number: bags of which it allows any number of members instead.
+    """
+
+    places: list[Growing]
+    cuts: list[str]
+    constraints: list[str]
+    any_number: list[Growing]
+
+    def words(self) -> list[str]:
+        """Each of them in words."""
+        return [*map(str, self.places), *self.cuts, *[f"inside the constraint {name}" for name in self.constraints]]
+
+
 @dataclass
 class Proof:
     """What induction showed of a model.
 
     findings: one for each claim, in their order: properties, lemmas, then types and runtime errors.
-    any_number: the claims that also hold for a network that keeps every message ever sent (see `network`).
+    any_number: claims that also hold for a network that keeps every message ever sent (see `network`) and without
+    guards that rest on a bound: what they then rest on.
     never: actions that no state with the proved invariants can take; unknown_actions: of which that is not known.
-    places: what steps may grow. stopped: why it ended early, None if it did not.
+    places: what steps may grow. asked: the (claim, instance) pairs of which something was shown. stopped: why it ended
+    early, None if it did not.
     """
 
     model: BoundModel
     program: Program
     findings: list[Finding]
     places: list[Growing]
-    any_number: frozenset[int] = frozenset()
+    asked: frozenset[tuple[int, int]] = frozenset()
+    any_number: dict[int, frozenset[int]] = field(default_factory=dict)
     never: list[str] = field(default_factory=list)
     stopped: str | None = None
     seconds: float = 0.0
     jobs: int = 1
+    _kept: dict[int, Kept] = field(default_factory=dict)
+
+    @functools.cached_property
+    def bounds(self) -> Bounds:
+        return Bounds(self.program, self.places)
 
     @property
     def queries(self) -> int:
@@ -83,13 +110,32 @@ class Proof:
         own = {claim} if self.findings[claim].claim.assumable else set()
         return self.findings[claim].rests_on | own
 
-    def bounds_of(self, claim: int) -> tuple[list[Growing], list[Growing]]:
-        """(places whose bound the proof of a claim keeps to, bags of which it allows any number in flight)."""
-        read = self._read(self.invariants_of(claim))
-        kept = [place for place in self.places if place.leaves & read]
-        if not self.invariants_of(claim) <= self.any_number:
-            return kept, []
-        return [p for p in kept if p.kind != "bag"], [p for p in kept if p.kind == "bag"]
+    def bounds_of(self, claim: int) -> Kept:
+        """What bounds the proof of a claim keeps to."""
+        if claim not in self._kept:
+            self._kept[claim] = self._bounds_of(claim)
+        return self._kept[claim]
+
+    def _bounds_of(self, claim: int) -> Kept:
+        wide = claim in self.any_number
+        shown = self.invariants_of(claim) | {claim} | (self.any_number[claim] if wide else frozenset())
+        properties = [i for n in shown if (i := self.findings[n].claim.index) is not None]
+        rests = self.bounds.decided
+        for index in properties:
+            rests |= self.bounds.property(index, wide)
+        for number in {instance for n, instance in self.asked if n in shown}:
+            rests |= self.bounds.step(number, guarded=not wide)
+            for index in properties:
+                rests |= self.bounds.breaks(self.program.instances[number], index)
+        read = self._read(shown)
+        free = [p for n, p in enumerate(self.places) if p.kind == "bag" and n not in rests.places]
+        sites = [self.program.sites[site] for site in sorted(rests.cuts)]
+        return Kept(
+            places=[p for n, p in enumerate(self.places) if n in rests.places],
+            cuts=list(dict.fromkeys(f"{self.program.actions[s.action]} is cut: {s.text} ({s.reason})" for s in sites)),
+            constraints=[c.name for c in self.model.model.constraints],
+            any_number=[place for place in free if place.leaves & read],
+        )  # fmt: skip
 
     def reads(self, claim: int, instance: int) -> frozenset[int]:
         """The leaves that decide whether a step is taken and whether it breaks a claim."""
@@ -167,6 +213,7 @@ class _Run:
         self._start()
         assumed = frozenset(n for n, f in enumerate(findings) if f.claim.assumable and f.initial is None)
         answers, assumed = self._rounds(pool, assumed)
+        self.proof.asked = frozenset(answers)
         self._judge(answers)
         self._examples(pool, answers)
         self._widen(pool, answers, assumed)
@@ -282,15 +329,20 @@ class _Run:
     def _widen(self, pool: Workers, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
         """Whether what was proved of a bounded network holds for one that keeps every message ever sent."""
         slots = frozenset(i for bag in self.program.bags for slot in bag.slots for i in slot)
-        speaking = {n for n in assumed if self.reads[n] & slots}
-        used = {n: frozenset[int]().union(*[a.used for (c, _), a in answers.items() if c == n]) for n in assumed}
-        queries = [Query(n, i, assumed, widened=True) for n, i in answers if n in speaking]
-        failed = {n for n in speaking if self.proof.findings[n].verdict != PROVED}
+        proved = {n for n, finding in enumerate(self.proof.findings) if finding.verdict == PROVED}
+        used = {n: frozenset[int]().union(*[a.used for (c, _), a in answers.items() if c == n]) for n in proved}
+        guarded = {i for i in range(len(self.program.instances)) if self.proof.bounds.guards(i)}
+        queries = [
+            Query(n, i, assumed, widened=True) for n, i in answers
+            if n in proved and (i in guarded or (n in assumed and self.reads[n] & slots))
+        ]  # fmt: skip
+        failed = set(range(len(self.claims))) - proved
         for answer in self._ask(pool, queries):
             n = answer.query.claim
             used[n] |= answer.used
             failed |= {n} if answer.verdict != PROVED else set()
-        self.proof.any_number = frozenset(n for n in assumed if not (_closure(used, n) | {n}) & failed)
+        found = {n: _closure(used, n) for n in proved}
+        self.proof.any_number = {n: rests for n, rests in found.items() if not (rests | {n}) & failed}
 
     def _vacuous(self, pool: Workers, assumed: frozenset[int]) -> None:
         """Actions that no state with the proved invariants can take: of these the proof says nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import z3
 from checker.lang.ir import Instance, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
+from checker.symbolic.bounds import Bounds, growing
 from checker.symbolic.encoding import State
 from checker.symbolic.network import Network
 from checker.symbolic.relation import Relation
@@ -76,9 +78,10 @@ class Prover:
         """The step breaks the claim."""
         claim, instance = self.claims[query.claim], self.program.instances[query.instance]
         relation, before = self.relation, self.before
+        without = self._bounds.guards(query.instance) if query.widened else frozenset()
         if claim.kind == "runtime error":
-            return relation.breaks_down(instance, before)
-        fires = relation.fires(instance, before)
+            return relation.breaks_down(instance, before, without)
+        fires = relation.fires(instance, before, without)
         if claim.kind == "types":
             return z3.And(fires, z3.Not(relation.keeps_types(before, relation.after(instance, before))))
         if not claim.assumable:
@@ -86,6 +89,10 @@ class Prover:
             return z3.And(fires, relation.encoding.of(broken, before))
         after = relation.after(instance, before)
         return z3.And(fires, self._broken(query.claim, self.network.after(after) if query.widened else after))
+
+    @functools.cached_property
+    def _bounds(self) -> Bounds:
+        return Bounds(self.program, growing(self.relation.type, self.program))
 
     @property
     def network(self) -> Network:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import z3
@@ -35,14 +36,18 @@ class Relation:
         """The state keeps every state constraint: steps out of it are looked at."""
         return z3.Not(self.encoding.of(self.program.outside, state))
 
-    def fires(self, instance: Instance, before: State) -> Any:
-        """The step is taken: nothing ends it early."""
-        return z3.And(*[z3.Not(self.encoding.of(event.condition, before)) for event in instance.events], True)
+    def fires(self, instance: Instance, before: State, without: Collection[int] = ()) -> Any:
+        """The step is taken: nothing ends it early. without: events that do not end it, by their places."""
+        events = [event for i, event in enumerate(instance.events) if i not in without]
+        return z3.And(*[z3.Not(self.encoding.of(event.condition, before)) for event in events], True)
 
-    def breaks_down(self, instance: Instance, before: State) -> Any:
-        """The step ends in a runtime error. What ends it before that keeps it from getting there."""
+    def breaks_down(self, instance: Instance, before: State, without: Collection[int] = ()) -> Any:
+        """The step ends in a runtime error. What ends it before that keeps it from getting there.
+
+        without: events that do not, by their places.
+        """
         reached, errors = z3.BoolVal(True), []
-        for event in instance.events:
+        for event in (event for i, event in enumerate(instance.events) if i not in without):
             condition = self.encoding.of(event.condition, before)
             if self.program.sites[event.site].kind is EventKind.ERROR:
                 errors.append(z3.And(reached, condition))

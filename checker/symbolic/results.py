@@ -32,7 +32,7 @@ class Query:
     """One question: does a step by `instance` from a state with the assumed invariants keep `claim`?
 
     claim: its number in the list of claims. assumed: the claims that may be assumed. widened: the network is a
-    growing set of messages (see `network`).
+    growing set of messages (see `network`), and guards that rest on a bound are left out (see `bounds`).
     """
 
     claim: int

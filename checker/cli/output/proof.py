@@ -49,7 +49,7 @@ class ProofReport:
         if finding.verdict == UNUSED:
             return UNUSED
         if finding.verdict == SHOWN:
-            return PROVED_WITHIN if self.proof.bounds_of(number)[0] else PROVED
+            return PROVED_WITHIN if self.proof.bounds_of(number).words() else PROVED
         found = self.triaged.get(number)
         return VIOLATED if found is not None and found.verdict == REACHABLE else NOT_PROVED
 
@@ -71,7 +71,7 @@ class ProofReport:
             return f"no state with the proved invariants can take: {never}" if never else "nothing to prove"
         if self.verdict == PROVED_WITHIN:
             within = [n for n, v in enumerate(self.verdicts) if v == PROVED_WITHIN]
-            return "; ".join(dict.fromkeys(str(place) for n in within for place in self.proof.bounds_of(n)[0]))
+            return "; ".join(dict.fromkeys(word for n in within for word in self.proof.bounds_of(n).words()))
         return ""
 
     @property
@@ -123,19 +123,18 @@ class ProofReport:
         kept: dict[str, list[str]] = {}
         any_number: dict[str, None] = {}
         for n, verdict in enumerate(self.verdicts):
-            bounded, wide = proof.bounds_of(n) if verdict in (PROVED, PROVED_WITHIN) else ([], [])
-            for place in bounded:
-                kept.setdefault(str(place), []).append(proof.findings[n].claim.name)
-            any_number |= {place.path: None for place in wide}
-        named = {place.split(":")[0] for place in kept} | set(any_number)
-        free = [place.path for place in proof.places if place.path not in named]
+            if verdict in (PROVED, PROVED_WITHIN):
+                found = proof.bounds_of(n)
+                for word in found.words():
+                    kept.setdefault(word, []).append(proof.findings[n].claim.name)
+                any_number |= {place.path: None for place in found.any_number}
+        free = [p.path for p in proof.places if str(p) not in kept and p.path not in any_number]
         rows = [
             ("holds for", "runs of any length" + f", with {' '.join(constants)}" * bool(constants)),
             ("unbounded", ", ".join(sorted({leaf.sort for leaf in proof.program.leaves if leaf.sort}))),
             ("free", f"{', '.join(free)}: may hold anything before a step" if free else ""),
             ("any number", f"{', '.join(any_number)}: a step sees any of all that was ever sent" if any_number else ""),
-            *[("bounded", f"{place}, in {', '.join(names)}") for place, names in kept.items()],
-            ("constraint", " and ".join(c.name for c in proof.model.model.constraints)),
+            *[("bounded", f"{word}, in {', '.join(names)}") for word, names in kept.items()],
             (ONLY_EXPLORED, ", ".join(n for n, kind in self._only_explored() if kind == "witness")),
         ]
         return table([row for row in rows if row[1]], (False, False))
@@ -174,7 +173,7 @@ class ProofReport:
 
     def _claim_json(self, number: int) -> dict[str, Any]:
         finding, found = self.proof.findings[number], self.triaged.get(number)
-        kept, any_number = self.proof.bounds_of(number)
+        kept = self.proof.bounds_of(number)
         told = found.distinction if found is not None else None
         return {
             "name": finding.claim.name,
@@ -185,8 +184,8 @@ class ProofReport:
             "seconds": round(finding.seconds, 4),
             "slowest_s": round(finding.slowest, 4),
             "rests_on": [self.proof.findings[c].claim.name for c in sorted(finding.rests_on)],
-            "bounds": [str(place) for place in kept],
-            "any_number": [place.path for place in any_number],
+            "bounds": kept.words(),
+            "any_number": [place.path for place in kept.any_number],
             "inductive": finding.counterexample is None,
             "triage": found.verdict if found is not None else None,
             "explored": found.explored if found is not None else None,

@@ -5,6 +5,7 @@ Raises SpecError, at the place in the spec, for anything that the language does 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import linecache
@@ -23,7 +24,7 @@ from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store, Symbol, Truth
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import EVALUATES, Bag, Graph, Instance, Leaf, Node, Property, support
+from checker.lang.ir import EVALUATES, Bag, BoundReads, Graph, Instance, Leaf, Node, Property, support
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings
@@ -85,6 +86,7 @@ class _Compiler:
         self.properties = list(model.model.properties)
         self.fresh: dict[str, int] = {}
         self.instances: dict[int, list[Instance]] = {}  # of the actions as the model has them
+        self.bound_reads: dict[int, BoundReads] = {}  # of the properties, by number
         self.checked = 0  # nodes that were held to the validity table
 
     def _is_hidden(self, path: str) -> bool:
@@ -121,6 +123,7 @@ class _Compiler:
             for i in (self._action(n, changed[n]) if n in changed else self._unchanged(n))
         ]  # fmt: skip
         properties, evaluates = self._declared_properties
+        properties = [dataclasses.replace(p, reads=self._reads_of(i)) for i, p in enumerate(properties)]
         liveness, breakdowns = compile_liveness(self.model, self.graph, self.before, self.properties, instances)
         possible = [(name, errors) for name, errors in [*evaluates, *breakdowns] if errors is not self.graph.false]
         nodes = self.graph.nodes()
@@ -128,10 +131,12 @@ class _Compiler:
         self.checked = len(nodes)
         return Program(
             self.leaves, self.bags, [a.name for a in self.model.model.actions], list(self.sites.sites), instances,
-            [*properties, *[Property(name + EVALUATES, "invariant", errors) for name, errors in possible]],
+            [*properties,
+             *[Property(name + EVALUATES, "invariant", errors, self._reads_of(-1)) for name, errors in possible]],
             outside=self._any(self.model.model.constraints, holds=False),
             terminal=self._any(self.model.model.terminal, holds=True),
             fresh_per_step=dict(self.fresh),
+            quantifiers=dict(self.graph.quantifiers),
             liveness=liveness,
         )  # fmt: skip
 
@@ -140,13 +145,16 @@ class _Compiler:
         """(the properties, what is declared and where evaluating it breaks down)."""
         properties = []
         breaking: list[tuple[str, Node]] = []
-        for declared in self.properties:
+        for i, declared in enumerate(self.properties):
+            self.graph.taken_reads()
             condition, errors = self._property(declared)
+            self.bound_reads[i] = self._reads_of(i) | self.graph.taken_reads()
             properties.append(Property(declared.name, declared.kind, condition))
             if declared.kind == "witness":
                 breaking.append((declared.name, errors))
         for declared in (*self.model.model.constraints, *self.model.model.terminal):
             breaking.append((declared.name, self._evaluate(declared, [list(self.before)], Facts())[1]))
+        self.bound_reads[-1] = self.graph.taken_reads()  # of all that is evaluated beside the properties
         return properties, breaking
 
     # Actions.
@@ -181,6 +189,7 @@ class _Compiler:
     def _instance(
         self, number: int, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
     ) -> Instance:
+        self.graph.taken_reads()
         machine = Machine(self.graph, self.sites, number, Store(list(self.before)))
         place = machine.state_place(machine.store, self.type, writable=True)
         machine.frames.append(Frame(function_of(action.function), {}, False))
@@ -190,11 +199,11 @@ class _Compiler:
             raise SpecError(f"action {action.name} returns a value", place=action.place, mend="assign it to the state")
         for sort, count in machine.fresh.items():
             self.fresh[sort] = max(self.fresh.get(sort, 0), count)
-        after = machine.store.nodes
+        after, reads = machine.store.nodes, self.graph.taken_reads()
         updates = {i: b for i, (a, b) in enumerate(zip(self.before, after, strict=True)) if a is not b}
         return Instance(
             number, binding, tuple(machine.events), updates, tuple(self._breaks(after, updates.keys(), machine.facts)),
-            self._outside(after, updates, machine.facts),
+            self._outside(after, updates, machine.facts), reads,
         )  # fmt: skip
 
     # Properties.
@@ -240,10 +249,24 @@ class _Compiler:
                 broken = self.graph.or_(errors, self.graph.not_(holds))
                 if facts.of(broken) is not False:
                     found.append((i, broken))
+                self.bound_reads[i] = self._reads_of(i) | self.graph.taken_reads()
             elif declared.kind == "refinement":
                 mapped = self._mapped(declared, after, facts)
                 found.append((i, self._refinements[declared.name].broken(self._mapped_before[declared.name], mapped)))
+                self.bound_reads[i] = self._reads_of(i) | self.graph.taken_reads()
         return found
+
+    def _of_either(self, reads: BoundReads) -> BoundReads:
+        """What was read of two states whose leaves follow each other, as leaves of one."""
+        width = len(self.leaves)
+        return BoundReads(
+            frozenset((self.before[i % width], None) for i in reads.largest),
+            frozenset(i % width for i in reads.counted),
+            frozenset((frozenset(i % width for i in leaves), depth) for leaves, depth in reads.quantified),
+        )
+
+    def _reads_of(self, number: int) -> BoundReads:
+        return self.bound_reads.get(number, BoundReads())
 
     @functools.cached_property
     def _minded(self) -> dict[int, set[int]]:
@@ -261,6 +284,7 @@ class _Compiler:
                 if holds is graph.true and errors is graph.false:
                     holds, errors = self._evaluate(declared, [before, after], Facts(), graph)
                     found[i] = {index - width for index in support(holds) | support(errors) if index >= width}
+                    self.bound_reads[i] = self._reads_of(i) | self._of_either(graph.taken_reads())
         return found
 
     @functools.cached_property

@@ -38,15 +38,20 @@ def _argument(
         there = machine.has_number(members, graph.integer(candidate.index))
         machine.event(EventKind.ABSENT, graph.not_(there), tree)
         return machine.literal(parameter.variant or parameter.type, parameter.collection.members[candidate.index])
-    found = _listed(machine, _at_path(machine, place, parameter, earlier), parameter)
+    collection = _at_path(machine, place, parameter, earlier)
+    found = _listed(machine, collection, parameter)
     there, member = found[candidate.index]
+    if isinstance(collection, Val) and isinstance(member, Val):
+        machine.members.add((collection.nodes, member.nodes))
     for other_there, other in [] if parameter.keyed else found[: candidate.index]:
         same = graph.and_(other_there, machine.equal(other, member, tree))
         there = graph.and_(there, graph.not_(same))
     if parameter.variant is not None:
         assert isinstance(member, Val)
         there = graph.and_(there, machine.is_variant(member, Static(parameter.variant.cls), tree))
-        member = machine.variant(member, parameter.variant)
+        variant = machine.variant(member, parameter.variant)
+        machine.members |= {(bag, variant.nodes) for bag, nodes in list(machine.members) if nodes == member.nodes}
+        member = variant
     machine.event(EventKind.ABSENT, graph.not_(there), tree)
     return member
 
@@ -87,4 +92,5 @@ def _listed(machine: Machine, collection: Symbol, parameter: Parameter) -> list[
     if isinstance(parameter.collection, MapType):
         return [(machine.graph.true, machine.value(v, tree)) for _, v in machine.map_values(collection, tree)]
     assert isinstance(parameter.collection, SeqType | BagType)
+    machine.quantifying.add(id(tree))
     return machine.elements(collection, tree)

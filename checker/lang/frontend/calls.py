@@ -14,7 +14,7 @@ from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.ordering import Ordering
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
-from checker.lang.ir import EventKind, Node
+from checker.lang.ir import BoundReads, EventKind, Node
 from checker.lang.marks import MARK, RecordInfo
 from checker.lang.resolve import record_type
 from checker.lang.types import (
@@ -93,11 +93,19 @@ class Calls(Ordering):
         [condition] = self._argument(node)
         self._guard_allowed(node)
         for conjunct in self._conjuncts(condition):
-            holds = self.truth(conjunct)
+            holds, reads = self._guard(conjunct)
             text = f"require({self.frame.function.text(conjunct)})"
-            self.event(EventKind.REQUIRE, self.graph.not_(holds), node, text=text)
+            self.event(EventKind.REQUIRE, self.graph.not_(holds), node, text=text, reads=reads)
             self.facts.learn(holds)
         return NONE
+
+    def _guard(self, condition: ast.expr) -> tuple[Node, BoundReads]:
+        """(whether a guard holds, what that rests on): of a guard whose evaluation may break down, that is unknown."""
+        before, risks = self.graph.taken_reads(), self.risks
+        holds = self.truth(condition)
+        reads = self.graph.taken_reads()
+        self.graph.give_back(before | (BoundReads(quantified=reads.quantified) if self.risks == risks else reads))
+        return holds, reads
 
     @staticmethod
     def _conjuncts(node: ast.expr) -> list[ast.expr]:
@@ -229,11 +237,14 @@ class Calls(Ordering):
             return g.not_(found)
 
         generator = isinstance(argument, ast.GeneratorExp | ast.SetComp)
+        sources = {id(g.iter) for g in argument.generators} if generator else {id(argument)}  # type: ignore[attr-defined]
+        self.quantifying |= sources
+        since = len(self.gone_through)
         elements = self.generated(argument, goes_on) if generator else iter(self.iterated(argument))  # type: ignore[arg-type]
         for there, element in elements:
             holds = self.as_truth(element, argument)
             found = g.or_(found, g.and_(there, holds if wanted else g.not_(holds)))
-        return found
+        return self.quantified(found, sources, since)
 
     def _sum(self, node: ast.Call) -> Symbol:
         [argument] = self._argument(node)
@@ -420,11 +431,14 @@ class Calls(Ordering):
             for i in range(w):
                 nodes[start + i] = g.select(here, self._zero(nodes[start + i]), nodes[start + i])
             removed = g.or_(removed, here)
-        self.error(g.not_(removed), node, "removed from a bag that does not hold it")
+        if not (isinstance(member, Val) and (bag.nodes, member.nodes) in self.members):
+            self.error(g.not_(removed), node, "removed from a bag that does not hold it")
         return Val(type_, tuple(nodes))
 
     def _bag_count(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
         g, w = self.graph, type_.slot_width
+        if not self.comparing_counts:
+            self.count_members(bag)
         slot = self._slot(type_, member, node)
         total = g.integer(0)
         for start in range(0, len(bag.nodes), w):

@@ -11,7 +11,7 @@ from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.numbering import Words
 from checker.lang.frontend.places import Places
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Val
-from checker.lang.ir import Node
+from checker.lang.ir import Node, Op, reachable
 from checker.lang.types import (
     MAX_MEMBERS,
     BagType,
@@ -151,6 +151,8 @@ class Collections(Places):
                 yield g.true, self.literal(type_.key_type, key)
             return
         assert isinstance(symbol, Val)
+        if isinstance(type_, SeqType | BagType):
+            self._go_through(symbol, node)
         if isinstance(type_, SetType):
             for i, member in enumerate(type_.members):
                 yield self.has_number(symbol.nodes, g.integer(i)), self.literal(type_.element, member)
@@ -167,6 +169,35 @@ class Collections(Places):
                 yield there, self.inner(Val(type_.slot, slot))
         else:
             self.fail(node, f"a {type_} cannot be looped over", "use a finite type, a set, sequence or bag")
+
+    def _go_through(self, symbol: Val, node: ast.AST) -> None:
+        """Note that what is made now depends on how many members a collection has room for."""
+        if all(n.op is Op.LEAF for n in symbol.nodes) and isinstance(symbol.type, BagType):
+            if id(node) in self.quantifying:
+                self.gone_through.append((id(node), frozenset(n.data for n in symbol.nodes)))
+                return
+        self.count_members(symbol)
+
+    def count_members(self, symbol: Val) -> None:
+        """Note that what is made now depends on all the members of a collection together."""
+        if isinstance(symbol.type, SeqType):
+            self.graph.decided.add((symbol.nodes[0], None))
+        else:
+            self.graph.counted.update(n.data for n in reachable(symbol.nodes) if n.op is Op.LEAF)
+
+    def quantified(self, some: Node, sources: set[int], since: int) -> Node:
+        """`some`, which says that a member is such, noted as that if one of its sources (ids of syntax) is a bag.
+
+        since: how many bags were gone through before.
+        """
+        inside = self.gone_through[since:]
+        if any(place in sources for place, _ in inside):
+            leaves = frozenset[int]().union(*[found for _, found in inside])
+            depth = len({place for place, _ in inside})
+            self.graph.quantified.add((leaves, depth))
+            if some.op is not Op.CONST:
+                self.graph.quantifiers[some.serial] = max(depth, self.graph.quantifiers.get(some.serial, 0))
+        return some
 
     def length(self, symbol: Symbol, node: ast.AST) -> Node:
         """How many members a collection has."""
@@ -260,7 +291,10 @@ class Collections(Places):
             return g.false
         if isinstance(collection, Val) and isinstance(collection.type, SetType):
             return self._has(collection, collection.type, member, node)
-        return g.any_([g.and_(there, self.equal(e, member, node)) for there, e in self.elements(collection, node)])
+        self.quantifying.add(id(node))
+        since = len(self.gone_through)
+        members = [g.and_(there, self.equal(e, member, node)) for there, e in self.elements(collection, node)]
+        return self.quantified(g.any_(members), {id(node)}, since)
 
     def _contains_optional(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
         """Membership of what may be absent or one of two: None is in no collection."""

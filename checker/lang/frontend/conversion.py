@@ -262,6 +262,8 @@ class Conversion(Numbering):
                 self.event(EventKind.CUT, above, node, f"above {type_}")
             else:
                 self.error(above, node, f"stored above {type_}")
+        else:
+            g.decided.add((number, None))
         return g.sub(number, g.integer(type_.lo))
 
     def _display_as(self, symbol: Display, type_: Type, node: ast.AST) -> tuple[Node, ...]:

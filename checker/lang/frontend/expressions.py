@@ -319,7 +319,8 @@ class Expressions(Collections):
     # Comparisons.
 
     def _compare(self, node: ast.Compare) -> Symbol:
-        result = self.graph.true
+        result, before = self.graph.true, self.comparing_counts
+        self.comparing_counts = self._compares_counts(node)
         left = self.expression(node.left)
         for op, part in zip(node.ops, node.comparators, strict=True):
             with self.assuming(result):
@@ -327,7 +328,24 @@ class Expressions(Collections):
                 holds = self._comparison(left, op, right, node)
             result = self.graph.and_(result, holds)
             left = right
+        self.comparing_counts = before
         return Truth(result)
+
+    def _compares_counts(self, node: ast.Compare) -> bool:
+        """Whether this is `after.bag.count(m) < before.bag.count(m)`, or the like: what else the bag holds is the same
+        to it."""
+        calls = [part for part in (node.left, *node.comparators) if isinstance(part, ast.Call)]
+        holders = [c.func.value for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "count"]
+        if len(node.comparators) != 1 or len(holders) != 2:
+            return False
+        names = [next(n for n in ast.walk(holder) if isinstance(n, ast.Name)) for holder in holders]
+        paths = {ast.unparse(holder).removeprefix(name.id) for holder, name in zip(holders, names, strict=True)}
+        members = {ast.unparse(argument) for call in calls for argument in call.args}
+        states = [self.frame.locals.get(name.id) for name in names]
+        return (
+            len(paths) == len(members) == 1 and all(isinstance(c.args[0], ast.Name) for c in calls)
+            and all(isinstance(s, Location) and s.way == () for s in states) and names[0].id != names[1].id
+        )  # fmt: skip
 
     def _comparison(self, a: Symbol, op: ast.cmpop, b: Symbol, node: ast.Compare) -> Node:
         g = self.graph
@@ -452,6 +470,7 @@ class Expressions(Collections):
             self.fail(node, "range takes one or two bounds", "range(len(log)), range(1, n)")
         low, high = (self.graph.integer(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
         g = self.graph
+        g.decided.add((high, None))
         return [
             (g.and_(g.not_(g.lt(g.integer(i), low)), g.lt(g.integer(i), high)), Num(g.integer(i)))
             for i in range(low.lo, high.hi)

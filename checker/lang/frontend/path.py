@@ -11,7 +11,7 @@ from typing import NoReturn
 from checker.lang.errors import SpecError
 from checker.lang.frontend.source import Function
 from checker.lang.frontend.symbols import Step, Store, Symbol
-from checker.lang.ir import Event, EventKind, Graph, Kind, Node, Op, Site
+from checker.lang.ir import BoundReads, Event, EventKind, Graph, Kind, Node, Op, Site
 
 
 class Sites:
@@ -133,6 +133,11 @@ class Path:
         self.writes: list[Write] = []
         self.frames: list[Frame] = []
         self.blamed: ast.AST | None = None  # the statement that stores: what its events are told by
+        self.quantifying: set[int] = set()  # ids of the syntax of what any, all and in go through
+        self.members: set[tuple[tuple[Node, ...], tuple[Node, ...]]] = set()  # (bag, member of it that is there)
+        self.gone_through: list[tuple[int, frozenset[int]]] = []  # bags that they did: that id, the leaves
+        self.comparing_counts = False  # of a member in a bag before and after a step
+        self.risks = 0  # places met that may cut or break down, unless it is known that they do not
         self.silent = 0  # above 0: dead code is being checked, and leaves no events
 
     @property
@@ -143,9 +148,17 @@ class Path:
         """Raise SpecError at `node` of the function being evaluated."""
         raise SpecError(reason, place=self.frame.function.place(node), mend=mend)
 
-    def event(self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "", text: str = "") -> None:
-        """The step ends here when `condition` holds (on this path). text: the source, if it is not all of `node`."""
+    def event(
+        self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "", text: str = "",
+        reads: BoundReads | None = None,
+    ) -> None:  # fmt: skip
+        """The step ends here when `condition` holds (on this path).
+
+        text: the source, if it is not all of `node`. reads: of a guard, what it rests on and need not show.
+        """
         holds = self.facts.of(condition)
+        if kind in (EventKind.CUT, EventKind.ERROR) and (condition.op is Op.CONST or holds is not False):
+            self.risks += 1
         if holds is False or self.silent:
             return
         if holds:
@@ -158,7 +171,7 @@ class Path:
         site = Site(kind, self.action, function.file, line, text or function.text(node), reason)
         full = self.graph.and_(self.condition, condition)
         if full is not self.graph.false:
-            self.events.append(Event(full, self.sites.number(site), self.condition))
+            self.events.append(Event(full, self.sites.number(site), self.condition, reads or BoundReads()))
         self.facts.learn(condition, False)
 
     def error(self, condition: Node, node: ast.AST, reason: str) -> None:
