@@ -33,15 +33,14 @@ MEMBERS = 4  # i32: the numbers of fair groups, label by label
 STRONG = 5  # i64 per fair group: 1 strongly fair, 0 weakly
 GROUPS = 6  # how many
 ENABLED, TAKEN, LAST = 7, 8, 9  # i64 per fair group, for `judge`: states that enable it, whether taken, state seen
-WANTED = 10  # i8 per state: a part without any of the states that have 1 here does not count
-MARKS = 11  # i32 per state, see below
-STACK = 12  # i32 per state: unfinished parts from the lower end, the way to the state at hand from the upper end
-CURSORS = 13  # i32 per state on that way: edges followed, shifted left; the last bit: an edge led to an earlier state
-COUNT = 14  # states
-ROOT, DEPTH, TOP, INDEX, LABEL = 15, 16, 17, 18, 19  # next start; heights of the stacks; next number; next part
-VISITED = 20  # states visited so far
-AGAIN_SEEN = 21  # whether any state is marked AGAIN
-COMPONENT_FIELDS = 22
+MARKS = 10  # i32 per state, see below
+STACK = 11  # i32 per state: unfinished parts from the lower end, the way to the state at hand from the upper end
+CURSORS = 12  # i32 per state on that way: edges followed, shifted left; the last bit: an edge led to an earlier state
+COUNT = 13  # states
+ROOT, DEPTH, TOP, INDEX, LABEL = 14, 15, 16, 17, 18  # next start; heights of the stacks; next number; next part
+VISITED = 19  # states visited so far
+AGAIN_SEEN = 20  # whether any state is marked AGAIN
+COMPONENT_FIELDS = 21
 
 # Marks. 0: to be visited. Below that of any part: the number of a state that was visited.
 LAST_PART = 0x7FFFFFFD  # parts are numbered downwards from here
@@ -262,7 +261,7 @@ def _judge() -> str:
     """judge(record, from, to): whether the tour of the part of these states of the stack is fair; else mark them."""
     f = Function("judge", "void", {"r": "ptr", "from": "i64", "to": "i64"}, "internal fastcc", "noinline")
     targets, strong, enabled, taken, last = _pointers(f, TARGETS, STRONG, ENABLED, TAKEN, LAST)
-    wanted, marks, stack = _pointers(f, WANTED, MARKS, STACK)
+    marks, stack = _pointers(f, MARKS, STACK)
     groups = f.load("%r", GROUPS)
     with f.count("0", groups) as k:
         for array in (enabled, taken, last):
@@ -280,12 +279,7 @@ def _judge() -> str:
 
     _each_fair_edge(f, stack, tally)
     size = f.op("sub i64 %to, %from")
-    starved, hindered, met = f.variable("0"), f.variable("0"), f.variable("0")
-    with f.count("%from", "%to") as i:
-        place = f.at(wanted, f.load32(stack, i), "i8")
-        byte = f.op(f"load i8, ptr {place}")
-        met.set(f.op(f"or i64 {met.get()}, {f.op(f'zext i8 {byte} to i64')}"))
-    starved.set(f.op(f"xor i64 {met.get()}, 1"))
+    starved, hindered = f.variable("0"), f.variable("0")
     with f.count("0", groups) as k:
         f.store("0", last, k)  # from here on: whether the part refuses the group, and it is strongly fair
         with f.when(f.op(f"icmp eq i64 {f.load(taken, k)}, 0")):

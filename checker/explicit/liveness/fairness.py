@@ -68,26 +68,25 @@ class Fairness:
         found: Bits = marks == 2
         return found
 
-    def parts(self, region: Bits, wanted: Bits) -> Parts:
-        """The fair parts of the subgraph of the states in `region` that have a state of `wanted`."""
+    def parts(self, region: Bits) -> Parts:
+        """The fair parts of the subgraph of the states in `region`."""
         region = region & ~self.graph.withheld
         graph, size = self.graph, self.size
         marks = np.where(region, np.int32(0), np.int32(NOWHERE))
         strong, scratch = self.strong.astype(np.int64), np.zeros((3, size), dtype=np.int64)
-        table, flags = self._table, wanted.astype(np.int8)
         record = np.zeros(components.COMPONENT_FIELDS, dtype=np.int64)
         record[: components.GROUPS] = _addresses(
-            graph.first, graph.targets, graph.labels, table.first, table.groups, strong
+            graph.first, graph.targets, graph.labels, self._table.first, self._table.groups, strong
         )
         record[components.GROUPS] = size
-        record[components.ENABLED : components.COUNT] = _addresses(*scratch, flags, marks, self._stack, self._cursors)
+        record[components.ENABLED : components.COUNT] = _addresses(*scratch, marks, self._stack, self._cursors)
         record[components.COUNT] = graph.count
         record[components.INDEX], record[components.LABEL] = 1, components.LAST_PART
         while True:
             while not components.tours()["components"](record.ctypes.data, _BUDGET):
                 self._patience.ask(int(record[components.VISITED]), None, "states visited")
             if not record[components.AGAIN_SEEN]:
-                return Parts(marks, region & wanted & ~graph.busy)
+                return Parts(marks, region & ~graph.busy)
             marks[marks == components.AGAIN] = 0
             record[[components.ROOT, components.AGAIN_SEEN]] = 0
 

@@ -31,7 +31,7 @@ Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.integer]
 
-EDGE_BYTES, STATE_BYTES = 8, 49
+EDGE_BYTES, STATE_BYTES = 8, 48
 """Memory that a graph and the search for lassos in it take, per edge and per state, but for what `watch` tells."""
 
 MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `tours`

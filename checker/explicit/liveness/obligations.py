@@ -135,7 +135,7 @@ class Seeker:
             fairness = Fairness(self._graph.without(obligation.taken), self._groups, self._patience)
         graph = fairness.graph
         inside, asked, wanted = self._regions(graph, number, obligation, kind)
-        parts = fairness.parts(fairness.reached(asked, inside), wanted)
+        parts = fairness.parts(fairness.reached(asked, inside))
         accepting = parts.accepting & wanted
         if not accepting.any():
             return None

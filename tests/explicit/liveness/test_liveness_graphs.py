@@ -318,7 +318,9 @@ PAST_THE_GOAL = Drawing(  # the short way from 0 to 2 meets the goal
 
 STARVED = Drawing(2, [[1, REFUSED], [0, REFUSED]], each("weak", ""), None, frozenset({1}), [0])
 STUTTERS = Drawing(1, [[0]], each("weak"), None, frozenset(), [0])  # stays, and a renewed ordinal goes round
+CUT_WHERE_FAIR = Drawing(2, [[CUT, 0], [1, 0]], [Group("weak", (0,), frozenset({0}))], None, frozenset({1}), [0])
 DRAWINGS = [
+    CUT_WHERE_FAIR, changed(CUT_WHERE_FAIR, groups=[Group("weak", (0,), frozenset({1}))]),
     ONLY_STRONG, changed(ONLY_STRONG, groups=each("weak", "weak")), changed(ONLY_STRONG, groups=each("weak", "")),
     STRONG_LATER, PAST_THE_GOAL, ONE_GROUP, STARVED, STUTTERS, changed(STUTTERS, renewing=frozenset({(0, 0)})),
 ]  # fmt: skip
@@ -373,7 +375,7 @@ def test_parts_are_those_of_another_algorithm(data: st.DataObject) -> None:
     for budget in (1, 1 << 22):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checker.explicit.liveness.fairness._BUDGET", budget)
-            part = Fairness(graph, [], PATIENCE).parts(region, np.ones(count, dtype=bool)).part
+            part = Fairness(graph, [], PATIENCE).parts(region).part
         found = [set(np.flatnonzero(part == number).tolist()) for number in set(part.tolist()) - {NOWHERE}]
         assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
 
