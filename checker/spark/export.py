@@ -51,8 +51,8 @@ from checker.spark.search import Exploration
 from checker.spark.work import BOX, Job
 
 RENAMES = ("local", "hdfs")  # where a folder gets another name in one step
-SENT_STEPS = 1 << 20  # that a task holds before it sends them off
-HELD_BYTES = 256 << 20  # of steps whose targets a task looks up together: as often it reads its shard's states
+SENT_BYTES = 24 << 20  # of steps that a task holds before it sends them off
+HELD_BYTES = 48 << 20  # of steps whose targets a task looks up together: as often it reads its shard's states
 _CODEC = pa.Codec("lz4")
 
 Longs = npt.NDArray[np.int64]
@@ -245,8 +245,8 @@ class Tables:
 
         for target, steps in self._steps(shard):
             waiting[target].append(steps)
-            held += len(steps)
-            if held >= SENT_STEPS:
+            held += steps.nbytes
+            if held >= SENT_BYTES:
                 yield from poured()
                 held = 0
         yield from poured()
@@ -331,25 +331,32 @@ def _different(words: npt.NDArray[np.uint64], order: Order, view: tuple[int, ...
 
 
 def _gathered(parts: Iterable[Longs]) -> Iterator[Longs]:
-    """Steps put together until they take HELD_BYTES."""
-    held: list[Longs] = []
+    """Steps put together until they take HELD_BYTES, each time in the same place."""
+    held = np.empty((0, 0), np.int64)
+    used = 0
     for part in parts:
-        held.append(part)
-        if sum(steps.nbytes for steps in held) >= HELD_BYTES:
-            yield np.concatenate(held)
-            held = []
-    if held:
-        yield np.concatenate(held)
+        if not held.size:
+            held = np.empty((max(1, HELD_BYTES // (8 * part.shape[1])), part.shape[1]), np.int64)
+        taken = 0
+        while taken < len(part):
+            n = min(len(part) - taken, len(held) - used)
+            held[used : used + n] = part[taken : taken + n]
+            used, taken = used + n, taken + n
+            if used == len(held):
+                yield held
+                used = 0
+    if used:
+        yield held[:used]
 
 
 def pack(steps: Longs) -> bytes:
     """Steps for sending: column by column, which makes them small."""
     shape = np.array(steps.shape, "<i8").tobytes()
-    return shape + bytes(_CODEC.compress(np.ascontiguousarray(steps.T).tobytes(), asbytes=True))
+    return shape + bytes(_CODEC.compress(pa.py_buffer(np.ascontiguousarray(steps.T)), asbytes=True))
 
 
 def unpack(data: bytes) -> Longs:
     """What `pack` packed."""
     n, width = np.frombuffer(data, "<i8", 2).tolist()
-    columns = np.frombuffer(_CODEC.decompress(data[16:], 8 * n * width, asbytes=True), "<i8")
+    columns = np.frombuffer(_CODEC.decompress(pa.py_buffer(data).slice(16), 8 * n * width), "<i8")
     return np.ascontiguousarray(columns.reshape(width, n).T)

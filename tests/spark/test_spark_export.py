@@ -67,7 +67,7 @@ def test_tasks_that_take_a_few_steps_at_a_time_write_the_same(tmp_path: Path, mo
     local = check_locally(model, LocalOptions(all_violations=True), started=time.perf_counter())
     export_locally(local, tmp_path / "here")
     monkeypatch.setattr(runs, "GROUP", 8)
-    monkeypatch.setattr(spark_export, "SENT_STEPS", 50)
+    monkeypatch.setattr(spark_export, "SENT_BYTES", 2000)
     monkeypatch.setattr(spark_export, "HELD_BYTES", 2000)
     to, shipped = str(tmp_path / "there"), SimpleNamespace(load=lambda: model)
     options = Options(partitions=3, small=1 << 60, all_violations=True)
