@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from traces import Trace
 
 MAX_THREADS = 64
-MAX_PARTITIONS = 256
+MAX_PARTITIONS = 4096
 
 
 def constants(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

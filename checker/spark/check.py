@@ -44,6 +44,7 @@ class Options:
     resume: str | None = None
     task_timeout_s: float | None = None
     small: int = search.SMALL
+    task: int = search.TASK
 
 
 def check(
@@ -85,7 +86,7 @@ def checked(
         except StalledError as error:
             shards, stopped = 1, str(error)
         job = Job.of(model.key(), source, place, shards)
-        how = search.Options(options.limits, options.all_violations, options.small, progress)
+        how = search.Options(options.limits, options.all_violations, options.small, options.task, progress)
         result = search.search(spark, job, initial, how, saved, stopped)
         seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
                    "search": time.perf_counter() - ready}  # fmt: skip

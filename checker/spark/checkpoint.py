@@ -21,7 +21,7 @@ from checker.spark.work import ShardFiles
 
 VERSION = 2
 _PREFIX, _ENDING = "manifest-", ".json"
-_OURS = re.compile(r"(levels/\d{6}|runs)/\d{3}-[0-9a-f]{16}\.parquet")  # as in `work`; other files are let be
+_OURS = re.compile(r"(levels/\d{6}|runs)/\d{4}-[0-9a-f]{16}\.parquet")  # as in `work`; other files are let be
 
 
 @dataclass

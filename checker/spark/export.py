@@ -48,7 +48,7 @@ from checker.spark.models import Shipped, ship
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, folder_of, places
 from checker.spark.search import Exploration
-from checker.spark.work import BOX, Job
+from checker.spark.work import BOX, Job, parted
 
 RENAMES = ("local", "hdfs")  # where a folder gets another name in one step
 SENT_BYTES = 24 << 20  # of steps that a task holds before it sends them off
@@ -256,8 +256,8 @@ class Tables:
 
         A step has the words of its target, those of its source, the source's number, the instance, what it breaks.
         """
-        kernel, shards = self.job.kernel(), self.job.shards
-        context = Context(kernel, shards, max(1024, 4 * BOX // shards), edges=BOX)
+        kernel, order = self.job.kernel(), order_of(self.job.kernel().layout.view)
+        context = Context(kernel, 1, BOX, edges=BOX)
         for part in self.parts[shard]:
             first = part.first
             for states in self._reader(part).groups():
@@ -265,15 +265,12 @@ class Tables:
                 while done < len(states):
                     done = kernel.calls["expand"](context.address, states.ctypes.data, done, len(states))
                     context.close()
-                    broken = Broken(context.edges())
-                    for target in range(shards):
-                        records = context.records(target)
-                        if len(records):
-                            metas = records[:, -1]
-                            sources, instances = metas >> abi.META_SHIFT, metas & abi.NO_INSTANCE
-                            numbers, masks = first + sources, broken.of(metas)
-                            words = states[sources].view(np.int64)
-                            yield target, np.column_stack([records[:, :-1], words, numbers, instances, masks])
+                    records, broken = context.records(0), Broken(context.edges())
+                    metas = records[:, -1]
+                    sources, instances = metas >> abi.META_SHIFT, metas & abi.NO_INSTANCE
+                    words = states[sources].view(np.int64)
+                    columns = records[:, :-1], words, first + sources, instances, broken.of(metas)
+                    yield from parted(order, np.column_stack(columns), self.job.shards)
                 first += len(states)
 
     def write_transitions(self, shard: int, sent: Iterable[bytes]) -> tuple[str, int]:

@@ -27,7 +27,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "merge_states": (_LONG, _POINTER, _LONG, _POINTER, _LONG, _POINTER),
     "strike": (_LONG, _POINTER, _LONG, _LONG, _POINTER, _LONG, _POINTER),
     "locate": (None, _POINTER, _LONG, _POINTER, _LONG, _LONG, _POINTER),
+    "shards": (None, _POINTER, _LONG, _LONG, _POINTER),
 }
+_KEY = 0x9E3779B97F4A7C15  # odd, and without a pattern: 2^64 by the golden ratio
 _COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
 
 
@@ -86,6 +88,12 @@ class Order:
         self._calls["locate"](*arguments)
         return out
 
+    def shards(self, states: Words, count: int) -> npt.NDArray[np.uint16]:
+        """The shards that states belong to, 0 to count - 1."""
+        out = np.empty(len(states), np.uint16)
+        self._calls["shards"](states.ctypes.data, len(states), count, out.ctypes.data)
+        return out
+
 
 @functools.cache
 def order_of(view: tuple[int, ...]) -> Order:
@@ -105,7 +113,7 @@ class _Code:
     def text(self) -> str:
         return "\n".join([
             self._merge("merge_records", meta=True), self._merge("merge_states", meta=False),
-            self._strike(), self._locate(),
+            self._strike(), self._locate(), self._shards(),
         ])  # fmt: skip
 
     def _load(self, f: Function, address: str) -> tuple[str, str]:
@@ -213,5 +221,24 @@ class _Code:
                 low.set(f.op(f"select i1 {less}, i64 {f.op(f'add i64 {middle}, 1')}, i64 {a}"))
                 high.set(f.op(f"select i1 {less}, i64 {b}, i64 {middle}"))
             f.store(low.get(), "%out", i)
+        f.line("ret void")
+        return f.text()
+
+    def _shards(self) -> str:
+        """shards(states, n, count, out): by a cheap hash of what counts for the identity."""
+        f = Function("shards", "void", {"states": "ptr", "n": "i64", "count": "i64", "out": "ptr"})
+        with f.count("0", "%n") as i:
+            identity = self._load_at(f, f.at("%states", f.op(f"mul i64 {i}, {self._words}")))
+            mixed = "0"
+            for k in range(self._words):
+                word = f.op(f"lshr {self._wide} {identity}, {64 * k}")
+                word = word if self._words == 1 else f.op(f"trunc {self._wide} {word} to i64")
+                turned = f.op(f"call i64 @llvm.fshl.i64(i64 {word}, i64 {word}, i64 {21 * k % 64})")
+                mixed = f.op(f"xor i64 {mixed}, {turned}")
+            factors = f.op(f"mul i64 {mixed}, {_KEY}"), "%count"
+            wide = [f.op(f"zext i64 {factor} to i128") for factor in factors]
+            product = f.op(f"mul i128 {wide[0]}, {wide[1]}")
+            shard = f.op(f"trunc i128 {f.op(f'lshr i128 {product}, 64')} to i16")
+            f.line(f"store i16 {shard}, ptr {f.at('%out', i, 'i16')}")
         f.line("ret void")
         return f.text()

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from checker.explicit.kernel import abi
 from checker.explicit.search import breadth_first as local
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.explored import Picking
@@ -31,16 +30,18 @@ from checker.spark.watch import Cancelled, StalledError
 from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
-MAX_SHARDS = abi.MAX_SHARDS
+TASK = 1 << 16  # states that a task expands at least, unless cores would have nothing to do
+MAX_SHARDS = 1 << 12
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to search. small: most states of a level that the driver expands itself."""
+    """How to search. small: most states of a level that the driver expands itself. task: see TASK."""
 
     limits: Limits = field(default_factory=Limits)
     all_violations: bool = False
     small: int = SMALL
+    task: int = TASK
     progress: Callable[[Progress], None] | None = None
 
 
@@ -74,6 +75,7 @@ class Exploration:
         self.stopped: str | None = None
         self._distinct = self._sent_bytes = self._peak_bytes = 0
         self._told = cluster.broadcast(job)
+        self._job_tasks = 0
         self.started = time.monotonic()
 
     def stop(self, reason: str) -> None:
@@ -140,12 +142,11 @@ class Exploration:
         """A level in the driver, for all shards."""
         total = Found.nothing(self._kernel)
         parts: dict[int, list[bytes]] = {}
-        for files in self.shards:
-            for item in work.expand(self.job, files.frontier):
-                if isinstance(item, Found):
-                    total.add(item)
-                else:
-                    parts.setdefault(item[0], []).append(item[1])
+        for item in work.expand(self.job, (files.frontier for files in self.shards)):
+            if isinstance(item, Found):
+                total.add(item)
+            else:
+                parts.setdefault(item[0], []).append(item[1])
         total.sent_bytes = 0  # they went nowhere
         total.add(self._absorb(level, parts))
         return total
@@ -158,19 +159,27 @@ class Exploration:
             total.add(found)
         return total
 
+    def _tasks(self, states: int) -> int:
+        """How many tasks share the shards for a level of so many states."""
+        return min(len(self.shards), max(self.cluster.slots(), states // self._options.task))
+
     def _together(self, level: int) -> Found:
         """A level as a job."""
-        told, shards = self._told, self.shards
+        told, shards, tasks = self._told, self.shards, self._tasks(self._frontier)
 
         def expand(numbers: Iterable[int]) -> Iterator[tuple[int, bytes | Found]]:
-            return expand_task(told.value, shards, numbers)
+            return (item for task in numbers for item in expand_task(told.value, shards, task, tasks))
 
-        def absorb(sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
-            return absorb_task(told.value, shards, level, sent)
+        def absorb(task: int, sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
+            return absorb_task(told.value, shards, level, shards_of(task, tasks, len(shards)), sent)
 
-        sent = self.cluster.numbers(len(shards)).mapPartitions(expand).partitionBy(len(shards), int)
+        def task_of(shard: int) -> int:
+            return shard * tasks // len(shards)
+
+        sent = self.cluster.numbers(tasks).mapPartitions(expand).partitionBy(tasks, task_of)
         total = Found.nothing(self._kernel)
-        for shard, files, found in self.cluster.collect(sent.mapPartitions(absorb), self._tick):
+        self._job_tasks = 2 * tasks
+        for shard, files, found in self.cluster.collect(sent.mapPartitionsWithIndex(absorb), self._tick):
             self.shards[shard] = files
             total.add(found)
         return total
@@ -178,14 +187,17 @@ class Exploration:
     def select(self, level: int, pick: Picking) -> list[Words]:
         """The states of a level that `pick` picks. Raises CheckpointError where they are lost."""
         told, runs = self._told, self.levels[level - 1]
-        if sum(run.states for run in runs if run is not None) <= self._options.small:
-            return [states for run in runs for states in work.select(self.job, run, pick)]
+        states = sum(run.states for run in runs if run is not None)
+        if states <= self._options.small:
+            return [found for run in runs for found in work.select(self.job, run, pick)]
+        tasks = self._tasks(states)
 
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
-            return (states for shard in numbers for states in work.select(told.value, runs[shard], pick))
+            chosen = (runs[shard] for task in numbers for shard in shards_of(task, tasks, len(runs)))
+            return (found for run in chosen for found in work.select(told.value, run, pick))
 
         try:
-            return self.cluster.collect(self.cluster.numbers(len(runs)).mapPartitions(choose), lambda done: True)
+            return self.cluster.collect(self.cluster.numbers(tasks).mapPartitions(choose), lambda done: True)
         except (SparkError, StalledError) as error:
             raise CheckpointError(str(error)) from error
 
@@ -239,7 +251,7 @@ class Exploration:
         if self._options.progress is not None:
             self._options.progress(Progress(
                 self.findings.generated, self._distinct, len(self.levels), self._frontier, 0,
-                time.monotonic() - self.started, self._peak_bytes, self._sent_bytes, (done, 2 * len(self.shards)),
+                time.monotonic() - self.started, self._peak_bytes, self._sent_bytes, (done, self._job_tasks),
             ))  # fmt: skip
 
     def result(self) -> SearchResult:
@@ -254,27 +266,33 @@ class Exploration:
 # What runs in the executors. What is sent is bytes: Spark never looks into it.
 
 
+def shards_of(task: int, tasks: int, shards: int) -> range:
+    """The shards of one of several tasks: those with shard * tasks // shards == task."""
+    return range(-(-task * shards // tasks), -(-(task + 1) * shards // tasks))
+
+
 def expand_task(
-    job: Job, shards: Sequence[ShardFiles], numbers: Iterable[int]
+    job: Job, shards: Sequence[ShardFiles], task: int, tasks: int
 ) -> Iterator[tuple[int, bytes | Found]]:
-    """The candidates that come out of a shard, for others; then what was found, which goes to the shard itself."""
-    for shard in numbers:
-        for item in work.expand(job, shards[shard].frontier):
-            yield (shard, item) if isinstance(item, Found) else item
+    """The candidates that come out of a task's shards, by shard; then what was found, for the first of its own."""
+    own = shards_of(task, tasks, len(shards))
+    for item in work.expand(job, (shards[shard].frontier for shard in own)):
+        yield (own[0], item) if isinstance(item, Found) else item
 
 
 def absorb_task(
-    job: Job, shards: Sequence[ShardFiles], level: int, sent: Iterable[tuple[int, bytes | Found]]
+    job: Job, shards: Sequence[ShardFiles], level: int, own: range, sent: Iterable[tuple[int, bytes | Found]]
 ) -> Iterator[tuple[int, ShardFiles, Found]]:
-    """A shard, its files with the new level, and what its two tasks found; `sent`: all that came to it."""
-    expanded: dict[int, Found] = {}
-    parts: list[bytes] = []
+    """Each of a task's own shards, its files with the new level, and what was found. sent: all that came to them."""
+    expanded = Found.nothing(job.kernel())
+    parts: dict[int, list[bytes]] = {}
     for shard, item in sent:
         if isinstance(item, Found):
-            expanded[shard] = item
+            expanded.add(item)
         else:
-            parts.append(item)
-    for shard, found in expanded.items():  # there is one
-        files, absorbed = work.absorb(job, shard, level, shards[shard], parts)
-        found.add(absorbed)
+            parts.setdefault(shard, []).append(item)
+    for shard in own:
+        files, found = work.absorb(job, shard, level, shards[shard], parts.pop(shard, []))
+        if shard == own[0]:
+            found.add(expanded)
         yield shard, files, found

@@ -91,6 +91,10 @@ class Cluster:
             self.collect(self.numbers(1), lambda done: True)  # waits for them
         return int(self._context.defaultParallelism)
 
+    def slots(self) -> int:
+        """Tasks that run at once, as far as executors are there by now."""
+        return int(self._context.defaultParallelism)
+
     def broadcast(self, value: Any) -> Any:
         """Something that every executor gets once; tasks see it as `.value`."""
         return self._context.broadcast(value)

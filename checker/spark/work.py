@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import json
 import resource
 import secrets
@@ -15,6 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +29,7 @@ from checker.explicit.kernel.runtime import LANES
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import survey
 from checker.explicit.search.store import Budget, Context, Shard, Words
-from checker.spark.order import Records, order_of
+from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, merge_runs, strike
 
 Longs = npt.NDArray[np.int64]
@@ -132,7 +134,6 @@ class Sieve:
         self._kernel = kernel
         self._order = order_of(kernel.layout.view)
         self._most = SIEVE_BYTES // (8 * kernel.words + 24)
-        self._router = Context(kernel, shards, max(1024, 4 * BOX // shards))
         self._shards = shards
         self._clear()
 
@@ -152,20 +153,25 @@ class Sieve:
         """(shard, its records in order, with actions for metas), and start afresh."""
         states = self._states.states(0, self._states.count)
         sorting = self._order.sort(states)
-        states, actions = states[sorting], self._states.origins()[sorting]
-        parts: dict[int, list[Records]] = {}
-        done = 0
-        while done < len(states):
-            done = self._kernel.calls["route"](self._router.address, states.ctypes.data, done, len(states))
-            self._router.close()
-            for shard in range(self._shards):
-                records = self._router.records(shard).copy()
-                if len(records):
-                    records[:, -1] = actions[records[:, -1] >> abi.META_SHIFT]
-                    parts.setdefault(shard, []).append(records.view(np.uint64))
+        records: Records = np.empty((len(states), self._order.words + 1), np.uint64)
+        records[:, :-1], records[:, -1] = states[sorting], self._states.origins()[sorting]
         self._clear()
-        for shard, found in parts.items():
-            yield shard, np.concatenate(found)
+        yield from parted(self._order, records, self._shards)
+
+
+def parted(order: Order, records: npt.NDArray[Any], shards: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """(shard, those of the records that belong to it, in the order they had); records begin with a state's words."""
+    if shards == 1 or not len(records):
+        if len(records):
+            yield 0, records
+        return
+    states = np.ascontiguousarray(records[:, : order.words]).view(np.uint64)
+    belongs = order.shards(states, shards)
+    ends = np.cumsum(np.bincount(belongs, minlength=shards))
+    records = records[np.argsort(belongs, kind="stable")]
+    for shard, (first, end) in enumerate(itertools.pairwise([0, *ends.tolist()])):
+        if first < end:
+            yield shard, records[first:end]
 
 
 def pack(records: Records) -> bytes:
@@ -186,8 +192,8 @@ def unpack(data: bytes, words: int) -> Records:
     return records
 
 
-def expand(job: Job, frontier: Run | None) -> Iterator[tuple[int, bytes] | Found]:
-    """Expand a shard's states of a level: (shard, packed candidates) again and again, then what was found."""
+def expand(job: Job, frontiers: Iterable[Run | None]) -> Iterator[tuple[int, bytes] | Found]:
+    """Expand some shards' states of a level: (shard, packed candidates) again and again, then what was found."""
     kernel, folder = job.kernel(), folder_of(job.place)
     found = Found.nothing(kernel)
     context, sieve = Context(kernel, 1, BOX), Sieve(kernel, job.shards)
@@ -198,7 +204,8 @@ def expand(job: Job, frontier: Run | None) -> Iterator[tuple[int, bytes] | Found
             found.sent_bytes += len(data)
             yield shard, data
 
-    for states in RunReader(folder, frontier, kernel.words).groups() if frontier else ():
+    readers = (RunReader(folder, run, kernel.words) for run in frontiers if run is not None)
+    for states in itertools.chain.from_iterable(reader.groups() for reader in readers):
         done = 0
         while done < len(states):
             done = kernel.calls["expand"](context.address, states.ctypes.data, done, len(states))
@@ -232,13 +239,13 @@ def absorb(job: Job, shard: int, level: int, files: ShardFiles, parts: Iterable[
     found = Found.nothing(kernel)
     records = order.merge(unpack(part, kernel.words) for part in parts)
     struck = np.zeros(len(records), dtype=np.uint8)
-    for run in files.visited:
+    for run in files.visited if len(records) else ():
         strike(folder, run, order, records, struck)
     records = records[struck == 0]
     if len(records):
         states = np.ascontiguousarray(records[:, :-1])
         _look(kernel, states, records[:, -1].astype(np.uint16), level, found)
-        name = f"levels/{level:06}/{shard:03}-{secrets.token_hex(8)}.parquet"
+        name = f"levels/{level:06}/{shard:04}-{secrets.token_hex(8)}.parquet"
         with RunWriter(folder, name, kernel.words) as writer:
             writer.add(states)
         files = _with_run(job, folder, shard, files, writer.run)
@@ -265,7 +272,7 @@ def _with_run(job: Job, folder: Folder, shard: int, files: ShardFiles, run: Run)
     if not many:
         return ShardFiles(run, visited)
     order = order_of(job.kernel().layout.view)
-    merged = merge_runs(folder, order, visited[-many:], f"runs/{shard:03}-{secrets.token_hex(8)}.parquet")
+    merged = merge_runs(folder, order, visited[-many:], f"runs/{shard:04}-{secrets.token_hex(8)}.parquet")
     return ShardFiles(run, (*visited[:-many], merged), visited[-many:])
 
 

@@ -13,6 +13,8 @@ from checker.explicit.search.checkpoint import CheckpointError
 from checker.spark import runs
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, merge_runs, strike
+from checker.spark.search import shards_of
+from checker.spark.work import parted
 
 ALL = (1 << 64) - 1
 WORDS = st.sampled_from([0, 1, 2, 1 << 63, ALL])
@@ -120,3 +122,32 @@ def test_small_runs_are_merged_and_large_ones_left() -> None:
     assert grown([_of(5)] * (runs.MOST_RUNS + 1)) == runs.MOST_RUNS + 1
     assert grown([_of(1000), *[_of(5)] * runs.MOST_RUNS]) == runs.MOST_RUNS
     assert grown([_of(1 << 20 >> k) for k in range(runs.MOST_RUNS + 1)]) == 2
+
+
+@given(st.lists(st.tuples(WORDS, WORDS, st.just(7)), max_size=30), st.integers(1, 1 << 12))
+def test_states_go_to_the_shard_of_their_identity(rows: list[tuple[int, int, int]], count: int) -> None:
+    records = np.array(rows, np.uint64).reshape(-1, 3)
+    for view in ((ALL, ALL), HIDDEN):
+        order, found = order_of(view), {}
+        for shard, part in parted(order, records, count):
+            assert shard not in found and 0 <= shard < count and len(part)
+            found[shard] = part.tolist()
+        assert sorted(row for part in found.values() for row in part) == sorted(map(list, rows))
+        for part in found.values():
+            assert part == [row for row in records.tolist() if row in part]  # in the order they had
+        homes = {_key((row[0], row[1]), view): shard for shard, part in found.items() for row in part}
+        assert all(homes[_key((a, b), view)] == s for s, part in found.items() for a, b, _ in part)
+
+
+def test_states_are_spread_evenly() -> None:
+    states = np.stack([np.arange(1 << 16, dtype=np.uint64), np.zeros(1 << 16, np.uint64)], axis=1)
+    sizes = np.bincount(order_of((ALL, ALL)).shards(states, 64), minlength=64)
+    assert sizes.min() > 0.8 * (1 << 10) and sizes.max() < 1.2 * (1 << 10)
+
+
+@given(st.integers(1, 40), st.integers(1, 40))
+def test_tasks_share_the_shards(shards: int, tasks: int) -> None:
+    tasks = min(tasks, shards)
+    parts = [list(shards_of(task, tasks, shards)) for task in range(tasks)]
+    assert all(parts) and [shard for part in parts for shard in part] == list(range(shards))
+    assert all(shard * tasks // shards == task for task, part in enumerate(parts) for shard in part)

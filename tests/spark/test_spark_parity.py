@@ -56,8 +56,8 @@ def test_a_historical_bug_of_kraft(partitions: int, tmp_path: Path) -> None:
 def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
     model = load(target, changes)
     expected = locally(model, all_violations=True)
-    for partitions in (1, 2, 8):
-        options = Options(partitions=partitions, small=0, all_violations=True)
+    for partitions, task in ((1, 1 << 16), (2, 1 << 16), (8, 1 << 16), (5, 1)):  # the last: a task for each shard
+        options = Options(partitions=partitions, small=0, all_violations=True, task=task)
         assert told(check(model, options, started=time.perf_counter())) == expected, partitions
 
 
