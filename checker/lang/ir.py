@@ -272,6 +272,25 @@ class Property:
     reads: BoundReads = field(default_factory=BoundReads)
 
 
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+"""Between these are the integers of a node that is computed: kernels compute in 64 bits."""
+
+
+class TooLargeError(ArithmeticError):
+    """A number that is computed may leave 64 bits: it is between `lo` and `hi`."""
+
+    def __init__(self, lo: int, hi: int) -> None:
+        self.lo, self.hi = lo, hi
+        super().__init__(f"a number between {lo} and {hi}")
+
+
+def _check_range(lo: int, hi: int, args: tuple[Node, ...]) -> None:
+    constants = [(a.lo, a.hi) for a in args if a.op is Op.CONST and a.kind is Kind.INT]
+    for least, most in ((lo, hi), *constants):
+        if least < LOWEST or most > HIGHEST:
+            raise TooLargeError(least, most)
+
+
 class Graph:
     """Builds nodes: folds constants, keeps intervals, shares equal expressions.
 
@@ -294,6 +313,8 @@ class Graph:
         key = (op, args, data, kind, sort, hi if op is Op.LEAF or op is Op.COUNT else 0)
         node = self._nodes.get(key)
         if node is None:
+            if kind is Kind.INT and op is not Op.CONST:
+                _check_range(lo, hi, args)
             node = Node(op, args, data, kind, lo, hi, sort, self._first + len(self._nodes))
             self._nodes[key] = node
         return node

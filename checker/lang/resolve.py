@@ -12,8 +12,9 @@ from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
 from checker.lang.errors import Place, SpecError
+from checker.lang.ir import HIGHEST
 from checker.lang.marks import MARK, RecordInfo, binding_version
-from checker.lang.sizes import HIGHEST, bound_of, check_width
+from checker.lang.sizes import bound_of, check_width
 from checker.lang.types import (
     MAX_MEMBERS,
     BagType,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from checker.lang.errors import SpecError, shortened
+from checker.lang.ir import HIGHEST, LOWEST
 from checker.lang.values import Size
-
-LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
-"""Between these are the numbers of a spec: kernels compute in 64 bits."""
 
 MAX_LEAVES = 16_384
 """Scalars that a type may be made from. A state of these has kilobytes, and takes minutes to compile."""

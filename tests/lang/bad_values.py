@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.lang.bad_spec import BadSpec, field, more
+from tests.lang.bad_spec import BadSpec, body, field, more
 
 BROKEN = "Range(0, lambda: [][Design.brokers])"
 BOUNDS = [
@@ -88,6 +88,21 @@ STARTS = [
     start("a value of a million characters", "«return Odd(odd='x' * 1_000_000)»", "… (1,000,002 characters) is no"),
 ]  # fmt: skip
 
+LARGE = [
+    body(8, "a product beyond 64 bits", "s.level = «(s.level + 4294967296) * (s.level + 4294967296)» - s.level",
+         "may be 18446744073709551616 to 18446744099479355401, which takes", "narrow the ranges"),
+    body(8, "a condition on a product beyond 64 bits", f"require(«(s.level + {2**62}) * 4» > 0)\ns.level = 1",
+         "may be 18446744073709551616 to "),
+    body(8, "a sum beyond 64 bits", f"require(«sum(s.level + {2**62} for b in Broker)» > 0)\ns.level = 1",
+         "may be 9223372036854775808 to 9223372036854775814"),
+    body(8, "a difference beyond 64 bits", f"require(«-{2**62} - s.level - {2**62}» < 0)\ns.level = 1",
+         "may be -9223372036854775811 to -9223372036854775808"),
+    body(8, "an augmented assignment beyond 64 bits", f"«s.level += {2**63}»\ns.level = 1",
+         "may be 9223372036854775808 to 9223372036854775811"),
+    body(8, "a number beyond 64 bits in a sum that is not", f"require(«s.level + {2**64}» - {2**64} > 0)\ns.level = 1",
+         "which takes more than 64 bits"),
+]  # fmt: skip
+
 LISTED = [
     more(11, "MODELS that is a number", "«MODELS = 5»", "models is 5, and no list", "models = [model("),
     more(11, "MODELS without a model", "«MODELS: list[Model] = []»", "models is [], and no list"),
@@ -100,4 +115,4 @@ LISTED = [
          """, "step is async", "a step happens at once"),
 ]  # fmt: skip
 
-BAD_VALUES = [*BOUNDS, *STARTS, *LISTED]
+BAD_VALUES = [*BOUNDS, *STARTS, *LARGE, *LISTED]

@@ -12,7 +12,7 @@ from checker.lang.declare import ConstantsInfo
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Collections, Element
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
-from checker.lang.ir import Node
+from checker.lang.ir import Node, TooLargeError
 from checker.lang.marks import MARK
 from checker.lang.order import OrderedEnum
 from checker.lang.types import (
@@ -46,7 +46,10 @@ class Expressions(Collections):
         method: Callable[[Any], Symbol] | None = getattr(self, _method_name(type(node).__name__), None)
         if method is None:
             self.fail(node, "this cannot stand here")
-        return method(node)
+        try:
+            return method(node)
+        except TooLargeError as error:
+            self.too_large(node, error)
 
     def peeked(self, node: ast.expr) -> Symbol:
         """The symbol of an expression, without the events of evaluating it."""

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from checker.lang.errors import SpecError
+from checker.lang.errors import SpecError, shortened
 from checker.lang.frontend.source import Function
 from checker.lang.frontend.symbols import Step, Store, Symbol
-from checker.lang.ir import BoundReads, Event, EventKind, Graph, Kind, Node, Op, Site
+from checker.lang.ir import BoundReads, Event, EventKind, Graph, Kind, Node, Op, Site, TooLargeError
 
 
 class Sites:
@@ -147,6 +147,12 @@ class Path:
     def fail(self, node: ast.AST, reason: str, mend: str = "") -> NoReturn:
         """Raise SpecError at `node` of the function being evaluated."""
         raise SpecError(reason, place=self.frame.function.place(node), mend=mend)
+
+    def too_large(self, node: ast.AST, error: TooLargeError) -> NoReturn:
+        """Refuse a number that may leave 64 bits: the kernel would not have the value that plain Python has."""
+        most = "" if error.lo == error.hi else f" to {shortened(error.hi)}"
+        reason = f"a number here may be {shortened(error.lo)}{most}, which takes more than 64 bits"
+        self.fail(node, reason, "narrow the ranges of what it is computed from")
 
     def event(
         self, kind: EventKind, condition: Node, node: ast.AST, reason: str = "", text: str = "",

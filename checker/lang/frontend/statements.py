@@ -13,7 +13,7 @@ from checker.lang.frontend.loops import check_order
 from checker.lang.frontend.path import Frame, PathState, Write
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Display, Location, Symbol
-from checker.lang.ir import Node
+from checker.lang.ir import Node, TooLargeError
 from checker.lang.resolve import resolve
 from checker.lang.types import MapType, OptionType, RecordType, SeqType, Type
 
@@ -252,6 +252,13 @@ class Machine(Calls):
     # Simple statements.
 
     def _statement(self, node: ast.stmt | Binding) -> None:
+        try:
+            self._simple_statement(node)
+        except TooLargeError as error:
+            assert isinstance(node, ast.AST)
+            self.too_large(node, error)
+
+    def _simple_statement(self, node: ast.stmt | Binding) -> None:
         if isinstance(node, ast.Return):
             self.frame.result = NONE if node.value is None else self._returned(node.value)
             self.frame.returned = True
