@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -74,7 +75,11 @@ class Remote:
 
     def _gone(self) -> WorkerError:
         self._process.join()
-        return WorkerError(f"a process of the exploration ended by itself (exit code {self._process.exitcode})")
+        code = self._process.exitcode or 0
+        how = f"exit code {code}"
+        if code < 0:
+            how = f"{signal.Signals(-code).name}; where memory ran out, --jobs and --memory-gib bound what is taken"
+        return WorkerError(f"a process of the exploration ended by itself ({how})")
 
     def close(self) -> None:
         self._process.terminate()

@@ -114,11 +114,22 @@ def test_a_bug_in_a_worker_process_comes_with_its_stack() -> None:
     assert "In a worker process:" in err and "in begin" in err
 
 
-def test_a_worker_process_that_dies_is_no_verdict() -> None:
-    died = "import os\nimport checker.conform.worker as w\ndef begin(self): os._exit(9)\nw.Worker.begin = begin"
+@pytest.mark.parametrize(
+    ("death", "how"), [("os._exit(9)", "exit code 9"), ("os.kill(os.getpid(), 9)", "SIGKILL; where memory ran out, ")]
+)
+def test_a_worker_process_that_dies_is_no_verdict(death: str, how: str) -> None:
+    died = f"import os\nimport checker.conform.worker as w\ndef begin(self): {death}\nw.Worker.begin = begin"
     code, out, err = ended(*SERVED, before=died)
     assert (code, out) == (5, "")
-    assert err == ("internal error: a process of the exploration ended by itself (exit code 9); there is no verdict\n")
+    assert err.startswith(f"internal error: a process of the exploration ended by itself ({how}")
+    assert err.endswith("; there is no verdict\n")
+
+
+def test_a_bug_in_a_process_of_a_proof_is_no_verdict() -> None:
+    broken = "import checker.symbolic.prover as p\ndef work(self, query): raise KeyError('x')\np.Prover.work = work"
+    code, out, err = ended("prove", LEASE, "--json", "--quiet", before=broken)
+    assert (code, out, err.splitlines()[0]) == (5, "", "internal error: KeyError: 'x'")
+    assert "In a worker process:" in err
 
 
 def test_errors_travel_between_processes_whole() -> None:
