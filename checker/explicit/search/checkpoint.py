@@ -62,11 +62,12 @@ class Checkpoint:
     @classmethod
     def create(cls, directory: Path, search: Resumable) -> Checkpoint:
         """A new checkpoint. Raises CheckpointError where there already is one, or the directory cannot be made."""
-        if (directory / _MANIFEST).exists():
-            raise CheckpointError(f"{directory} already holds a checkpoint: resume from it, or name another directory")
         try:
             directory.mkdir(parents=True, exist_ok=True)
             checkpoint = cls(directory, search.kernel.words)
+            if (directory / _MANIFEST).exists():
+                again = "resume from it, or name another directory"
+                raise CheckpointError(f"{directory} already holds a checkpoint: {again}")
             for file in directory.glob("states-*"):
                 file.unlink()
         except OSError as error:
@@ -76,12 +77,12 @@ class Checkpoint:
     @classmethod
     def open(cls, directory: Path, search: Resumable) -> Checkpoint:
         """Bring `search` to where the checkpoint left off. Raises CheckpointError where that cannot be."""
+        checkpoint = cls(directory, search.kernel.words)
         manifest = _read_manifest(directory)
         if manifest["version"] != VERSION:
             raise CheckpointError(f"{directory} has format {manifest['version']}, this program reads {VERSION}")
         if manifest["key"] != search.kernel.key:
             raise CheckpointError(f"{directory} is of another model, other constants, or an older spec")
-        checkpoint = cls(directory, search.kernel.words)
         checkpoint._levels = manifest["levels"]
         try:
             checkpoint._restore_states(search, manifest["crcs"])
@@ -110,9 +111,12 @@ class Checkpoint:
     def _lock(self) -> None:
         """Keep other processes out until this object is gone. Raises CheckpointError where one is at work.
 
-        Where the file system has no locks for directories, nothing is held.
+        Where the file system has no locks for directories, nothing is held; nor where there is no directory.
         """
-        handle = os.open(self.directory, os.O_RDONLY)
+        try:
+            handle = os.open(self.directory, os.O_RDONLY)
+        except OSError:
+            return
         weakref.finalize(self, os.close, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
