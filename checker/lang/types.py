@@ -33,7 +33,7 @@ from checker.lang.values import UNCHECKED, Bag, Cut, Map, RuntimeViolation
 
 WORD = 64  # possible members of a set in one leaf
 MAX_MEMBERS = 1024  # possible members of a set, keys of a map: each is compiled on its own
-ABSENT_ITF = {"tag": "None", "value": {"#tup": []}}
+ABSENT_ITF: dict[str, Any] = {"tag": "None", "value": {"#tup": []}}
 
 __all__ = [
     "ABSENT_ITF", "MAX_MEMBERS", "WORD", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType",

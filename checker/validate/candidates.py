@@ -130,11 +130,10 @@ class Numbers:
         if not known.any():
             return np.zeros((len(codes), 2 * self.layout.words), np.uint64)
         shown = np.where(known, codes, 0)
-        settled: npt.NDArray[np.bool_] = np.logical_or(~self._ordinal, codes == 0)
-        matched: npt.NDArray[np.bool_] = np.logical_and(known, settled)
+        matched = known & (~self._ordinal | (codes == 0))
         ranks = self.ranked(shown)
         for sort in self.sorts:
-            matched[:, sort.leaves] |= known[:, sort.leaves].all(axis=1)[:, None]
+            matched[:, sort.leaves] |= known[:, sort.leaves].all(axis=1, keepdims=True)
         every = np.where(matched, np.int64(-1), np.int64(0))
         return np.concatenate([self.pack(every), self.pack(np.where(matched, ranks, 0))], axis=1)
 
