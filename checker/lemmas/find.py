@@ -20,8 +20,9 @@ from checker.lemmas.templates import Templates
 from checker.running.limits import Limits
 from checker.running.limits import Progress as Searched
 from checker.symbolic.encoding import program_nodes
-from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program
+from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program, unproved
 from checker.symbolic.results import PROVED
+from checker.symbolic.workers import OutOfTime
 from checker.verdicts import INTERRUPTED
 
 _CHUNK = 1 << 16  # states
@@ -68,14 +69,21 @@ def find_lemmas(
     provable = model.with_properties([p for p in model.model.properties if p.kind in PROVABLE])
     provable = replace(provable, model=replace(provable.model, lemmas=[]))
     program = compile_model(provable)
-    explored, mined = _mined(model, program, options.jobs, limits, searched)
+    limits = replace(limits, time_limit_s=options.left_s(limits.time_limit_s))
+    try:
+        explored, mined = _mined(model, program, options.jobs, limits, searched)
+    except KeyboardInterrupt as end:
+        return Found(unproved(provable, program, options.why(end)), {}, "no state", 0, 0, 0)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     own = [
         Candidate(p.name, p.condition) for p in program.properties
         if p.kind == "invariant" and p.condition is not None
         and not any(evaluate(p.condition, codes, {}, {}) for codes in initial)
     ]  # fmt: skip
-    left = houdini(provable, program, [*own, *mined], options, progress)
+    try:
+        left = houdini(provable, program, [*own, *mined], options, progress)
+    except (KeyboardInterrupt, OutOfTime) as end:  # what is left so far need not be inductive
+        return Found(unproved(provable, program, options.why(end)), {}, explored, len(mined), 0, 0)
     lemmas = [mined[n - len(own)] for n in sorted(left.kept) if n >= len(own)]
     return _proved(provable, program, lemmas, options, progress, explored, len(mined), left)
 

@@ -112,7 +112,7 @@ def houdini(
     """The largest inductive part of `candidates`, each of which every initial state has.
 
     What the solver does not decide in time, or takes with it as its process ends, is dropped: what is left is
-    inductive for sure.
+    inductive for sure. Raises OutOfTime.
     """
     started = time.perf_counter()
 
@@ -120,7 +120,7 @@ def houdini(
         step = Step(model, program, candidates, options.timeout_s)
         return lambda task: step.kept(task) if isinstance(task, tuple) else step.telling(task)
 
-    with workers(work_of, options.jobs) as pool:
+    with workers(work_of, options.jobs, options.deadline) as pool:
         shares = [list(range(k, len(candidates), options.jobs)) for k in range(options.jobs)]
         left = frozenset(n for _, part in pool.answers(shares) if not isinstance(part, Died) for n in part)
         asked = len(left)

@@ -20,8 +20,7 @@ from checker.symbolic.encoding import State
 from checker.symbolic.induction import PROVABLE, Options, Progress
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
-from checker.symbolic.workers import Died, workers
-from checker.verdicts import INTERRUPTED
+from checker.symbolic.workers import Died, OutOfTime, workers
 
 SHORTEST = "shortest: no shorter behaviour breaks anything"
 
@@ -67,7 +66,7 @@ def unroll(
     started = time.perf_counter()
     program = compile_model(model.with_properties([p for p in model.model.properties if p.kind in PROVABLE]))
     result = Bounded(model, program)
-    with workers(lambda: Unrolling(model, program, options.timeout_s).violation, 1) as pool:
+    with workers(lambda: Unrolling(model, program, options.timeout_s).violation, 1, options.deadline) as pool:
         try:
             for number, found in pool.answers(range(steps + 1)):
                 if found is not None:
@@ -80,8 +79,8 @@ def unroll(
                 result.clear = number
                 if progress is not None:
                     progress(Progress(number, steps, time.perf_counter() - started))
-        except KeyboardInterrupt:
-            result.stopped = INTERRUPTED
+        except (KeyboardInterrupt, OutOfTime) as end:
+            result.stopped = options.why(end)
     result.seconds = time.perf_counter() - started
     return result
 

@@ -32,7 +32,7 @@ from checker.symbolic.results import (
     Finding,
     Query,
 )
-from checker.symbolic.workers import Died, Workers, workers
+from checker.symbolic.workers import Died, OutOfTime, Workers, workers
 from checker.verdicts import INTERRUPTED
 
 PROVABLE = ("invariant", "transition invariant", "refinement")
@@ -40,10 +40,28 @@ PROVABLE = ("invariant", "transition invariant", "refinement")
 
 @dataclass(frozen=True)
 class Options:
-    """jobs: processes to prove in; timeout_s: for a query, None: none."""
+    """jobs: processes to prove in; timeout_s: for a query, None: none. time_limit_s: for all that is done with these
+    options, from `started` (`time.monotonic()`) on."""
 
     jobs: int = 1
     timeout_s: float | None = 60.0
+    time_limit_s: float | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def deadline(self) -> float | None:
+        return None if self.time_limit_s is None else self.started + self.time_limit_s
+
+    def left_s(self, most_s: float | None) -> float | None:
+        """The seconds that are left, of at most so many; None: there is no limit."""
+        if self.deadline is None:
+            return most_s
+        left_s = max(0.0, self.deadline - time.monotonic())
+        return left_s if most_s is None else min(most_s, left_s)
+
+    def why(self, end: BaseException) -> str:
+        """Why work was stopped, in words. end: KeyboardInterrupt or OutOfTime."""
+        return INTERRUPTED if isinstance(end, KeyboardInterrupt) else f"time limit of {self.time_limit_s:g} s"
 
 
 @dataclass(frozen=True)
@@ -171,11 +189,19 @@ def prove_program(
     """Prove the properties of a program of `model`, with the help of those among them that are called as `lemmas`."""
     claims = _claims(program, lemmas)
     run = _Run(model, program, claims, options, progress)
-    with workers(lambda: Prover(model, program, claims, options.timeout_s).work, options.jobs) as pool:
+    timeout_s = options.timeout_s
+    with workers(lambda: Prover(model, program, claims, timeout_s).work, options.jobs, options.deadline) as pool:
         try:
             run.prove(pool)
-        except KeyboardInterrupt:
-            run.proof.stopped = INTERRUPTED
+        except (KeyboardInterrupt, OutOfTime) as end:
+            run.proof.stopped = options.why(end)
+    return run.finished()
+
+
+def unproved(model: BoundModel, program: Program, stopped: str) -> Proof:
+    """The proof of a program that was stopped before it began."""
+    run = _Run(model, program, _claims(program, set()), Options(), None)
+    run.proof.stopped = stopped
     return run.finished()
 
 

@@ -7,6 +7,7 @@ solver: Ctrl-C is heard at once, and a worker that dies costs the one answer it 
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from typing import Any
 
 from checker.errors import with_stack
 from checker.running.interrupts import leave_to_parent
+
+
+class OutOfTime(Exception):
+    """The deadline of a pool of workers has passed."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,13 @@ def _received(worker: _Worker) -> Any:
 
 
 class Workers:
-    """A number of workers that all do the same. `make` runs once in each of them and gives what answers a task."""
+    """A number of workers that all do the same. `make` runs once in each of them and gives what answers a task.
 
-    def __init__(self, make: Callable[[], Callable[[Any], Any]], jobs: int) -> None:
-        self._make = make
+    deadline: `time.monotonic()` from which they are not waited for.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]], jobs: int, deadline: float | None) -> None:
+        self._make, self._deadline = make, deadline
         self._workers: list[_Worker] = []
         for _ in range(jobs):
             self._start()
@@ -82,12 +90,15 @@ class Workers:
             worker.process.join()
 
     def answers(self, tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """(number of the task, its answer) as they come in, tasks being given out in order."""
+        """(number of the task, its answer) as they come in, tasks being given out in order. Raises OutOfTime."""
         waiting = iter(range(len(tasks)))
         for worker in list(self._workers):
             self._give(worker, tasks, waiting)
         while busy := [w for w in self._workers if w.task is not None]:
-            ready = wait([w.connection for w in busy])
+            left_s = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            ready = wait([w.connection for w in busy], left_s)
+            if left_s == 0 or not ready:
+                raise OutOfTime
             for worker in [w for w in busy if w.connection in ready]:
                 number, answer = worker.task, _received(worker)
                 assert number is not None
@@ -109,9 +120,11 @@ class Workers:
 
 
 @contextmanager
-def workers(make: Callable[[], Callable[[Any], Any]], jobs: int) -> Iterator[Workers]:
+def workers(
+    make: Callable[[], Callable[[Any], Any]], jobs: int, deadline: float | None = None
+) -> Iterator[Workers]:
     """Workers that are gone when this is left, however it is left."""
-    pool = Workers(make, jobs)
+    pool = Workers(make, jobs, deadline)
     try:
         yield pool
     finally:

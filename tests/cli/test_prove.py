@@ -92,6 +92,13 @@ def test_ctrl_c_ends_a_proof_without_a_claim(start: Start) -> None:
     assert time.monotonic() - started < 60, "it does not wait for the solver"
 
 
+@pytest.mark.parametrize("more", [[], ["--bounded", "40"], ["--find-lemmas"]])
+def test_a_proof_has_a_time_limit(run: Run, more: list[str]) -> None:
+    found = run("prove", "kraft/membership", "--time-limit-s", "0.01", "--quiet", *more)
+    assert found.exit_code == 3
+    assert "incomplete: time limit of 0.01 s" in found.stdout
+
+
 def test_the_page_shows_what_is_printed(run: Run) -> None:
     page = Path("docs/proofs.md").read_text()
     printed = run("prove", PROVED, "--quiet").stdout + run("prove", LEASE, *REPAIRED, "--quiet").stdout

@@ -50,7 +50,7 @@ def test_a_lemma_about_messages_is_found() -> None:
     assert "not (issued < letters[m].epoch)" in found.lemmas.values()
     proof = found.proof
     lemmas = [n for n, f in enumerate(proof.findings) if f.claim.kind == "lemma" and f.verdict == PROVED]
-    assert lemmas and set(lemmas) <= proof.any_number, "of any number of letters, as a written one"
+    assert lemmas and set(lemmas) <= set(proof.any_number), "of any number of letters, as a written one"
 
 
 def test_what_only_unexplored_states_refute_is_dropped_by_houdini() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import click
@@ -27,22 +28,27 @@ SEARCH_S = 30.0
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes to prove in (default: all cores).")
 @click.option("--timeout-s", type=click.FloatRange(0, min_open=True), callback=finite, default=60.0, show_default=True,
               help="Seconds for one query; then it is unknown.")
+@click.option("--time-limit-s", type=click.FloatRange(0, min_open=True), callback=finite,
+              help="Seconds for all of it, the search for lemmas and triage too; then it is incomplete.")
 @click.option("--triage-s", type=click.FloatRange(0), callback=finite, default=TRIAGE_S, show_default=True,
               help="Seconds of search to tell what a counterexample to induction is; 0: none.")
+@click.option("--every-counterexample", is_flag=True,
+              help="Draw every counterexample, not only the first to a claim that is false, or that is not inductive.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @TRACE_OUT
 @click.option("--quiet", is_flag=True, help="No progress.")
 def prove(model: str, changes: dict[str, str], setting: str | None, properties: tuple[str, ...], **options: Any) -> int:
     """Prove MODEL by induction with Z3: runs of any length, ordinals without bound.
 
-    Exit codes: 0 proved, 1 violated (with a trace), 3 not proved, 4 vacuous.
+    Exit codes: 0 proved, 1 violated (with a trace), 3 not proved or incomplete, 4 vacuous.
     """
     if options["find_lemmas"] and options["bounded"] is not None:
         raise click.UsageError("--find-lemmas is for proofs by induction: leave out --bounded")
+    started = time.monotonic()
     bound = load_model(model, changes, setting, properties)
     from checker.symbolic.induction import Options
 
-    how = Options(jobs=options["jobs"] or cores(), timeout_s=options["timeout_s"])
+    how = Options(options["jobs"] or cores(), options["timeout_s"], options["time_limit_s"], started)
     return _bounded(bound, how, options) if options["bounded"] is not None else _induction(bound, how, options)
 
 
@@ -53,6 +59,7 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
     from checker.lemmas.triage import triage
     from checker.running.limits import Limits
     from checker.symbolic.induction import prove as run
+    from traces.values import plural
 
     triaged, found_lemmas = {}, None
     with ProgressLine(quiet=options["quiet"]) as line:
@@ -66,7 +73,8 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
         else:
             proof = run(bound, how, progress=line.proof)
         if options["triage_s"] and any(f.counterexample is not None for f in proof.findings):
-            triaged = triage(proof, Limits(time_limit_s=options["triage_s"]), cores(), progress=line.search)
+            limits = Limits(time_limit_s=how.left_s(options["triage_s"]))
+            triaged = triage(proof, limits, cores(), progress=line.search)
     report = ProofReport(proof, triaged)
     traces = []
     for number, finding in enumerate(proof.findings):
@@ -75,11 +83,15 @@ def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
         elif finding.counterexample is not None:
             found = triaged.get(number)
             traces.append(found.trace if found and found.trace else induction_trace(proof, number))
+    traces.sort(key=lambda trace: trace.violation is not None and trace.violation.kind.startswith("induction"))
     if options["as_json"]:
         print_json(report.to_json() | ({"found_lemmas": found_lemmas.to_json()} if found_lemmas is not None else {}))
     else:
-        for trace in traces:
+        shown = traces if options["every_counterexample"] else traces[:1]
+        for trace in shown:
             show(trace)
+        if len(shown) < len(traces):
+            click.echo(f"and {plural(len(traces) - 1, 'counterexample')} more: --every-counterexample draws them\n")
         if found_lemmas is not None:
             click.echo(found_lemmas.text() + "\n")
         click.echo(report.text())

@@ -59,11 +59,14 @@ class ProofReport:
         from checker.symbolic.results import UNUSED
 
         vacuous = [VACUOUS] * bool(self.proof.never or not self.proof.program.properties)
-        return strongest([*[v for v in self.verdicts if v != UNUSED], *vacuous])
+        stopped = [INCOMPLETE] * bool(self.proof.stopped)
+        return strongest([*[v for v in self.verdicts if v != UNUSED], *vacuous, *stopped])
 
     @property
     def reason(self) -> str:
         names = [f.claim.name for f, v in zip(self.proof.findings, self.verdicts, strict=True) if v == self.verdict]
+        if self.verdict == INCOMPLETE:
+            return self.proof.stopped or ""
         if self.verdict in (VIOLATED, NOT_PROVED):
             return ", ".join([*names, *([self.proof.stopped] if self.proof.stopped else [])])
         if self.verdict == VACUOUS:
