@@ -354,6 +354,18 @@ def terminal(function: F) -> Declared:
     return _declare(function, "terminal")
 
 
+def assume(function: F) -> Declared:
+    """What must hold of the constants for a model to mean anything: `() -> bool`, as TLA+'s ASSUME.
+
+    One that stands in the module of the constants is of every model; a model lists others as `assumptions`. The
+    docstring says what is assumed, and is part of the message where it does not hold.
+    """
+    if inspect.signature(function).parameters:
+        raise SpecError(f"the assumption {function.__name__} takes parameters", place=function_place(function),
+                        mend="it speaks of constants alone: def small_enough() -> bool")  # fmt: skip
+    return _declare(function, "assumption")
+
+
 def init(function: F) -> Declared:
     """Gives an initial state for each binding of its parameters, which range over finite types; `require` filters."""
     return _declare(function, "init")
@@ -375,7 +387,8 @@ class Model:
     design switches; hide: history fields of the state that a view leaves out of its identity;
     faults: the fault budget and how realistic it is; not_modelled: what a counterexample should not be
     blamed for; lemmas: invariants that only proofs ask for, to start from fewer states; fairness: of groups
-    of its actions, beside what the actions say of themselves.
+    of its actions, beside what the actions say of themselves; assumptions: what must hold of the constants here,
+    beside what is assumed in the module of the constants.
     """
 
     name: str
@@ -392,6 +405,7 @@ class Model:
     not_modelled: str = ""
     lemmas: Sequence[Declared] = ()
     fairness: Sequence[Declared] = ()
+    assumptions: Sequence[Declared] = ()
 
     place: Place = field(default_factory=Place, compare=False, repr=False)  # of the call that made it
 
@@ -402,7 +416,7 @@ class Model:
             ("init", ("init",), [self.init]), ("action", ("action",), self.actions),
             ("property", state, self.properties), ("constraint", ("constraint",), self.constraints),
             ("terminal", ("terminal",), self.terminal), ("lemma", ("invariant",), self.lemmas),
-            ("fairness", ("fairness",), self.fairness),
+            ("fairness", ("fairness",), self.fairness), ("assumption", ("assumption",), self.assumptions),
         ):  # fmt: skip
             for declared in found:
                 if not isinstance(declared, Declared) or declared.kind not in kinds:

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from checker.lang.assumptions import check_assumptions
 from checker.lang.declare import Bug, ConstantsInfo, Declared, InstanceInfo, Model, bind
 from checker.lang.definitions import check_definitions, check_imported
 from checker.lang.errors import Place, SpecError, shortened
@@ -364,7 +365,7 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
     if models:
         return models
     declared = [v for v in vars(module).values() if isinstance(v, Declared)]
-    kinds = ("init", "action", "constraint", "terminal", "fairness")
+    kinds = ("init", "action", "constraint", "terminal", "fairness", "assumption")
     by_kind = {k: [d for d in declared if d.kind == k] for k in kinds}
     if len(by_kind["init"]) != 1 or not by_kind["action"]:
         missing = "@init" if len(by_kind["init"]) != 1 else "@action"
@@ -379,7 +380,8 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
     doc = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     return [
         Model(Path(name).stem, doc, by_kind["init"][0], by_kind["action"], properties,
-              constraints=by_kind["constraint"], terminal=by_kind["terminal"], fairness=by_kind["fairness"])
+              constraints=by_kind["constraint"], terminal=by_kind["terminal"], fairness=by_kind["fairness"],
+              assumptions=by_kind["assumption"])
     ]  # fmt: skip
 
 
@@ -409,6 +411,7 @@ def bound(
         values[name] = _read(name, text, values[name])
     result = BoundModel(label, spec, model, info, values, cls)
     result.bind()
+    check_assumptions(label, model, info, values)
     record_type(cls)  # says early what is wrong with the types
     for name in model.hide:
         if name not in history_fields(cls):

@@ -1,4 +1,4 @@
-"""Sizes, fault budgets and design switches of the KIP-631 spec, and the settings that have a name.
+"""Sizes, fault budgets and design switches of the KIP-631 spec, what is assumed of them, and the settings with a name.
 
 A switch that is True has its guard in force; False removes that guard and nothing else. Budgets bound
 perturbations only (crashes, early lease expiries, duplicates): restarts, retries, heartbeats, fetches,
@@ -7,7 +7,7 @@ fencing, the loss of messages and the expiry of a silent broker's lease are neve
 
 from __future__ import annotations
 
-from checker.lang import constants
+from checker.lang import assume, constants
 
 
 @constants
@@ -130,6 +130,79 @@ class Design:
     "KIP-516: AlterIsr names its topic by id, which tells it from a later topic of the same name."
     kafka_14616: bool = True
     "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
+
+@assume
+def brokers_have_ids() -> bool:
+    """there are one to five brokers, of which `node_id` knows the ids."""
+    return 1 <= Design.brokers <= 5
+
+
+@assume
+def broker_0_holds_a_replica() -> bool:
+    """spare brokers are some of the brokers, and broker 0, which leads at the start, is none of them."""
+    return 0 <= Design.spare_brokers < Design.brokers
+
+
+@assume
+def isr_can_have_its_minimum() -> bool:
+    """min.insync.replicas is at least 1, and no more than the replicas at the start."""
+    return 1 <= Design.min_insync_replicas <= Design.brokers - Design.spare_brokers
+
+
+@assume
+def partitions_are_one_or_two() -> bool:
+    """the topic has one partition or two."""
+    return 1 <= Design.partitions <= 2
+
+
+@assume
+def one_second_process() -> bool:
+    """at most one process more than there are ids, configured as broker 0."""
+    return 0 <= Design.second_processes <= 1
+
+
+@assume
+def requests_can_be_sent() -> bool:
+    """one request of each kind at least can be under way."""
+    return Design.lifecycle_in_flight >= 1 and Design.alter_in_flight >= 1
+
+
+@assume
+def log_is_that_of_its_quorum() -> bool:
+    """the log of a single controller is committed at once; several controllers need batches that are not yet."""
+    return Design.pending_batches == 0 if Design.controllers == 1 else Design.pending_batches >= 1
+
+
+@assume
+def quorum_is_odd() -> bool:
+    """there are one or three controllers."""
+    return Design.controllers in (1, 3)
+
+
+@assume
+def parts_are_there_or_not() -> bool:
+    """snapshots, removals, metadata responses and listings are modelled, 1, or not, 0."""
+    return all(0 <= n <= 1 for n in (Design.snapshots, Design.removals, Design.metadata_responses, Design.listings))
+
+
+@assume
+def budgets_are_counts() -> bool:
+    """a budget is 0 or more."""
+    return all(
+        budget >= 0
+        for budget in (
+            Design.max_crashes,
+            Design.max_disk_losses,
+            Design.max_early_expiries,
+            Design.max_duplicates,
+            Design.max_second_starts,
+            Design.max_shutdowns,
+            Design.max_failovers,
+            Design.max_reassignments,
+            Design.max_topics,
+            Design.max_unregistrations,
+        )
+    )
 
 
 REPAIRED: dict[str, bool] = {}
