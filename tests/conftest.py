@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from checker.explicit import check
-from checker.explicit.kernel.kernel import passing_kernel
-from checker.lang.frontend import compile_model
 
 pytest_plugins = ["tests.tiers"]
 
@@ -52,25 +48,6 @@ def read_pins(file: Path) -> Iterator[Pin]:
             yield Pin(target, settings[0] if settings else None, changes, expected, long)
 
 
-SECONDS = tomllib.loads((ROOT / "tests" / "seconds.toml").read_text(encoding="utf-8"))["seconds"]
-SOON_S = 0.35
-
-
-SOON_STATES = 18
-"""Shorter counterexamples than this are found in less time than the kernel takes to be made."""
-
-
-def is_searched_soon(target: str, changes: Mapping[str, object]) -> bool:
-    """The model is searched in less time than its kernel takes to be made; `changes` are of switches, not of sizes."""
-    switches = all(str(value).lower() in ("true", "false") for value in changes.values())
-    return switches and bool(SECONDS.get(target, SOON_S) < SOON_S)
-
-
-def is_violated_soon(pin: Pin) -> bool:
-    """The model of a pin is left before much of it is searched."""
-    return 0 < max(pin.expected.get("violated", {}).values(), default=0) < SOON_STATES
-
-
 def pytest_configure(config: pytest.Config) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored in a job that a script put in the background
         signal.signal(number, signal.default_int_handler)
@@ -83,17 +60,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         prefix = marker.args[0]
         pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix) and not p.long]
         metafunc.parametrize("pin", pins, ids=str)
-
-
-@pytest.fixture
-def quick_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`check` compiles with hardly any passes of LLVM, and keeps nothing: for models that are searched in no time.
-
-    The kernels of the quorum's models take five seconds otherwise, and their searches a tenth of one. With all passes
-    are compiled: models whose search takes longer (`is_searched_soon`), those of tests/models, and what the command
-    line is tried with.
-    """
-    monkeypatch.setattr(check, "kernel_of", lambda model: passing_kernel(compile_model(model), quick=True))
 
 
 @pytest.fixture(scope="session", autouse=True)

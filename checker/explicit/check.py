@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.kernel.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.kernel.kernel import Kernel, hurried_kernel, load_hurried
 from checker.explicit.liveness.lasso import lasso_trace
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.checkpoint import CheckpointError
@@ -157,7 +157,7 @@ class Report:
 def kernel_of(model: BoundModel) -> Kernel:
     """The compiled kernel of a bound model, from the cache where it is there."""
     key = model.key()
-    return load_kernel(key) or compile_kernel(compile_model(model), key)
+    return load_hurried(key) or hurried_kernel(compile_model(model), key)
 
 
 def check(

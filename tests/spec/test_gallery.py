@@ -15,7 +15,7 @@ from checker.explicit.gallery import exhibit
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec
 from spec.kraft import gallery, models
-from tests.conftest import ROOT, is_searched_soon, read_pins
+from tests.conftest import ROOT, read_pins
 
 NAMES = [bug.name for bug in gallery.BUGS]
 
@@ -31,10 +31,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 
 
 @pytest.mark.parametrize("bug", gallery.BUGS, ids=NAMES)
-def test_pages_are_what_runs_give(run: Callable[..., Result], bug: Bug, request: pytest.FixtureRequest) -> None:
+def test_pages_are_what_runs_give(run: Callable[..., Result], bug: Bug) -> None:
     """With `make docs` they are written anew."""
-    if is_searched_soon(f"kraft/{bug.model.name}", bug.constants):
-        request.getfixturevalue("quick_kernels")
     result = run("--check", bug.name)
     assert result.exit_code == 0, result.stdout
 

@@ -8,7 +8,7 @@ import pytest
 
 from checker.explicit.check import Options, Report, check
 from checker.lang.loader import load, load_spec
-from tests.conftest import ROOT, Pin, is_searched_soon, is_violated_soon, read_pins
+from tests.conftest import ROOT, Pin, read_pins
 
 
 def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
@@ -17,9 +17,7 @@ def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
 
 
 @pytest.mark.pins("kraft/")
-def test_pinned(pin: Pin, request: pytest.FixtureRequest) -> None:
-    if is_searched_soon(pin.target, pin.changes) or is_violated_soon(pin):
-        request.getfixturevalue("quick_kernels")
+def test_pinned(pin: Pin) -> None:
     report = explored(pin.target, 2, pin)
     found = report.to_json()
     expected = dict(pin.expected)

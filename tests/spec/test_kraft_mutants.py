@@ -226,7 +226,6 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
     model = planted(load(f"kraft/{mutant.model}"), mutant.file, mutant.old, mutant.new)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +15,14 @@ from checker.explicit.kernel.cache import load_entry, store_entry
 from checker.explicit.kernel.codegen import Transitions
 from checker.explicit.kernel.coverage import CounterPlan, Exit, Signature, plan_counters
 from checker.explicit.kernel.layout import Layout, LayoutError
-from checker.explicit.kernel.native import compile_ir, link
+from checker.explicit.kernel.native import OPTIMIZED_S_PER_LINE, Compilation, compile_ir, link
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.watch import watch_functions
 from checker.lang.ir import Bag, EventKind, Kind, Leaf, Op, Site
 from checker.lang.liveness import Liveness
 from checker.lang.program import Program
 
+POLL_S = 0.01  # between looks at a process that compiles
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "expand": (_LONG, _POINTER, _POINTER, _LONG, _LONG),
@@ -72,7 +75,8 @@ class Kernel:
     instances[i]: (action, number within the action) of instance i, in the order of `Program.instances`.
     obligations, groups, renewing: as in `Liveness`; empty where no liveness is asked for. A condition is its number,
     None where it always holds; `watch` tells which of the `conditions` hold in a state.
-    calls: the native functions by name (see `runtime`); they take addresses and release the GIL.
+    calls: the native functions by name (see `runtime`); they take addresses and release the GIL. Look them up when
+    they are called: others, which do the same faster, may come in their place (see `Speedup`).
     """
 
     key: str
@@ -88,8 +92,9 @@ class Kernel:
     groups: list[KernelGroup]
     renewing: dict[int, int | None]
     conditions: int
-    calls: Mapping[str, Callable[..., Any]]
+    calls: dict[str, Callable[..., Any]]
     engine: object  # keeps the native code loaded
+    speedup: Speedup | None = None
 
     @property
     def words(self) -> int:
@@ -99,6 +104,47 @@ class Kernel:
     def mask_of(self, *kinds: str) -> int:
         """The properties of these kinds, as a bit mask."""
         return sum(1 << i for i, p in enumerate(self.properties) if p.kind in kinds)
+
+    def used(self, cpu_s: float, is_stopped: Callable[[], bool]) -> None:
+        """Told now and then what a search has cost so far: where it is worth while, go on with faster code.
+
+        is_stopped: whether to give up. What runs of the old code meanwhile goes on to its end.
+        """
+        if self.speedup is None or cpu_s < self.speedup.after_s:
+            return
+        code = self.speedup.code(is_stopped)
+        self.speedup = None
+        if code is not None:
+            engine, addresses = link(code, list(_SIGNATURES))
+            self.engine = (self.engine, engine)
+            self.calls.update(_bind(addresses))
+
+
+class Speedup:
+    """Optimized code for a kernel that was made in a hurry.
+
+    Most searches end long before they would have won back the time that optimizing takes. after_s: seconds of CPU after
+    which a search is none of these. A quarter of what optimizing takes: with what the hurried code took, a search that
+    goes on has lost a third of it, and one that ends before has saved three quarters.
+    """
+
+    def __init__(self, text: str, key: str, metadata: Mapping[str, Any]) -> None:
+        self.after_s = text.count("\n") * OPTIMIZED_S_PER_LINE / 4
+        self._text = text
+        self._key = key
+        self._metadata = metadata
+
+    def code(self, is_stopped: Callable[[], bool]) -> bytes | None:
+        """Object code, which goes to the cache, too; None where `is_stopped` says so, or no process can be started."""
+        try:
+            compilation = Compilation(self._text)
+            while (code := compilation.code()) is None and not is_stopped():
+                time.sleep(POLL_S)
+        except OSError:
+            return None  # the code at hand will do
+        if code is not None:
+            store_entry(self._key, self._metadata, code)
+        return code
 
 
 @dataclass(frozen=True)
@@ -123,6 +169,41 @@ def compile_source(source: KernelSource, key: str) -> Kernel:
     code = compile_ir(source.text)
     store_entry(_entry(key, source.metadata["outcomes"]), source.metadata, code)
     return _assemble(key, source.metadata, code)
+
+
+def hurried_kernel(program: Program, key: str) -> Kernel:
+    """A kernel that is made in a quarter of the time and gets faster while it is used; see `Speedup`.
+
+    Kept in the cache with the text that the faster code is made from. Raises LayoutError as `compile_kernel` does.
+    """
+    source = kernel_source(program)
+    code = compile_ir(source.text, quick=True)
+    store_entry(_hurried(key), source.metadata, code)
+    store_entry(_text(key), {}, zlib.compress(source.text.encode(), level=1))
+    return _with_speedup(key, source.metadata, code, source.text)
+
+
+def load_hurried(key: str) -> Kernel | None:
+    """The best kernel that is in the cache under `key`: from `compile_kernel`, or from `hurried_kernel`."""
+    found = load_kernel(key)
+    if found is not None:
+        return found
+    code, text = load_entry(_hurried(key)), load_entry(_text(key))
+    return _with_speedup(key, *code, zlib.decompress(text[1]).decode()) if code and text else None
+
+
+def _with_speedup(key: str, metadata: Mapping[str, Any], code: bytes, text: str) -> Kernel:
+    kernel = _assemble(key, metadata, code)
+    kernel.speedup = Speedup(text, key, metadata)
+    return kernel
+
+
+def _hurried(key: str) -> str:
+    return f"{key}-hurried"
+
+
+def _text(key: str) -> str:
+    return f"{key}-text"
 
 
 def passing_kernel(program: Program, *, quick: bool) -> Kernel:

@@ -102,6 +102,7 @@ class Exploration:
         self._going = False
         self._whole = True  # nothing that was found in the level at hand is lost
         self.started = time.monotonic()
+        self._started_cpu = time.process_time()
         self._last_progress = self.started
 
     # Threads.
@@ -154,6 +155,7 @@ class Exploration:
             if reason is not None:
                 self.stop(reason)
                 break
+            self._tell_use()
             self._level()
             if saved and self._whole and self._positions == self._ends:
                 saved.save(self)
@@ -276,10 +278,18 @@ class Exploration:
         if reason is not None:
             self.stop(reason)
         self._going = left and self.stopped is None
+        if self._going:
+            self._tell_use()
         now = time.monotonic()
         if self.progress is not None and (not left or now - self._last_progress >= PROGRESS_S):
             self._last_progress = now
             self.progress(self._progress(now))
+
+    def _tell_use(self) -> None:
+        self.kernel.used(time.process_time() - self._started_cpu, self._is_stopped)
+
+    def _is_stopped(self) -> bool:
+        return self.stopped is not None or self._limit() is not None
 
     def _limit(self) -> str | None:
         return reached_limit(self.limits, self.distinct, time.monotonic() - self.started)
