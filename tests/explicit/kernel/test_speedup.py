@@ -9,7 +9,8 @@ import pytest
 from checker.explicit.kernel.kernel import Kernel, compile_kernel, hurried_kernel, load_hurried, load_kernel
 from checker.explicit.kernel.native import Compilation
 from checker.explicit.search.breadth_first import search
-from checker.explicit.search.results import Limits, SearchResult
+from checker.explicit.search.results import SearchResult
+from checker.running.limits import Limits
 from tests.explicit.async_isr import AsyncIsr
 
 
