@@ -22,6 +22,7 @@ from checker.lang import (
     Nat,
     Range,
     action,
+    assume,
     constants,
     init,
     invariant,
@@ -57,6 +58,12 @@ class Timing:
     lease_check_by_timer: bool = True
     """A new active controller looks for a lease that runs out by itself; else only once a heartbeat was processed
     (as in the other models)."""
+
+
+@assume
+def requests_can_arrive() -> bool:
+    """a request is given up later than it may take to arrive, and a stall takes a tick at least."""
+    return 0 <= Timing.max_delay_ticks < Timing.request_timeout_ticks and Timing.max_stall_ticks >= 1
 
 
 class Exchange(Enum):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.lang.assumptions import assumptions_of
 from checker.lang.errors import SpecError
-from checker.lang.loader import load
+from checker.lang.loader import bind_model, load, load_spec
 from tests.lang.bad_spec import HEADER
 
 ASSUMED = """
@@ -97,6 +98,8 @@ KRAFT = [
     ("lifecycle", "pending_batches=1", "log_is_that_of_its_quorum"),
     ("quorum", "pending_batches=0", "log_is_that_of_its_quorum"),
     ("quorum", "controllers=5", "quorum_is_odd"),
+    ("timed", "request_timeout_ticks=1", "requests_can_arrive"),
+    ("timed", "max_stall_ticks=0", "requests_can_arrive"),
     ("lifecycle", "spare_brokers=2", "broker_0_holds_a_replica"),
     ("lifecycle", "spare_brokers=-1", "broker_0_holds_a_replica"),
     ("lifecycle", "min_insync_replicas=3", "isr_can_have_its_minimum"),
@@ -119,11 +122,25 @@ def test_constants_that_no_model_of_kraft_can_have(model: str, change: str, assu
     with pytest.raises(SpecError, match=f"kraft/{model} has no meaning with .*{change}") as refused:
         load(f"kraft/{model}", {name: value})
     assert f"def {assumption}()" in str(refused.value)
-    assert "spec/kraft/design.py" in refused.value.place.file
+    assert "/spec/kraft/" in refused.value.place.file
 
 
-def test_every_assumption_of_kraft_can_fail() -> None:
-    from spec.kraft import design
+NUMBERS = [
+    ("lifecycle", {"controllers": "3", "pending_batches": "1"}, "one_controller"),
+    ("quorum", {"controllers": "1", "pending_batches": "0"}, "several_controllers"),
+]
 
-    assumed = {d.name for d in vars(design).values() if getattr(d, "kind", "") == "assumption"}
-    assert assumed == {assumption for _, _, assumption in KRAFT}
+
+@pytest.mark.parametrize(("model", "changes", "assumption"), NUMBERS)
+def test_a_model_of_kraft_elects_controllers_or_does_not(model: str, changes: dict[str, str], assumption: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        load(f"kraft/{model}", changes)
+    assert f"def {assumption}()" in str(refused.value)
+
+
+def test_every_assumption_of_kraft_can_fail_and_every_model_has_some() -> None:
+    spec = load_spec("kraft")
+    by_model = {m.name: assumptions_of(m, bind_model(spec, m.name).info) for m in spec.models}
+    assumed = {declared.name for found in by_model.values() for declared in found}
+    assert assumed == {assumption for _, _, assumption in [*KRAFT, *NUMBERS]}
+    assert all(by_model.values())

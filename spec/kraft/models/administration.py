@@ -11,6 +11,7 @@ from spec.kraft.actions import administration, broker, clients, faults, lives, n
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LIFECYCLE, LOSS, RECORD, REPLIES
+from spec.kraft.models.sizes import one_controller
 
 LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
 ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
@@ -74,6 +75,7 @@ REASSIGNMENT = Model(
     faults="two reassignments, the second perhaps before the first is complete, as a rebalancing tool that is "
     "restarted asks for; any number of cancels and elections of the preferred leader; one lease that runs out early",
     not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 MOVED_RECORD = Model(
@@ -97,6 +99,7 @@ MOVED_RECORD = Model(
     settings=SETTINGS,
     faults="one reassignment and one crash: a disk that fills up or a broker to be retired, and a bad moment",
     not_modelled=IN_ONE_STEP + SMALL_TARGETS + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
@@ -133,6 +136,7 @@ STUCK_REASSIGNMENT = Model(
     settings=SETTINGS,
     faults="one reassignment and one crash, after which the broker may never come back",
     not_modelled="AlterIsr under way, cancels, data; " + IN_ONE_STEP + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 TOPICS = Model(
@@ -170,6 +174,7 @@ TOPICS = Model(
     faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
     "and one lease that runs out early",
     not_modelled="data; " + IN_ONE_STEP + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 RECREATED = Model(
@@ -198,6 +203,7 @@ RECREATED = Model(
     settings=SETTINGS,
     faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
     not_modelled="more than one partition; " + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 UNREGISTERED = Model(
@@ -230,6 +236,7 @@ UNREGISTERED = Model(
     settings=SETTINGS,
     faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
     not_modelled=NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 METADATA = Model(
@@ -255,6 +262,7 @@ METADATA = Model(
     settings=SETTINGS,
     faults="one crash, one lease that runs out early, one broker unregistered",
     not_modelled="AlterIsr; " + NOT_MODELLED,
+    assumptions=(one_controller,),
 )
 
 MODELS = [REASSIGNMENT, MOVED_RECORD, STUCK_REASSIGNMENT, TOPICS, RECREATED, UNREGISTERED, METADATA]

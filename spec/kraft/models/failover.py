@@ -14,6 +14,7 @@ from spec.kraft.initial import running_cluster
 from spec.kraft.models.quorum import COMMITTED, KIPS, LOGS, NOT_MODELLED_OF_VOTERS, NOT_MODELLED_QUORUM, RAFT, WAITING
 from spec.kraft.models.replication import DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
 from spec.kraft.models.shutdown import STOPPED, STOPPING
+from spec.kraft.models.sizes import several_controllers
 
 SURVIVAL = (
     *LOGS,
@@ -61,6 +62,7 @@ FAILOVER = Model(
     settings=SETTINGS,
     faults="one failover, after which a broker may find the new controller late enough to be fenced; nobody crashes",
     not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 FAILOVER_RECORD = Model(
@@ -82,6 +84,7 @@ FAILOVER_RECORD = Model(
     settings=SETTINGS,
     faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
     not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 FAILOVER_REASSIGNMENT = Model(
@@ -130,6 +133,7 @@ FAILOVER_REASSIGNMENT = Model(
     settings=SETTINGS,
     faults="one reassignment, which may be cancelled, and one failover; nobody crashes, and no request is lost",
     not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, topics, controlled shutdown, unregistering; " + KIPS,
+    assumptions=(several_controllers,),
 )
 
 FAILOVER_CRASH = Model(
@@ -151,6 +155,7 @@ FAILOVER_CRASH = Model(
     settings=SETTINGS,
     faults="one broker that dies for good, with its disk or without, and one failover",
     not_modelled="how a broker comes back; " + NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 FAILOVER_SHUTDOWN = Model(
@@ -188,6 +193,7 @@ FAILOVER_SHUTDOWN = Model(
     not_modelled=NOT_MODELLED_OF_VOTERS
     + "data, changes of the ISR, leases, topics, unregistering, reassignment; "
     + KIPS,
+    assumptions=(several_controllers,),
 )
 
 FAILOVER_TWINS = Model(
@@ -230,6 +236,7 @@ FAILOVER_TWINS = Model(
     faults="an operator starts a second broker with the same id while the first is taken for dead, and the active "
     "controller fails over; no message is lost",
     not_modelled="processes that end; " + NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 MODELS = [FAILOVER, FAILOVER_RECORD, FAILOVER_CRASH, FAILOVER_REASSIGNMENT, FAILOVER_SHUTDOWN, FAILOVER_TWINS]

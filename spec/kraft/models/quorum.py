@@ -11,6 +11,7 @@ from spec.kraft.actions import broker, controller, faults, network, quorum, repl
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import addition_asked, no_leader, no_topic, running_cluster
 from spec.kraft.models.replication import CHANGES, LIFECYCLE, REPLIES
+from spec.kraft.models.sizes import several_controllers
 
 RAFT = (
     quorum.elect,
@@ -83,6 +84,7 @@ QUORUM = Model(
     settings=SETTINGS,
     faults="two failovers and one crash of a broker: a rolling restart of the controllers that goes wrong once",
     not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 ELECTION = Model(
@@ -104,6 +106,7 @@ ELECTION = Model(
     settings=SETTINGS,
     faults="three elections in a row, as many as it takes to tell which batches a leader may commit",
     not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 SNAPSHOT = Model(
@@ -139,6 +142,7 @@ SNAPSHOT = Model(
     settings=SETTINGS,
     faults="one failover and one crash of a broker",
     not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 REFUSAL = Model(
@@ -173,6 +177,7 @@ REFUSAL = Model(
     faults="one lease that runs out early, two failovers, and a request that waits in a controller's queue while "
     "the controller is deposed and elected again: hardly ever",
     not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
 )
 
 CREATION = Model(
@@ -208,6 +213,7 @@ CREATION = Model(
     faults="one failover while a client creates a topic and, should that be lost, creates it again; one lease that "
     "runs out early",
     not_modelled=NOT_MODELLED_OF_VOTERS + "the client's wait for the reply, deleting topics; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
 )
 
 REMOVALS = (
@@ -257,6 +263,7 @@ DELETION = Model(
     settings=SETTINGS,
     faults="one failover while a topic is deleted and created again, and a request about it that lands twice",
     not_modelled=NOT_MODELLED_OF_VOTERS + "data, fencing, the wait for the reply to a creation; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
 )
 
 UNREGISTRATION = Model(
@@ -297,6 +304,7 @@ UNREGISTRATION = Model(
     settings=SETTINGS,
     faults="one failover and one crash, while an operator unregisters the broker, dead or alive",
     not_modelled=NOT_MODELLED_OF_VOTERS + "lost messages, topics, controlled shutdown, reassignment; " + KIPS,
+    assumptions=(several_controllers,),
 )
 
 REMOVAL = Model(
@@ -333,6 +341,7 @@ REMOVAL = Model(
     settings=SETTINGS,
     faults="one failover while operators remove all that there is, and controllers start again from snapshots",
     not_modelled=NOT_MODELLED_OF_VOTERS + "what brokers do, controlled shutdown, reassignment; " + KIPS,
+    assumptions=(several_controllers,),
 )
 
 ELECTIONS_END = Model(
@@ -349,6 +358,7 @@ ELECTIONS_END = Model(
     faults="four elections, each perhaps while the leader before has yet to commit what it decided, as many as it "
     "takes for both followers to have what their leader has not; after these, no timeout runs out in the quorum",
     not_modelled=NOT_MODELLED_OF_VOTERS + "brokers, deleting topics; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
 )
 
 MODELS = [QUORUM, ELECTION, SNAPSHOT, REFUSAL, CREATION, DELETION, UNREGISTRATION, REMOVAL, ELECTIONS_END]

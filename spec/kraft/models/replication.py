@@ -15,6 +15,7 @@ from spec.kraft import abstract_isr, properties
 from spec.kraft.actions import broker, controller, faults, network, replica
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
+from spec.kraft.models.sizes import one_controller
 from spec.kraft.properties.lemmas import LEMMAS
 
 ISR = (
@@ -130,6 +131,7 @@ MEMBERSHIP = Model(
     "cluster; any number of lost messages",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 LOSSY = Model(
@@ -164,6 +166,7 @@ LOSSY = Model(
     "leaves under way twice: rare, and KIP-903 tells of it from production",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 TWINS = Model(
@@ -201,6 +204,7 @@ TWINS = Model(
     "a mistake of configuration on top of a failure",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 ISR_MODEL = Model(
@@ -222,6 +226,7 @@ ISR_MODEL = Model(
     "min.insync.replicas 2 is bought for",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 ZOMBIE = Model(
@@ -253,6 +258,7 @@ ZOMBIE = Model(
     "which garbage collection and frozen machines do",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 ISR_SPURIOUS = Model(
@@ -288,6 +294,7 @@ ISR_SPURIOUS = Model(
     faults="one lease that runs out early, nobody crashes",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 LATE = Model(
@@ -309,6 +316,7 @@ LATE = Model(
     faults="two crashes, and one registration or heartbeat that the network delivers a second time, late",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 TWINS_SPURIOUS = Model(
@@ -329,6 +337,7 @@ TWINS_SPURIOUS = Model(
     faults="an operator starts a second broker with the same id, one crash, and one lease that runs out early",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 LARGE = Model(
@@ -363,6 +372,7 @@ LARGE = Model(
     faults="one crash and one lease that runs out early: a bad day of any cluster of three",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
 )
 
 MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]

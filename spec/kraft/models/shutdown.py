@@ -14,6 +14,7 @@ from spec.kraft.actions import controller, faults, network, replica, shutdown
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
+from spec.kraft.models.sizes import one_controller
 from spec.kraft.timed import TIMED, TIMED_FAILOVER
 
 NO_LOG = (
@@ -45,6 +46,7 @@ SHUTDOWN = Model(
     faults="an operator restarts a broker while the cluster has a bad day: a crash, a failover of the active "
     "controller, a lease that runs out early (a long pause)",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 SHUTDOWN_LATE = Model(
@@ -58,6 +60,7 @@ SHUTDOWN_LATE = Model(
     faults="an operator restarts a broker while another is down, and one heartbeat is delivered a second time, late: "
     "its connection was given up, but not what was under way on it",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 STOPPED_RECORD = Model(
@@ -77,6 +80,7 @@ STOPPED_RECORD = Model(
     settings=SETTINGS,
     faults="an operator restarts a broker, and the other one, or this one, fails meanwhile, perhaps with its disk",
     not_modelled=NO_LOG,
+    assumptions=(one_controller,),
 )
 
 ROLLING = Model(
@@ -90,6 +94,7 @@ ROLLING = Model(
     faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
     "fails over; any number of lost messages",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 
@@ -119,6 +124,7 @@ LIFECYCLE_MODEL = Model(
     settings=SETTINGS,
     faults="two crashes and two failovers",
     not_modelled="lost messages, AlterIsr; " + NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 RESTARTS = Model(
@@ -138,6 +144,7 @@ RESTARTS = Model(
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
     not_modelled="lost requests, AlterIsr; " + NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 SHUTDOWN_ENDS = Model(
@@ -155,6 +162,7 @@ SHUTDOWN_ENDS = Model(
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 LEASES_END = Model(
@@ -167,6 +175,7 @@ LEASES_END = Model(
     settings=SETTINGS,
     faults="two crashes and two failovers; processes may start and send again, but need not",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 UNFENCING_ENDS = Model(
@@ -184,6 +193,7 @@ UNFENCING_ENDS = Model(
     settings=SETTINGS,
     faults="one crash, while the metadata log grows by a record every half second",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 CHANGES_END = Model(
@@ -203,6 +213,7 @@ CHANGES_END = Model(
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",
     not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
 )
 
 MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]

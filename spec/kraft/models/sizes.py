@@ -1,0 +1,18 @@
+"""How many controllers a model is written for: what it assumes besides what `design` assumes for all."""
+
+from __future__ import annotations
+
+from checker.lang import assume
+from spec.kraft.design import Design
+
+
+@assume
+def one_controller() -> bool:
+    """no controller is elected here: there is one, and what it decides is committed at once."""
+    return Design.controllers == 1
+
+
+@assume
+def several_controllers() -> bool:
+    """a majority of several controllers elects one here, and commits what it decides."""
+    return Design.controllers > 1
