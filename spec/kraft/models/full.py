@@ -16,7 +16,6 @@ from spec.kraft.initial import no_topic
 from spec.kraft.models.quorum import COMMITTED, NOT_MODELLED_OF_VOTERS, RAFT
 from spec.kraft.models.replication import DATA, ISR, LIFECYCLE, LOSS
 from spec.kraft.models.shutdown import STOPPING
-from spec.kraft.models.sizes import several_controllers
 
 FULL = Model(
     name="full",
@@ -87,7 +86,6 @@ FULL = Model(
     "twice, a restart by an operator, two reassignments: a bad week of any cluster, in no time",
     not_modelled=NOT_MODELLED_OF_VOTERS + "more than one partition, deleting topics, unregistering, processes that "
     "share an id; unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853",
-    assumptions=(several_controllers,),
 )
 
 MODELS = [FULL]
