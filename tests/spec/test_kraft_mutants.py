@@ -129,6 +129,8 @@ MUTANTS = [
            "listing.registered - listing.fenced", "listing.registered"),
     Mutant("one_request_at_a_time", "membership", "controller.py",
            "waits = sender.broker_epoch == request.broker_epoch and not request.late", "waits = not request.late"),
+    Mutant("valid_session_keeps_its_id", "membership", "controller.py",
+           "if not repeated and has_valid_session(controller, broker):", "if not repeated and False:"),
     Mutant("registration_reply_is_true", "lifecycle", "controller.py",
            "if not repeated and has_valid_session(controller, broker):",
            "if not repeated and is_unfenced(controller.image, broker):"),

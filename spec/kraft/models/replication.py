@@ -49,6 +49,7 @@ SAFETY = (
     properties.core.superseded_incarnation_changes_nothing,
     properties.core.leader_epoch_has_one_incarnation,
     properties.core.broker_epochs_rise,
+    properties.core.valid_session_keeps_its_id,
     properties.core.fenced_for_cause,
     properties.core.unfenced_broker_is_ready,
     properties.core.lapsed_broker_is_unfenced,

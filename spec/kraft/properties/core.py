@@ -100,6 +100,22 @@ def epoch_rises(before: Cluster, after: Cluster, broker: Broker) -> bool:
     return old.broker_epoch < new.broker_epoch
 
 
+@transition_invariant(source="KIP-631, Handling Broker ID Conflicts")
+def valid_session_keeps_its_id(before: Cluster, after: Cluster) -> bool:
+    """While its lease has not run out, the id of a broker that is unfenced goes to no other incarnation."""
+    return all(session_keeps_id(before, after, voter, broker) for voter in Voter for broker in Broker)
+
+
+def session_keeps_id(before: Cluster, after: Cluster, voter: Voter, broker: Broker) -> bool:
+    old, new = before.controllers[voter], after.controllers[voter]
+    if old.role != Role.ACTIVE or new.role != Role.ACTIVE or old.epoch != new.epoch:
+        return True  # what it has is another's decision
+    if not is_unfenced(old.image, broker) or broker in old.lapsed:
+        return True
+    held, holds = old.image.registrations[broker], new.image.registrations[broker]
+    return held is None or holds is None or held.incarnation == holds.incarnation
+
+
 @transition_invariant(source="KIP-631, Broker Leases (S9)")
 def fenced_for_cause(before: Cluster, after: Cluster) -> bool:
     """A broker is fenced because its lease ran out, on its own wish, or by a new incarnation that takes its id."""
