@@ -134,6 +134,7 @@ def _met(model: BoundModel, trace: Trace, states: Sequence[Any], stays: bool) ->
     assert declared is not None, "whoever replays the trace has looked"
     given = dict(trace.violation.values)
     parameters = model.parameters(declared)
+    groups = groups_of(model, declared) if declared.actions else []
     said = ""
     for number, binding in enumerate(bindings(parameters)):
         if all(given.get(p.name, p.type.itf(v)) == p.type.itf(v) for p, v in zip(parameters, binding, strict=True)):
@@ -141,8 +142,7 @@ def _met(model: BoundModel, trace: Trace, states: Sequence[Any], stays: bool) ->
             if declared.kind == EVENTUALLY_ALWAYS:
                 said = "the goal holds all along" if all(goal for _, goal in asked[trace.loop :]) else ""
             elif declared.actions:
-                group = groups_of(model, declared)[number]
-                met = max(_goal_steps(model, group, states, [goal for _, goal in asked]), default=-1)
+                met = max(_goal_steps(model, groups[number], states, [goal for _, goal in asked]), default=-1)
                 again = met >= trace.loop - 1 and not stays
                 said = f"the step to step {met + 2} is the goal" if again else _never_asked(asked, met)
             else:

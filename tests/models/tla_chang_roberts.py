@@ -107,8 +107,8 @@ def somebody_wins(s: Ring) -> bool:
     return nobody or any(s.standing[node] == Standing.WON for node in range(NODES))
 
 
-ACTIONS, CLAIMS = [start, handle], [the_smallest_wins, somebody_wins]
 MODELS = [
-    Model("fair", "Each node goes on.", some_initiators, ACTIONS, CLAIMS, fairness=[each_node_goes_on]),
-    Model("unfair", "Nodes may stop.", some_initiators, ACTIONS, CLAIMS),
+    Model("fair", "Each node goes on.", some_initiators, [start, handle], [the_smallest_wins, somebody_wins],
+          fairness=[each_node_goes_on]),
+    Model("unfair", "Nodes may stop.", some_initiators, [start, handle], [somebody_wins]),
 ]  # fmt: skip

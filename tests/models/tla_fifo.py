@@ -20,11 +20,11 @@ from checker.lang import (
     constants,
     constraint,
     init,
-    invariant,
     record,
     replace,
     require,
     state,
+    transition_invariant,
 )
 
 SOURCE = "Specifying Systems, 4"
@@ -98,10 +98,11 @@ def receive(s: Buffer) -> None:
     s.outlet = replace(s.outlet, acknowledged=1 - s.outlet.acknowledged)
 
 
-@invariant(source=SOURCE)
-def at_most_one_beyond(s: Buffer) -> bool:
-    """The queue grows by one beyond the constraint, where it is not followed."""
-    return len(s.queue) <= Queues.longest + 1
+@transition_invariant(source=SOURCE)
+def first_in_first_out(before: Buffer, after: Buffer) -> bool:
+    """What is put on the outlet is the first of the queue."""
+    same = after.outlet.ready == before.outlet.ready
+    return same or (len(before.queue) > 0 and after.outlet.value == before.queue[0])
 
 
 @constraint
@@ -110,4 +111,4 @@ def queue_is_short(s: Buffer) -> bool:
 
 
 model = Model("fifo", "A bounded queue between two channels.", empty, [send, take_in, put_out, receive],
-              [at_most_one_beyond], constraints=[queue_is_short])  # fmt: skip
+              [first_in_first_out], constraints=[queue_is_short])  # fmt: skip

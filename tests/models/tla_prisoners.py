@@ -73,8 +73,9 @@ def counting_ends(s: Prison) -> bool:
     return has_counted_all(s)
 
 
-CLAIMS = [counter_is_right, all_are_counted, counting_ends]
+CLAIMS = [all_are_counted, counting_ends]
 MODELS = [
-    Model("fair", "Everybody is brought again and again.", any_switches, [count, visit], CLAIMS),
+    Model("fair", "Everybody is brought again and again.", any_switches, [count, visit],
+          [counter_is_right, *CLAIMS]),
     Model("forgotten", "Some may never be brought again.", any_switches, [count, replace(visit, fair="")], CLAIMS),
 ]  # fmt: skip

@@ -101,8 +101,9 @@ def termination_is_detected(s: Ring) -> tuple[bool, bool]:
     return has_terminated(s), is_detected(s)
 
 
-ACTIONS, CLAIMS = [initiate_probe, pass_token, send_message, deactivate], [detection_is_right, termination_is_detected]
+ACTIONS = [initiate_probe, pass_token, send_message, deactivate]
 MODELS = [
-    Model("fair", "The system goes on.", anything, ACTIONS, CLAIMS, fairness=[system_goes_on]),
-    Model("unfair", "The token may stay where it is.", anything, ACTIONS, CLAIMS),
+    Model("fair", "The system goes on.", anything, ACTIONS, [detection_is_right, termination_is_detected],
+          fairness=[system_goes_on]),
+    Model("unfair", "The token may stay where it is.", anything, ACTIONS, [termination_is_detected]),
 ]  # fmt: skip
