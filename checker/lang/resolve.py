@@ -19,6 +19,7 @@ from checker.lang.types import (
     MAX_MEMBERS,
     BagType,
     BoolType,
+    BoundedSetType,
     EnumType,
     FixedOrdinalType,
     IdentityType,
@@ -138,7 +139,8 @@ def _require_value(type_: Type, where: str, holder: str) -> None:
     while isinstance(inner, OptionType | SeqType):
         inner = inner.inner if isinstance(inner, OptionType) else inner.element
     if isinstance(inner, BagType):
-        raise SpecError(f"{where}: a bag inside {holder}", mend="keep a bag in a field of the state or of a @record")
+        what = "a set with a bound" if isinstance(inner, BoundedSetType) else "a bag"
+        raise SpecError(f"{where}: {what} inside {holder}", mend="keep it in a field of the state or of a @record")
     if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
         raise SpecError(
             f"{where}: {inner} can be changed in place, and {holder} holds values only",
@@ -214,6 +216,10 @@ def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
     return found
 
 
+_BOUNDED: dict[Any, type[SeqType | BagType]] = {tuple: SeqType, Bag: BagType, AbstractSet: BoundedSetType}
+_NOUNS: dict[type[Type], str] = {SeqType: "a sequence", BagType: "a bag", BoundedSetType: "a set"}
+
+
 def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
     for mark in marks:
         if isinstance(mark, Nat):
@@ -224,16 +230,19 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
         if isinstance(mark, AtMost):
             if typing.get_origin(base) is tuple and typing.get_args(base)[1:] != (Ellipsis,):
                 return resolve(base, where)  # which is refused
+            made = _BOUNDED.get(typing.get_origin(base))
+            if made is None:
+                mend = "Annotated[Set[Entry], AtMost(3)]"
+                raise SpecError(f"{where}: AtMost bounds a Seq, a Bag or a Set", mend=mend)
             element = resolve(typing.get_args(base)[0], where)
-            made = SeqType if typing.get_origin(base) is tuple else BagType
-            if made is BagType:
-                _require_value(element, where, "a bag")
+            if made is not SeqType:
+                _require_value(element, where, "a bag" if made is BagType else "a set")
             elif isinstance(element, BagType):
                 raise SpecError(f"{where}: a sequence of bags", mend="keep a bag in a field of the state or a @record")
             length = bound_of(mark.length, where, "length")
             if length < 0:
                 raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")
-            check_width(length * element.width, where, f"a {'bag' if made is BagType else 'sequence'} of {length}")
+            check_width(length * element.width, where, f"{_NOUNS[made]} of {length}")
             return made(element, length)
     return resolve(base, where)
 
@@ -253,7 +262,7 @@ def _union(args: tuple[Any, ...], where: str) -> Type:
         if isinstance(inner, OptionType):
             raise SpecError(f"{where}: an Option of an Option", mend="one None is enough: use an enum for more cases")
         if isinstance(inner, BagType):
-            raise SpecError(f"{where}: an Option of a bag", mend="an empty bag is enough")
+            raise SpecError(f"{where}: an Option of a {inner}", mend="an empty one is enough")
         return OptionType(inner)
     variants = [resolve(p, where) for p in parts]
     if not all(isinstance(v, RecordType) and v.frozen for v in variants):
@@ -285,11 +294,11 @@ def _set(element: Type, where: str) -> SetType:
     if count is None:
         raise SpecError(
             f"{where}: a set of {element}, of which there is no list: it holds ordinals",
-            mend=f"bound how many are there at once: Annotated[Bag[{element}], AtMost(4)]",
+            mend=f"bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
         )
     if count > MAX_MEMBERS:
         raise SpecError(
             f"{where}: a set over {count} possible members, and at most {MAX_MEMBERS} fit",
-            mend=f"shrink the constants, or bound how many are there at once: Annotated[Bag[{element}], AtMost(4)]",
+            mend=f"shrink the constants, or bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
         )
     return SetType(element)

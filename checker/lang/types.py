@@ -36,9 +36,9 @@ MAX_MEMBERS = 1024  # possible members of a set, keys of a map: each is compiled
 ABSENT_ITF: dict[str, Any] = {"tag": "None", "value": {"#tup": []}}
 
 __all__ = [
-    "ABSENT_ITF", "MAX_MEMBERS", "WORD", "BagType", "BoolType", "EnumType", "FixedOrdinalType", "IdentityType",
-    "LeafType", "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType", "Scalar",
-    "SeqType", "SetType", "Type", "UnionType",
+    "ABSENT_ITF", "MAX_MEMBERS", "WORD", "BagType", "BoolType", "BoundedSetType", "EnumType", "FixedOrdinalType",
+    "IdentityType", "LeafType", "MapType", "OptionStyle", "OptionType", "OrdinalType", "RangeType", "RecordType",
+    "Scalar", "SeqType", "SetType", "Type", "UnionType",
 ]  # fmt: skip
 
 
@@ -296,6 +296,31 @@ class BagType(Type):
 
     def __str__(self) -> str:
         return f"Bag[{self.element}] of at most {self.capacity}"
+
+
+class BoundedSetType(BagType):
+    """A set of at most `capacity` members, of which there may be any number: a bag's slots, no two of them alike."""
+
+    def decode(self, codes: Sequence[int]) -> Any:
+        return frozenset(super().decode(codes))
+
+    def store(self, value: Any) -> Any:
+        if not isinstance(value, frozenset | set):
+            raise wrong(value, self)
+        if len(value) > self.capacity:
+            raise Cut(f"a set of {len(value)} exceeds its {self.capacity}")
+        return frozenset(self.element.store(member) for member in value)
+
+    def itf(self, value: Any) -> Any:
+        return {"#set": [self.element.itf(m) for m in sorted(value, key=order_key)]}
+
+    def parse(self, itf: Any) -> Any:
+        if not isinstance(itf, dict) or not isinstance(itf.get("#set"), list):
+            raise ValueError(f"{itf!r} is no set")
+        return frozenset(self.element.parse(m) for m in itf["#set"])
+
+    def __str__(self) -> str:
+        return f"Set[{self.element}] of at most {self.capacity}"
 
 
 class RecordType(Type):

@@ -7,12 +7,14 @@ the end) is 0. A proof starts from all such states, and shows that no step leave
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import z3
 
 from checker.lang.types import (
     BagType,
+    BoundedSetType,
     MapType,
     OptionStyle,
     OptionType,
@@ -104,4 +106,7 @@ def _bag(type_: BagType, leaves: Sequence[Any]) -> list[Any]:
             found += [z3.ULE(slot[0], 1), *_either(slot[0] == 1, [slot[1] > 0], slot[1:])]
         else:
             found += well_formed(type_.slot, slot)
+    if isinstance(type_, BoundedSetType):
+        slots = [leaves[i : i + type_.slot_width] for i in range(0, type_.width, type_.slot_width)]
+        found += [z3.Or(_zero(a[0]), *[x != y for x, y in zip(a, b, strict=True)]) for a, b in combinations(slots, 2)]
     return found

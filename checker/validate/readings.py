@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from checker.lang.types import (
     BagType,
+    BoundedSetType,
     MapType,
     OptionStyle,
     OptionType,
@@ -180,7 +181,9 @@ def _listed(type_: SeqType | BagType) -> Read:
     most = type_.length if isinstance(type_, SeqType) else type_.capacity
 
     def read(text: bytes) -> Reading:
-        if text.startswith(b"{"):
+        if isinstance(type_, BoundedSetType):
+            elements = _LIST.decode(_OBJECT.decode(text)["#set"] if text.startswith(b"{") else text)
+        elif text.startswith(b"{"):
             pairs = _PAIRS.decode(_OBJECT.decode(text)["#map"])
             elements = [member for member, count in pairs for _ in range(int(bytes(count)))]
         else:
@@ -196,7 +199,10 @@ def _listed(type_: SeqType | BagType) -> Read:
             codes = (len(read), *[code for one in read for code in one.codes])
         else:
             head = (1,) if type_.tagged else ()
-            codes = tuple(code for slot in sorted(head + one.codes for one in read) for code in slot)
+            slots = sorted(head + one.codes for one in read)
+            if isinstance(type_, BoundedSetType) and len(set(slots)) < len(slots):
+                raise ReadingError(f"a {type_} has a member twice")
+            codes = tuple(code for slot in slots for code in slot)
         return Reading((*codes, *[0] * (type_.width - len(codes))), (True,) * type_.width)
 
     return read
@@ -226,7 +232,7 @@ def _itf(type_: Type, json: Any) -> Any:
             if isinstance(json, dict) and json.get("tag") in ("None", "Some"):
                 return {**json, "value": _itf(type_.inner, json.get("value"))} if json["tag"] == "Some" else json
             return {"tag": "Some", "value": _itf(type_.inner, json)}
-        case SetType():
+        case SetType() | BoundedSetType():
             members = json["#set"] if isinstance(json, dict) and "#set" in json else json
             return {"#set": [_itf(type_.element, m) for m in members]} if isinstance(members, list) else json
         case SeqType() if isinstance(json, list):

@@ -28,7 +28,7 @@ MODELS = [
     "tests/models/collections_of_values.py/first_served", "tests/models/collections_of_values.py/orders",
     "tests/models/shapes.py/locks", "tests/models/shapes.py/mail", "tests/models/shapes.py/fleet",
     "tests/models/shapes.py/copied_levels", "tests/models/verdicts.py",
-    *[f"tests/models/members.py/{name}" for name in ("many", "posted", "quorums", "linked")],
+    *[f"tests/models/members.py/{name}" for name in ("many", "posted", "quorums", "linked", "claims")],
 ]  # fmt: skip
 
 

@@ -239,6 +239,36 @@ s.w = len(choose(s.paths).steps)
 ---
 s.flag = len(frozenset()) == 0 and s.triples != frozenset() and not (s.triples < s.triples)
 ---
+s.tolds |= {Told(who=s.bs[0], epoch=s.e1)}
+---
+s.tolds = s.tolds | {Told(who=b, epoch=s.e1) for b in s.isr} - {Told(who=B(0), epoch=s.e1)}
+---
+s.tolds -= {Retired(epoch=s.e1), Told(who=B(0), epoch=s.e1)}
+s.w = len(s.tolds)
+---
+s.tolds = s.tolds & {Retired(epoch=s.e1), Retired(epoch=s.e1), Told(who=B(2), epoch=s.es[0])}
+---
+s.tolds = {t for t in s.tolds if isinstance(t, Told)} | {Retired(epoch=s.e1)}
+s.flag = Retired(epoch=s.e1) in s.tolds
+---
+s.flag = s.tolds == {Retired(epoch=s.e1)} or {Told(who=B(0), epoch=s.e1)} <= s.tolds or s.tolds < s.tolds
+---
+s.flag = s.tolds != frozenset() and any(isinstance(t, Told) and t.who in s.isr for t in s.tolds)
+s.tolds = frozenset() if s.on else s.tolds
+---
+s.e1 = choose(t.epoch for t in s.tolds)
+s.w = len({t.epoch for t in s.tolds} | {s.e1})
+---
+s.tolds = {Told(who=b, epoch=fresh(s, E)) if s.on else Retired(epoch=s.e1) for b in s.bs[:1]}
+---
+s.rare |= {s.x + s.y, s.x * 7}
+---
+s.rare = {f + 1 for f in s.rare} | {0}
+s.w = fold(digits, (x for x in s.ps if x in s.rare), 0)
+---
+s.w = choose(s.rare) * 10 + sum(s.rare) - max(s.rare)
+s.rare = s.lvs
+---
 s.n = s.x
 ---
 s.n = s.x + 2
@@ -595,6 +625,8 @@ s.u = P(lv=s.x + s.y, who=B(0))
 """
 
 PARAMETERS = '''
+OneTold = Annotated[Told, MemberOf("tolds")]
+Rare = Annotated[Annotated[int, Range(-2, 5000)], MemberOf("rare")]
 InTriples = Annotated[Triple, MemberOf("triples")]
 Posted = Annotated[U, MemberOf("posted")]
 PostedP = Annotated[P, MemberOf("posted")]
@@ -759,6 +791,14 @@ def one_variant_of_a_set(s: S, p: PostedP) -> None:
     """A parameter."""
     s.w = p.lv
     s.posted -= {p}
+
+
+@action(who="x", source="-")
+def members_of_bounded_sets(s: S, t: OneTold, f: Rare) -> None:
+    """Parameters."""
+    s.tolds -= {t}
+    s.e1 = t.epoch
+    s.rare = s.rare - {f}
 
 
 @action(who="x", source="-")

@@ -80,6 +80,18 @@ class Path:
     by: Option[Set[B]]
 
 
+@message
+class Told:
+    who: B
+    epoch: E
+
+
+@message
+class Retired:
+    epoch: E
+
+
+Tolds = Annotated[Set[Told | Retired], AtMost(2)]
 Levels = Annotated[Seq[Level], AtMost(3)]
 Far = Annotated[Seq[Wide], AtMost(5)]
 Line = Annotated[Seq[B], AtMost(3)]
@@ -144,6 +156,8 @@ class S:
     seats: Map[Seat, Level]
     per_set: Map[Set[B], bool]
     paths: Set[Path]
+    tolds: Tolds
+    rare: Annotated[Set[Annotated[int, Range(-2, 5000)]], AtMost(3)]
     n: Few
     w: Wide
     flag: bool
@@ -194,6 +208,8 @@ def start(x: Level, y: Level, on: bool, ob: Option[B], isr: Set[B], om: Option[M
         posted=frozenset({Z(), P(who=B(0), lv=y)} if on else {Q(mode=Mode.Y, flag=True)} if x > 0 else set()),
         quorums=frozenset({isr, frozenset({B(1)})} if on else {frozenset(), isr}),
         seats=Map({Seat(who=b, on=o): x if o else y for b in B for o in (False, True)}),
+        tolds=frozenset({Told(who=b, epoch=E(1)) for b in isr if b != B(1)} if x > 0 else {Retired(epoch=E(0))}),
+        rare=frozenset({x, y}),
         per_set=Map({t: len(t) > 1 for t in SUBSETS}),
         paths=frozenset({Path(steps=(on, not on), by=isr), Path(steps=(), by=None)}),
         n=0,

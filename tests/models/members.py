@@ -1,4 +1,4 @@
-"""Sets of many members, of messages of several kinds and of sets, and a map by messages, counted by hand.
+"""Sets of many members, of messages of several kinds, of sets and with a bound, and a map by messages: by hand.
 
 - `many`: 80 numbers are taken one after the other, 21 apart (which meets each once), and given back all at once: 81
   states, one step out of each.
@@ -8,6 +8,10 @@
 - `quorums`: families of subsets of 3 nodes of which any two meet: 40 (OEIS A051185).
 - `linked`: a link goes both ways, so of the 4 pairs of 2 nodes 2 are one: 2 ** 3 = 8 states. Each of the 4 pairs is
   free in 4 of them: 16 steps.
+- `claims`: at most 2 claims of 2 nodes, of an epoch each that is the newest or an older one. None: 1 state. One: 2
+  nodes of either age, 4 states. Two: both of the newest epoch 1, both of one older epoch 1, of two epochs of which one
+  is the newest 4, of two older ones 4. That is 15 states, with 5 * 2 claims, 15 new epochs, and 4 + 10 * 2 claims that
+  end: 49 steps.
 """
 
 from __future__ import annotations
@@ -15,15 +19,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import (
+    AtMost,
     Identity,
     Map,
     MemberOf,
     Model,
     Option,
+    Ordinal,
     Range,
     Set,
     action,
     choose,
+    fresh,
     init,
     invariant,
     message,
@@ -193,10 +200,60 @@ def links_go_both_ways(s: Links) -> bool:
     return all(s.linked[Pair(a=p.b, b=p.a)] for p, yes in s.linked.items() if yes)
 
 
+class Epoch(Ordinal): ...
+
+
+@message
+class Claim:
+    by: Node
+    epoch: Epoch
+
+
+Claims = Annotated[Set[Claim], AtMost(2)]
+OneClaim = Annotated[Claim, MemberOf("claims")]
+
+
+@state
+class Office:
+    newest: Epoch
+    claims: Claims
+
+
+@init
+def no_claims() -> Office:
+    return Office(newest=Epoch(0), claims=frozenset())
+
+
+@action(who="node {node}", source="-")
+def claim(s: Office, node: Node) -> None:
+    """A claim of the newest epoch: twice the same is one."""
+    require(len(s.claims) < 2)
+    s.claims |= {Claim(by=node, epoch=s.newest)}
+
+
+@action(who="-", source="-")
+def new_epoch(s: Office) -> None:
+    """Claims grow old."""
+    s.newest = fresh(s, Epoch)
+
+
+@action(who="-", source="-")
+def end(s: Office, ended: OneClaim) -> None:
+    """Any claim may end."""
+    s.claims -= {ended}
+
+
+@invariant(source="-")
+def no_claim_from_the_future(s: Office) -> bool:
+    """Claims are of epochs that were issued."""
+    return all(c.epoch <= s.newest for c in s.claims)
+
+
 MODELS = [
     Model("many", "A set over 80 numbers.", nothing_taken, [take, give_back], [taken_in_turn]),
     Model("posted", "A set of messages of two kinds.", empty_board, [vote, abort, count_vote, take_down_abort],
           [one_message_each]),
     Model("quorums", "A set of sets.", no_quorum, [agree], [quorums_meet]),
     Model("linked", "A map by messages.", no_links, [link], [links_go_both_ways]),
+    Model("claims", "A set with a bound.", no_claims, [claim, new_epoch, end], [no_claim_from_the_future]),
 ]  # fmt: skip

@@ -65,6 +65,7 @@ MUTANTS = [
     Mutant("members.py/many", "taken_in_turn", "s.next + 21", "s.next + 61"),
     Mutant("members.py/posted", "one_message_each", "any(m.by == node for m", "any(m == Abort(by=node) for m"),
     Mutant("members.py/quorums", "quorums_meet", "len(quorum & other) > 0", "len(quorum & other) >= 0"),
+    Mutant("members.py/claims", "no_claim_from_the_future", "epoch=s.newest)}", "epoch=fresh(s, Epoch))}"),
     Mutant("members.py/linked", "links_go_both_ways", "Pair(a=pair.b, b=pair.a)", "Pair(a=pair.b, b=pair.b)"),
     Mutant("shapes.py/locks", "never_taken_away", "if s.holder is None:", "if s.holder != asking:"),
     Mutant("shapes.py/copied_levels", "no_other_permutation", "s.levels[place] = level", "s.levels[place] = 2 - level"),

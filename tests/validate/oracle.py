@@ -12,7 +12,17 @@ from itertools import permutations
 from typing import Any
 
 from checker.lang.loader import BoundModel
-from checker.lang.types import BagType, MapType, OptionType, OrdinalType, RecordType, SeqType, Type, UnionType
+from checker.lang.types import (
+    BagType,
+    BoundedSetType,
+    MapType,
+    OptionType,
+    OrdinalType,
+    RecordType,
+    SeqType,
+    Type,
+    UnionType,
+)
 from checker.reference.step import Reference
 from tests.validate.walks import Event
 from traces import events
@@ -153,7 +163,8 @@ def _matches(type_: Type, value: Any, recorded: Any) -> Iterator[Wanted]:
             if len(value) == len(recorded):
                 yield from _all([(type_.element, v, r) for v, r in zip(value, recorded, strict=True)])
         case BagType():
-            members = [m for m, n in recorded["#map"] for _ in range(n)]
+            bounded_set = isinstance(type_, BoundedSetType)
+            members = recorded["#set"] if bounded_set else [m for m, n in recorded["#map"] for _ in range(n)]
             for order in permutations(value) if len(members) == len(value) else ():
                 yield from _all([(type_.element, v, r) for v, r in zip(order, members, strict=True)])
         case _:

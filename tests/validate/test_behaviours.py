@@ -23,7 +23,7 @@ MODELS = [
     *[f"tests/models/ordinals.py/{name}" for name in ("bumps", "sessions", "two_sorts", "swap", "stale")],
     *[f"{VALUES}/{name}" for name in ("bag", "stamped_bag", "first_served", "orders", "granted")],
     *[f"tests/models/shapes.py/{name}" for name in ("locks", "mail", "copied_levels", "turns", "fleet")],
-    *[f"tests/models/members.py/{name}" for name in ("many", "posted", "quorums", "linked")],
+    *[f"tests/models/members.py/{name}" for name in ("many", "posted", "quorums", "linked", "claims")],
     "docs/tutorial/lease.py", "tests/models/two_phase_commit.py", "kraft/membership",
 ]  # fmt: skip
 STEPS = 6

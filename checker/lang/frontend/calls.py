@@ -303,7 +303,7 @@ class Calls(Ordering):
     def _as_set(self, symbol: Symbol, argument: ast.expr) -> Symbol:
         if isinstance(symbol, Display):
             return Display("set", symbol.elements)
-        if self._is_set(symbol):
+        if self.is_set(symbol):
             return symbol
         comprehension = ast.SetComp(ast.Name("_member", ast.Load()),
                                     [ast.comprehension(ast.Name("_member", ast.Store()), argument, [], 0)])  # fmt: skip
@@ -399,7 +399,7 @@ class Calls(Ordering):
 
     def _method(self, holder: Symbol, name: str, node: ast.Call) -> Symbol:
         holder = self.unwrapped(holder, node)
-        if isinstance(holder, Val) and isinstance(holder.type, BagType) and name in ("add", "remove", "count"):
+        if isinstance(holder, Val) and type(holder.type) is BagType and name in ("add", "remove", "count"):
             [argument] = self._argument(node)
             member = self.expression(argument)
             made = {"add": self._bag_add, "remove": self._bag_remove, "count": self._bag_count}[name]
@@ -411,19 +411,15 @@ class Calls(Ordering):
             "bags have add, remove and count, maps items and values; sets use | & - <=",
         )  # fmt: skip
 
-    def _slot(self, type_: BagType, member: Symbol, node: ast.AST) -> list[Node]:
-        codes = self.coerced(member, type_.slot, node)
-        return [*([self.graph.integer(1)] if type_.tagged else []), *codes]
-
     def _bag_add(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
         larger = BagType(type_.element, type_.capacity + 1)
         nodes = [*bag.nodes, *[self.code(0, leaf.kind, leaf.sort) for _, leaf in larger.leaves[bag.type.width :]]]
-        slots, _ = self.put_in_slot(nodes, type_.slot_width, self._slot(type_, member, node))
+        slots, _ = self.put_in_slot(nodes, type_.slot_width, self.slot_of(type_, member, node))
         return Val(larger, tuple(slots))
 
     def _bag_remove(self, bag: Val, type_: BagType, member: Symbol, node: ast.AST) -> Symbol:
         g, w = self.graph, type_.slot_width
-        slot = self._slot(type_, member, node)
+        slot = self.slot_of(type_, member, node)
         nodes, removed = list(bag.nodes), g.false
         for start in range(0, len(nodes), w):
             same = g.all_([g.eq(a, b) for a, b in zip(nodes[start : start + w], slot, strict=True)])
@@ -439,7 +435,7 @@ class Calls(Ordering):
         g, w = self.graph, type_.slot_width
         if not self.comparing_counts:
             self.count_members(bag)
-        slot = self._slot(type_, member, node)
+        slot = self.slot_of(type_, member, node)
         total = g.integer(0)
         for start in range(0, len(bag.nodes), w):
             same = g.all_([g.eq(a, b) for a, b in zip(bag.nodes[start : start + w], slot, strict=True)])

@@ -12,6 +12,7 @@ from checker.lang.ir import EventKind, Kind, Node, Op
 from checker.lang.types import (
     BagType,
     BoolType,
+    BoundedSetType,
     EnumType,
     IdentityType,
     MapType,
@@ -147,7 +148,8 @@ class Codes(Path):
         kept += [self.code(0, leaf.kind, leaf.sort) for _, leaf in type_.leaves[len(kept) :]]
         for start in range(type_.width, len(symbol.nodes), w):
             kept, full = self.put_in_slot(kept, w, list(symbol.nodes[start : start + w]))
-            self.event(EventKind.CUT, full, node, f"more than {type_.capacity} in the bag")
+            what = "set" if isinstance(type_, BoundedSetType) else "bag"
+            self.event(EventKind.CUT, full, node, f"more than {type_.capacity} in the {what}")
         return tuple(kept)
 
     def put_in_slot(self, slots: list[Node], w: int, member: list[Node]) -> tuple[list[Node], Node]:

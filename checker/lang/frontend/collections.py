@@ -15,11 +15,13 @@ from checker.lang.ir import Node, Op, reachable
 from checker.lang.types import (
     MAX_MEMBERS,
     BagType,
+    BoundedSetType,
     EnumType,
     IdentityType,
     MapType,
     OptionType,
     RangeType,
+    RecordType,
     SeqType,
     SetType,
     Type,
@@ -126,12 +128,25 @@ class Collections(Places):
 
     def _literal(self, symbol: Display, node: ast.AST) -> list[Element]:
         """The elements of a literal; those of a set that are equal are one."""
+        elements = [(self.graph.true, element) for element in symbol.elements]
+        return self.distinct(elements, node) if symbol.kind == "set" else elements
+
+    def distinct(self, elements: Sequence[Element], node: ast.AST) -> list[Element]:
+        """The elements, of those that are equal the first one only."""
+        g = self.graph
         found: list[Element] = []
-        for i, element in enumerate(symbol.elements):
-            earlier = symbol.elements[:i] if symbol.kind == "set" else ()
-            again = self.graph.any_([self.equal(element, e, node) for e in earlier])
-            found.append((self.graph.not_(again), element))
+        for i, (there, element) in enumerate(elements):
+            alike = [(earlier, e) for earlier, e in elements[:i] if not self._are_of_two_kinds(element, e)]
+            again = [g.and_(earlier, self.equal(element, e, node)) for earlier, e in alike]
+            found.append((g.and_(there, g.not_(g.any_(again))), element))
         return found
+
+    @staticmethod
+    def _are_of_two_kinds(a: Symbol, b: Symbol) -> bool:
+        """Whether two values are messages of different classes."""
+        types = [s.type for s in (a, b) if isinstance(s, Val)]
+        records = [t for t in types if isinstance(t, RecordType)]
+        return len(records) == 2 and records[0].cls is not records[1].cls
 
     def _domain(self, value: Any, node: ast.AST) -> list[Element]:
         true = self.graph.true
@@ -218,12 +233,12 @@ class Collections(Places):
         return isinstance(symbol, Val) and isinstance(symbol.type, SeqType)
 
     @staticmethod
-    def _is_set(symbol: Symbol) -> bool:
+    def is_set(symbol: Symbol) -> bool:
         if isinstance(symbol, Display):
             return symbol.kind == "set"
         if isinstance(symbol, Choice):
-            return Collections._is_set(symbol.yes) or Collections._is_set(symbol.no)
-        return isinstance(symbol, Val) and isinstance(symbol.type, SetType)
+            return Collections.is_set(symbol.yes) or Collections.is_set(symbol.no)
+        return isinstance(symbol, Val) and isinstance(symbol.type, SetType | BoundedSetType)
 
     def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Words, Words]:
         """Two sets of one type: a literal takes the type of the other."""
@@ -244,10 +259,9 @@ class Collections(Places):
     def set_of(self, members: Sequence[Symbol], node: ast.AST) -> SetType:
         """The type of a set of these members. Raises SpecError where it has none."""
         found = [self.unwrapped(m, node) for m in members]
-        numbers = [m.node for m in found if isinstance(m, Num)]
-        if len(numbers) == len(found):
-            return self._number_set(min(n.lo for n in numbers), max(n.hi for n in numbers), node)
-        element = self._member_type(found, node)
+        element = self.member_type(found, node)
+        if isinstance(element, RangeType):
+            return self._number_set(element.lo, element.hi, node)
         if element is None or element.count is None:
             self.fail(node, f"a set of {self.describe(found[0])}", "sets hold identities, enums, numbers and messages")
         if element.count > MAX_MEMBERS:
@@ -255,13 +269,27 @@ class Collections(Places):
                       "shrink the constants, or put fewer fields into it")  # fmt: skip
         return SetType(element)
 
-    def _member_type(self, members: Sequence[Symbol], node: ast.AST) -> Type | None:
-        """The type that the members of a set have; that of a union, where one of them is of it."""
-        types = [m.type for m in members if isinstance(m, Val)]
-        if not types and isinstance(members[0], Display) and members[0].kind == "set":
+    def member_type(self, members: Sequence[Symbol], node: ast.AST) -> Type | None:
+        """The type that the members of a set have: of messages of several kinds, their union."""
+        numbers = [m.node for m in members if isinstance(m, Num)]
+        if numbers and len(numbers) == len(members):
+            return RangeType(min(n.lo for n in numbers), max(n.hi for n in numbers), False)
+        types = [m.type for symbol in members for m in self._alternatives_of(symbol) if isinstance(m, Val)]
+        records = {t.cls: t for t in types if isinstance(t, RecordType)}
+        if len(records) > 1 and len(types) == len([t for t in types if isinstance(t, RecordType)]):
+            return UnionType(list(records.values()))
+        if members and not types and isinstance(members[0], Display) and members[0].kind == "set":
             inner = [e for m in members for e in self._literal_elements(m)]
             return self.set_of(inner, node) if inner else None
         return next((t for t in types if isinstance(t, UnionType)), types[0] if types else None)
+
+    def _alternatives_of(self, symbol: Symbol) -> Iterator[Symbol]:
+        """What a symbol may be, where it is one of two."""
+        if isinstance(symbol, Choice):
+            yield from self._alternatives_of(symbol.yes)
+            yield from self._alternatives_of(symbol.no)
+        else:
+            yield symbol
 
     def _number_set(self, lo: int, hi: int, node: ast.AST) -> SetType:
         if hi - lo >= MAX_MEMBERS:

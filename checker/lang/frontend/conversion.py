@@ -13,6 +13,7 @@ from checker.lang.ir import EventKind, Node, Op
 from checker.lang.types import (
     BagType,
     BoolType,
+    BoundedSetType,
     MapType,
     OptionStyle,
     OptionType,
@@ -29,6 +30,15 @@ class Conversion(Numbering):
     """Moves symbols between the forms they have. `as_sets` is left to the subclass that knows collections."""
 
     def as_sets(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[SetType, Words, Words]:
+        raise NotImplementedError
+
+    def is_set(self, symbol: Symbol) -> bool:
+        raise NotImplementedError
+
+    def bounded_as(self, symbol: Symbol, type_: BoundedSetType, node: ast.AST) -> tuple[Node, ...]:
+        raise NotImplementedError
+
+    def is_subset(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
         raise NotImplementedError
 
     # Places.
@@ -172,9 +182,11 @@ class Conversion(Numbering):
             return a.type
         if isinstance(a.type, SeqType):
             return self.common_sequence(a.type, b)
-        if isinstance(b, Val) and isinstance(a.type, BagType) and isinstance(b.type, BagType):
+        if isinstance(a.type, BoundedSetType) and isinstance(b, Display) and b.kind == "set":
+            return BoundedSetType(a.type.element, max(a.type.capacity, len(b.elements)))
+        if isinstance(b, Val) and isinstance(a.type, BagType) and type(a.type) is type(b.type):
             if self.same_type(a.type.element, b.type.element):
-                return BagType(a.type.element, max(a.type.capacity, b.type.capacity))
+                return type(a.type)(a.type.element, max(a.type.capacity, b.type.capacity))
         return None
 
     def common_sequence(self, type_: SeqType, other: Symbol) -> SeqType | None:
@@ -189,10 +201,10 @@ class Conversion(Numbering):
             element, length = other.type.element, other.type.length
         else:
             return None
-        common = self._common_element(type_.element, element)
+        common = self.common_element(type_.element, element)
         return SeqType(common, max(type_.length, length)) if common is not None else None
 
-    def _common_element(self, a: Type, b: Type) -> Type | None:
+    def common_element(self, a: Type, b: Type) -> Type | None:
         """The type of what may be an `a` or a `b`."""
         if isinstance(a, RangeType) and isinstance(b, RangeType):
             for one, other in ((a, b), (b, a)):
@@ -230,6 +242,8 @@ class Conversion(Numbering):
             return (self._in_range(symbol.node, type_, node),)
         if isinstance(type_, BoolType) and isinstance(symbol, Truth):
             return (symbol.node,)
+        if isinstance(type_, BoundedSetType) and self.is_set(symbol) and not self._is_alike(symbol, type_):
+            return self.bounded_as(symbol, type_, node)
         if isinstance(symbol, Display):
             return self._display_as(symbol, type_, node)
         if isinstance(symbol, Val):
@@ -292,7 +306,7 @@ class Conversion(Numbering):
         if isinstance(symbol.type, MapType) and isinstance(type_, MapType):
             if self.same_type(symbol.type.key_type, type_.key_type):
                 return self._values_as(symbol, symbol.type, type_, node)
-        if isinstance(symbol.type, BagType) and isinstance(type_, BagType):
+        if isinstance(symbol.type, BagType) and type(symbol.type) is type(type_):
             if self.same_type(symbol.type.element, type_.element):
                 return self.bag_as(symbol, type_, node)
         if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
@@ -350,6 +364,11 @@ class Conversion(Numbering):
         self.error(self.graph.not_(fits), node, f"this is no {type_}")
         return result
 
+    def slot_of(self, type_: BagType, member: Symbol, node: ast.AST) -> list[Node]:
+        """The leaves of a slot that holds `member`."""
+        codes = self.coerced(member, type_.slot, node)
+        return [*([self.graph.integer(1)] if type_.tagged else []), *codes]
+
     # Numbering members of sets.
 
     def index(self, symbol: Symbol, element: Type, node: ast.AST) -> Node:
@@ -393,6 +412,8 @@ class Conversion(Numbering):
             if isinstance(x, Val) and isinstance(x.type, OptionType) and not self._optional(y):
                 # compared with a value of its own type: absent is equal to none of them
                 return self.graph.and_(self.present(x), self.equal(self.inner(x), y, node))
+        if self.is_set(a) and self.is_set(b) and (self.is_bounded(a) or self.is_bounded(b)):
+            return self.graph.and_(self.is_subset(a, b, node), self.is_subset(b, a, node))
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Val) and isinstance(y, Val | Display) and self._fits(y, x.type):
                 if isinstance(x.type, BagType):
@@ -430,6 +451,14 @@ class Conversion(Numbering):
             a, b = symbol.type.element, type_.element
             return (isinstance(a, RangeType) and isinstance(b, RangeType)) or self.is_among(a, b)
         return isinstance(type_, UnionType) and isinstance(symbol.type, RecordType) and symbol.type.cls in type_.tags
+
+    def _is_alike(self, symbol: Symbol, type_: BoundedSetType) -> bool:
+        """Whether it is a set with a bound, maybe another one, of the same elements."""
+        return self.is_bounded(symbol) and self.same_type(symbol.type.element, type_.element)  # type: ignore[union-attr]
+
+    @staticmethod
+    def is_bounded(symbol: Symbol) -> bool:
+        return isinstance(symbol, Val) and isinstance(symbol.type, BoundedSetType)
 
     @staticmethod
     def _optional(symbol: Symbol) -> bool:

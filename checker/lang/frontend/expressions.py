@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from checker.lang.declare import ConstantsInfo
+from checker.lang.frontend.bounded import Bounded
 from checker.lang.frontend.codes import NONE
-from checker.lang.frontend.collections import Collections, Element
+from checker.lang.frontend.collections import Element
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import Node, TooLargeError
 from checker.lang.marks import MARK
 from checker.lang.order import OrderedEnum
 from checker.lang.types import (
+    MAX_MEMBERS,
     BagType,
     EnumType,
     IdentityType,
@@ -35,7 +37,7 @@ def _method_name(kind: str) -> str:
     return f"_{kind.lower()}"
 
 
-class Expressions(Collections):
+class Expressions(Bounded):
     """Evaluates expressions. `call` is left to the subclass that knows functions."""
 
     def call(self, node: ast.Call) -> Symbol:
@@ -295,7 +297,7 @@ class Expressions(Collections):
             if not isinstance(node, ast.BinOp):
                 node = ast.copy_location(ast.BinOp(node.target, op, node.value), node)
             return self.concatenated(a, b, node)
-        if self._is_set(a) or self._is_set(b):
+        if self.is_set(a) or self.is_set(b):
             return self._set_operation(a, op, b, node)
         x, y = self.as_number(a, left), self.as_number(b, right)
         if isinstance(op, ast.Add):
@@ -313,6 +315,10 @@ class Expressions(Collections):
         return self.graph.div(a, b) if isinstance(op, ast.FloorDiv) else self.graph.mod(a, b)
 
     def _set_operation(self, a: Symbol, op: ast.operator, b: Symbol, node: ast.AST) -> Symbol:
+        if self.is_bounded(a) or self.is_bounded(b):
+            if not isinstance(op, ast.BitOr | ast.BitAnd | ast.Sub):
+                self.fail(node, "sets have |, & and -")
+            return self.bounded_operation(a, op, b, node)
         type_, x, y = self.as_sets(a, b, node)
         operations = {ast.BitOr: self.united, ast.BitAnd: self.shared, ast.Sub: self.without}
         if type(op) not in operations:
@@ -364,7 +370,7 @@ class Expressions(Collections):
             inside = self.contains(b, a, node)
             return inside if isinstance(op, ast.In) else g.not_(inside)
         a, b = self.unwrapped(a, node), self.unwrapped(b, node)
-        if self._is_set(a) or self._is_set(b):
+        if self.is_set(a) or self.is_set(b):
             return self._subset(a, op, b, node)
         if isinstance(op, ast.Gt | ast.LtE):
             a, b = b, a
@@ -373,9 +379,12 @@ class Expressions(Collections):
 
     def _subset(self, a: Symbol, op: ast.cmpop, b: Symbol, node: ast.AST) -> Node:
         g = self.graph
-        _, x, y = self.as_sets(a, b, node)
         if isinstance(op, ast.Gt | ast.GtE):
-            x, y = y, x
+            a, b = b, a
+        if self.is_bounded(a) or self.is_bounded(b):
+            proper = g.true if isinstance(op, ast.LtE | ast.GtE) else g.not_(self.is_subset(b, a, node))
+            return g.and_(self.is_subset(a, b, node), proper)
+        _, x, y = self.as_sets(a, b, node)
         subset = self.is_empty(self.without(x, y))
         return subset if isinstance(op, ast.LtE | ast.GtE) else g.and_(subset, g.not_(self.is_same(x, y)))
 
@@ -494,6 +503,9 @@ class Expressions(Collections):
         found = [(there, self.unwrapped(element, node)) for there, element in self.generated(node)]
         if not found:
             return Display("set", ())
+        element_type = self.member_type([element for _, element in found], node)
+        if element_type is not None and (element_type.count is None or element_type.count > MAX_MEMBERS):
+            return self.bounded_set(found, element_type, node)
         type_ = self.set_of([element for _, element in found], node)
         members = self.no_members(type_)
         for there, element in found:

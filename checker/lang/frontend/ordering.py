@@ -48,7 +48,7 @@ class Ordering(Expressions):
             return self.graph.lt(a.node, b.node)
         if isinstance(a, Truth) and isinstance(b, Truth):
             return self.graph.and_(self.graph.not_(a.node), b.node)
-        if self._is_set(a) or self._is_set(b):
+        if (self.is_set(a) or self.is_set(b)) and not (self.is_bounded(a) or self.is_bounded(b)):
             type_, x, y = self.as_sets(a, b, node)
             return self._less_set(type_, x, y)
         if isinstance(a, Val) and isinstance(b, Val) and self.same_type(a.type, b.type):
@@ -79,7 +79,7 @@ class Ordering(Expressions):
             case MapType():
                 return self._less_by_parts([type_.value_type] * len(type_.keys), a, b, node)
             case BagType():
-                self.fail(node, "bags have no order", "choose among their members")
+                self.fail(node, f"a {type_} has no order", "choose among its members")
         if a[0].kind is Kind.BOOL:
             return g.and_(g.not_(a[0]), b[0])
         return g.lt(a[0], b[0])

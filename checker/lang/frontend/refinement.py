@@ -42,7 +42,7 @@ def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
     for name, field in type_.fields.items():
         if isinstance(field, BagType):
             raise SpecError(
-                f"refinement {declared.name}: the abstract field {name} is a bag", place=declared.place,
+                f"refinement {declared.name}: the abstract field {name} is a {field}", place=declared.place,
                 mend="an abstract state has sets, maps and sequences",
             )  # fmt: skip
     _check_constants(declared, declared.abstract)
