@@ -154,6 +154,12 @@ def no_step_counts_after_a_letter(before: Office, after: Office) -> bool:
     return before.accepted is None or before.steps == after.steps
 
 
+@transition_invariant(source="-")
+def nothing_becomes_accepted(before: Office, after: Office) -> bool:
+    """False, too: of the states after a step nothing may be assumed, `nothing_is_accepted` least of all."""
+    return before.accepted is not None or after.accepted is None
+
+
 @invariant(source="-")
 def doubled_is_double(s: Office) -> bool:
     """Speaks of a counter, up to its bound."""
@@ -189,9 +195,10 @@ COUNTED = replace(POST, name="counted", properties=[doubled_is_double])
 BOTH = [one_letter_at_a_time, letters_were_issued]
 ONE = replace(POST, name="one", actions=[send_when_empty, accept, lose], properties=BOTH, lemmas=[])
 WRONG = replace(POST, name="wrong", properties=[nothing_is_accepted, no_step_counts_after_a_letter])
+WRONG_AFTER = replace(POST, name="wrong_after", properties=[nothing_is_accepted, nothing_becomes_accepted])
 BROKEN_AT_ONCE = replace(POST, name="broken_at_once", init=opened_twice)
 NEVER = replace(POST, name="never", actions=[send, accept, impossible])
 RUNS_OUT = replace(POST, name="runs_out", actions=[tick_without_bound], properties=[accepted_was_issued], lemmas=[])
 CONSTRAINED = replace(RUNS_OUT, name="constrained", constraints=[few_steps])
 
-MODELS = [POST, BARE, COUNTED, ONE, WRONG, BROKEN_AT_ONCE, NEVER, RUNS_OUT, CONSTRAINED]
+MODELS = [POST, BARE, COUNTED, ONE, WRONG, WRONG_AFTER, BROKEN_AT_ONCE, NEVER, RUNS_OUT, CONSTRAINED]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from checker.explicit.kernel.kernel import compile_kernel
 from checker.explicit.search.breadth_first import search
 from checker.lang.ir import EventKind, Kind
 from checker.lang.loader import load
+from checker.lang.types import BagType, RangeType, SetType
 from checker.lang.values import RuntimeViolation
 from checker.symbolic.bounded import Unrolling
 from checker.symbolic.wellformed import well_formed
@@ -145,6 +147,25 @@ def test_codes_are_typed_exactly_if_they_code_a_state(target: str) -> None:
         assert typed == codes_a_state(both, codes)
         seen.add(typed)
     assert seen == {True, False}
+
+
+NUMBERS = [None, *range(3)]
+SETS = [None, *map(frozenset, ([], [0], [1], [0, 1]))]
+
+
+@pytest.mark.parametrize(("element", "values"), [
+    (RangeType(0, 2, False), NUMBERS), (SetType(RangeType(0, 1, False)), SETS),
+], ids=["numbers", "sets"])  # fmt: skip
+def test_each_slot_of_a_bag_is_typed(element: Any, values: list[Any]) -> None:
+    """Whatever stands in it codes a member, or is 0."""
+    type_ = BagType(element, 2)
+    members = [type_.slot.encode(member) for member in values]
+    solver, leaves = z3.Solver(), [z3.BitVec(f"leaf {i}", 3) for i in range(type_.width)]
+    solver.add(*well_formed(type_, leaves))
+    for codes in product(range(8), repeat=type_.width):
+        slots = [list(codes[i : i + type_.slot_width]) for i in range(0, type_.width, type_.slot_width)]
+        said = solver.check(*[leaf == code for leaf, code in zip(leaves, codes, strict=True)])
+        assert (said == z3.sat) == all(slot in members for slot in slots), codes
 
 
 def codes_a_state(both: Encoded, codes: list[int]) -> bool:

@@ -80,6 +80,11 @@ def test_what_needs_an_invariant_that_fails_is_not_proved() -> None:
     assert finding(proof, "no_step_counts_after_a_letter").verdict == REFUTED
 
 
+def test_nothing_is_assumed_of_the_state_after_a_step() -> None:
+    proof = proof_of("wrong_after")
+    assert finding(proof, "nothing_becomes_accepted").verdict == REFUTED
+
+
 def test_an_initial_state_that_breaks_an_invariant_is_a_violation() -> None:
     proof = proof_of("broken_at_once")
     found = finding(proof, "accepted_was_issued")
@@ -123,7 +128,10 @@ def test_a_runtime_error_is_claimed_not_to_happen() -> None:
 
 
 def test_steps_are_taken_from_states_inside_the_constraints() -> None:
-    assert finding(proof_of("constrained"), NO_ERROR).verdict == PROVED
+    """And what is proved of these is proved within that bound."""
+    proof = proof_of("constrained")
+    assert finding(proof, NO_ERROR).verdict == PROVED
+    assert proof.bounds_of(number(proof, NO_ERROR)).words() == ["inside the constraint few_steps"]
 
 
 def test_an_action_that_can_never_be_taken_is_named() -> None:
