@@ -368,11 +368,14 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
     kinds = ("init", "action", "constraint", "terminal", "fairness", "assumption")
     by_kind = {k: [d for d in declared if d.kind == k] for k in kinds}
     if len(by_kind["init"]) != 1 or not by_kind["action"]:
-        missing = "@init" if len(by_kind["init"]) != 1 else "@action"
+        inits = by_kind["init"]
+        missing = "@action is missing" if inits else "@init is missing"
+        if len(inits) > 1:
+            missing = f"{inits[1].name} is one too many"
         raise SpecError(
             f"{name} holds no model: it declares {len(by_kind['init'])} @init and {len(by_kind['action'])} @action",
             place=Place(module.__file__ or "", 1),
-            mend=f"a spec needs one @init and some @action ({missing} is missing), or a Model",
+            mend=f"a spec needs one @init and some @action ({missing}), or a Model",
         )  # fmt: skip
     claims = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
     properties = [d for d in declared if d.kind in claims]

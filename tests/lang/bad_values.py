@@ -107,6 +107,10 @@ LISTED = [
     more(11, "MODELS that is a number", "«MODELS = 5»", "models is 5, and no list", "models = [model("),
     more(11, "MODELS without a model", "«MODELS: list[Model] = []»", "models is [], and no list"),
     more(11, "MODELS with something else", "«MODELS = [tick]»", "models lists declared(", "models = [model("),
+    body(8, "numbered elements", "require(all(i < 3 for i, b in «enumerate(s.log)»))\ns.count = 1",
+         "enumerate is not known to specs", "range(len(log))"),
+    body(8, "a truth value as a number", "s.count = «int(s.level > 1)»", "int is not known to specs", "if condition"),
+    body(8, "a dictionary", "d = «{}»\ns.count = 1", "this cannot stand here", "map({b: ... for b in broker})"),
     more(12, "an action that is async",
          """
          «@action(who="clock", source="-")»

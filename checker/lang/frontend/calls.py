@@ -381,7 +381,11 @@ class Calls(Ordering):
             self.fail(node, f"a {cls.__name__} by number: its members are names", "range over them instead")
         if cls is values.Bag:
             self.fail(node, "a bag is changed with .add and .remove", "start from the state's bag")
-        self.fail(node, f"{cls.__name__} cannot be made in a spec")
+        instead = {
+            enumerate: "for i in range(len(log)), and log[i]", zip: "for i in range(len(log)), and log[i]",
+            int: "1 if condition else 0", dict: "Map({b: ... for b in Broker})", list: "a tuple",
+        }  # fmt: skip
+        self.fail(node, f"{cls.__name__} is not known to specs", instead.get(cls, "a @record or @message of the spec"))
 
     def _record(self, type_: RecordType, node: ast.Call) -> Val:
         given: dict[str, ast.expr] = dict(zip(type_.fields, node.args, strict=False))

@@ -47,7 +47,8 @@ class Expressions(Bounded):
         """The symbol of an expression, with the events of evaluating it."""
         method: Callable[[Any], Symbol] | None = getattr(self, _method_name(type(node).__name__), None)
         if method is None:
-            self.fail(node, "this cannot stand here")
+            mend = "Map({b: ... for b in Broker})" if isinstance(node, ast.Dict | ast.DictComp) else ""
+            self.fail(node, "this cannot stand here", mend)
         try:
             return method(node)
         except TooLargeError as error:
