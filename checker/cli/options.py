@@ -72,7 +72,8 @@ TRACE_OUT = click.option(
     help="Write the trace (.itf.json or .ndjson); further ones beside it, numbered.",
 )  # fmt: skip
 TIME_LIMIT = click.option(
-    "--time-limit-s", type=click.FloatRange(0), callback=finite, help="Stop after this many seconds of search."
+    "--time-limit-s", type=click.FloatRange(0), callback=finite,
+    help="Stop after this many seconds of compiling, or of search.",
 )
 MEMORY = click.option(
     "--memory-gib", type=click.FloatRange(0, min_open=True), callback=finite,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,9 @@ from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
+from checker.running.deadline import CompilationStopped, Patience, Stage, Stopped
 from checker.running.limits import Limits, Progress
+from checker.running.memory import resident_bytes
 from checker.verdicts import (
     HOLDS,
     INCOMPLETE,
@@ -37,7 +40,6 @@ from traces import Trace
 
 if TYPE_CHECKING:
     from checker.explicit.liveness.obligations import Lassos
-    from checker.running.deadline import Stage
 
 SHORTEST = "shortest: no shorter trace does it"
 
@@ -154,10 +156,33 @@ class Report:
         return found
 
 
-def kernel_of(model: BoundModel) -> Kernel:
-    """The compiled kernel of a bound model, from the cache where it is there."""
+def kernel_of(
+    model: BoundModel, limits: Limits | None = None, stages: Callable[[Stage], None] | None = None
+) -> Kernel:
+    """The compiled kernel of a bound model, from the cache where it is there.
+
+    stages: told how far compiling is. Raises CompilationStopped where a limit of time or memory is reached before.
+    """
     key = model.key()
-    return load_hurried(key) or hurried_kernel(compile_model(model), key)
+    found = load_hurried(key)
+    if found is not None:
+        return found
+    patience = Patience(time.monotonic(), limits or Limits(), stages, resident_bytes())
+    patience.stage = "compiling"
+    try:
+        program = compile_model(model, partial(_ask, patience, "bindings of actions"))
+        return hurried_kernel(program, key, lambda lines: _ask(patience, "lines of code", 0, lines))
+    except Stopped as stopped:
+        raise CompilationStopped(str(stopped)) from None
+
+
+def _ask(patience: Patience, what: str, done: int, total: int) -> None:
+    """Raises Stopped where a limit of time or memory is reached, with how far compiling was."""
+    try:
+        patience.ask(done, total, what)
+        patience.ask_memory()
+    except Stopped as stopped:
+        raise Stopped(f"{stopped} while compiling ({done:,} of {total:,} {what})") from None
 
 
 def check(
@@ -173,7 +198,7 @@ def check(
     progress: told how far the search is; stages: how far what follows it is, where liveness is asked for.
     """
     loaded = time.perf_counter()
-    kernel = kernel_of(model)
+    kernel = kernel_of(model, options.limits, stages)
     compiled = time.perf_counter()
     result = search(
         kernel, [model.state_type.encode(s) for s in model.initial_states()], threads=options.threads,

@@ -144,7 +144,7 @@ def diff(
             f"{one[1].name} hides {hidden}: of states that differ only there one is explored, and which one may "
             "depend on the setting", mend="compare a model without `hide`",
         )  # fmt: skip
-    kernels = tuple(_kernel(side.model) for side in sides)
+    kernels = tuple(_kernel(side.model, limits) for side in sides)
     _same_states(sides, kernels)
     explored: list[SearchResult] = []
     for side, kernel in zip(sides, kernels, strict=True):
@@ -165,9 +165,9 @@ def diff(
     return Difference(one[1].name, sides, stopped, time.monotonic() - started)
 
 
-def _kernel(model: BoundModel) -> Kernel:
+def _kernel(model: BoundModel, limits: Limits) -> Kernel:
     model.bind()
-    return kernel_of(model)
+    return kernel_of(model, limits)
 
 
 def _initial(model: BoundModel) -> list[list[int]]:

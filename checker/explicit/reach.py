@@ -40,7 +40,7 @@ def reach(
 ) -> Found:
     """Search breadth-first for a state where `expression` over the state `s` holds. Raises SpecError."""
     text = expression.strip()
-    only, kernel = _compiled(model, text)
+    only, kernel = _compiled(model, text, limits)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     # where a step, or the expression, breaks down, the search goes on elsewhere
     result = search(kernel, initial, threads=threads, limits=limits, progress=progress, stop_on_witness=_WITNESS,
@@ -73,7 +73,7 @@ def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int)
     return replace(trace, violation=replace(trace.violation, location=""))  # it stands in no file
 
 
-def _compiled(model: BoundModel, text: str) -> tuple[BoundModel, Kernel]:
+def _compiled(model: BoundModel, text: str, limits: Limits) -> tuple[BoundModel, Kernel]:
     """The model with the expression as its only property. Raises SpecError that shows the expression alone."""
     mend = "write a Python expression over the state s, such as: len(s.serving) == 2"
     try:
@@ -83,7 +83,7 @@ def _compiled(model: BoundModel, text: str) -> tuple[BoundModel, Kernel]:
         raise SpecError(f"not an expression: {text[:200]} ({why if text else 'it is empty'})", mend=mend) from None
     try:
         only = model.with_properties([replace(compile_expression(text, _names(model)), doc="")])
-        return only, kernel_of(only)
+        return only, kernel_of(only, limits)
     except RecursionError:
         raise SpecError(f"not an expression: {text[:200]} (it is nested too deep)", mend=mend) from None
     except SpecError as error:

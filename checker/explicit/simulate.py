@@ -14,6 +14,7 @@ from checker.explicit.search.walk import simulate as walk_randomly
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
+from checker.running.limits import Limits
 from checker.verdicts import INTERRUPTED, ExitCode
 from traces import Trace
 from traces.values import plural
@@ -56,7 +57,7 @@ def simulate(
     progress: Callable[[Simulation], None] | None = None,
 ) -> Simulation:  # fmt: skip
     """Walk at random until something breaks; the same seed gives the same walks. progress: called now and then."""
-    kernel = kernel_of(model)
+    kernel = kernel_of(model, Limits(time_limit_s=time_limit_s))
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     made = Simulation(seed, 0, 0, 0.0, None, None, 0)
     started = time.monotonic()

@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from checker.errors import FencepostError
 from checker.running.limits import Limits
+from checker.running.memory import resident_bytes
+from checker.verdicts import INCOMPLETE, ExitCode
 
 PROGRESS_S = 0.1
 
@@ -27,6 +30,16 @@ class Stopped(Exception):
     """A limit was reached. The message says which."""
 
 
+class CompilationStopped(FencepostError):
+    """A limit was reached before there was anything to search. The message says which, and how far it was."""
+
+    exit_code = ExitCode.INCOMPLETE
+
+    @property
+    def message(self) -> str:
+        return f"{INCOMPLETE}: {self}"
+
+
 class Patience:
     """Asked again and again by long work. started: `time.monotonic()` from which the time limit counts."""
 
@@ -39,6 +52,12 @@ class Patience:
         self._memory_bytes = memory_bytes
         self._last = 0.0
         self.stage = ""
+
+    def ask_memory(self) -> None:
+        """Raises Stopped where this process holds more than the limit."""
+        limit = self._limits.memory_bytes
+        if limit is not None and resident_bytes() > limit:
+            raise Stopped(f"memory limit of {limit / 2**30:.3g} GiB")
 
     def ask(self, done: int, total: int | None, what: str) -> None:
         """Raises Stopped where the time is up; tells how far the stage is."""

@@ -79,10 +79,17 @@ def _checked(
     bound = load_model(model, changes, setting, properties)
     refuse_options_of_others(options)
     from checker.cli.output.report import ProgressLine, check_text, print_json, write_junit
+    from checker.running.deadline import CompilationStopped
+    from checker.verdicts import INCOMPLETE
 
     run = _check_on_spark if options["engine"] == "spark" else _check_here
     with ProgressLine(quiet=options["quiet"]) as line:
-        report = run(bound, options, started, line)
+        try:
+            report = run(bound, options, started, line)
+        except CompilationStopped as stopped:
+            if options["as_json"]:
+                print_json({"model": bound.name, "verdict": INCOMPLETE, "reason": str(stopped)})
+            raise
     if options["as_json"]:
         print_json(report.to_json())
     else:

@@ -93,10 +93,10 @@ class ProgressLine:
         ])  # fmt: skip
 
     def stage(self, made: Stage) -> None:
-        """Show how far the search for lassos is."""
+        """Show how far work before or after a search is."""
         of = "" if made.total is None else f" of {count(made.total)}"
         self._show(made.seconds, made.done, lambda rate: [
-            f"liveness, {made.name}: {count(made.done)}{of} {made.what}", f"{made.seconds:.0f} s",
+            f"{made.name}: {count(made.done)}{of} {made.what}", f"{made.seconds:.0f} s",
             f"{made.memory_bytes / 2**30:.2f} GiB",
         ])  # fmt: skip
 

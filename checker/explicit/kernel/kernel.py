@@ -22,6 +22,7 @@ from checker.lang.ir import Bag, EventKind, Kind, Leaf, Op, Site
 from checker.lang.liveness import Liveness
 from checker.lang.program import Program
 
+LONG_LINES = 50_000  # text that takes longer than a second to compile, even in a hurry
 POLL_S = 0.01  # between looks at a process that compiles
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -171,16 +172,33 @@ def compile_source(source: KernelSource, key: str) -> Kernel:
     return _assemble(key, source.metadata, code)
 
 
-def hurried_kernel(program: Program, key: str) -> Kernel:
+def hurried_kernel(program: Program, key: str, tell: Callable[[int], None] = lambda lines: None) -> Kernel:
     """A kernel that is made in a quarter of the time and gets faster while it is used; see `Speedup`.
 
-    Kept in the cache with the text that the faster code is made from. Raises LayoutError as `compile_kernel` does.
+    Kept in the cache with the text that the faster code is made from. tell: called again and again with the lines of
+    that text where there are many; what it raises ends the work. Raises LayoutError as `compile_kernel` does.
     """
     source = kernel_source(program)
-    code = compile_ir(source.text, quick=True)
+    lines = source.text.count("\n")
+    code = compile_ir(source.text, quick=True) if lines < LONG_LINES else _attended(source.text, lines, tell)
     store_entry(_hurried(key), source.metadata, code)
     store_entry(_text(key), {}, zlib.compress(source.text.encode(), level=1))
     return _with_speedup(key, source.metadata, code, source.text)
+
+
+def _attended(text: str, lines: int, tell: Callable[[int], None]) -> bytes:
+    """Object code made in a process of its own, so that limits and Ctrl-C hold meanwhile."""
+    try:
+        compilation = Compilation(text, quick=True)
+        try:
+            while (code := compilation.code()) is None:
+                tell(lines)
+                time.sleep(POLL_S)
+        finally:
+            compilation.stop()
+    except OSError:  # no process can be started
+        return compile_ir(text, quick=True)
+    return code
 
 
 def load_hurried(key: str) -> Kernel | None:

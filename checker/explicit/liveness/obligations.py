@@ -76,10 +76,10 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
     try:
         if result.distinct > MOST_STATES:
             raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
-        patience.stage = "states"
+        patience.stage = "liveness, states"
         exploration = explored.at_hand(patience)
         with _holding(needed, exploration.budget, result):
-            patience.stage = "graph"
+            patience.stage = "liveness, graph"
             graph = build(kernel, replace(result, exploration=exploration), patience)
             _seek(kernel, graph, patience, found)
     except Stopped as stopped:
@@ -94,7 +94,7 @@ def _seek(kernel: Kernel, graph: StateGraph, patience: Patience, found: Lassos) 
     seeker = Seeker(graph, kernel.groups, patience)
     for number, obligation in enumerate(kernel.obligations):
         asked = kernel.properties[obligation.property]
-        patience.stage = f"{asked.name} (obligation {number + 1} of {len(kernel.obligations)})"
+        patience.stage = f"liveness, {asked.name} (obligation {number + 1} of {len(kernel.obligations)})"
         if obligation.property not in found.by_property:
             lasso = seeker.lasso(number, obligation, asked.kind)
             if lasso is not None:

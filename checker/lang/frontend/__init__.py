@@ -17,6 +17,7 @@ from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
 from checker.lang.frontend.arguments import arguments_of
 from checker.lang.frontend.codes import NONE
+from checker.lang.frontend.limits import count_bindings
 from checker.lang.frontend.liveness import compile_liveness
 from checker.lang.frontend.path import Facts, Frame, Sites
 from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
@@ -34,9 +35,14 @@ from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 __all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
 
 
-def compile_model(model: BoundModel) -> Program:
-    """The program of `model`, which must be in force."""
-    return _Compiler(model).program({})
+def compile_model(model: BoundModel, tell: Callable[[int, int], None] | None = None) -> Program:
+    """The program of `model`, which must be in force.
+
+    tell: called with (bindings compiled so far, all of them) before each; what it raises ends the work.
+    """
+    compiler = _Compiler(model)
+    compiler.tell = tell
+    return compiler.program({})
 
 
 def compile_variants(model: BoundModel) -> Callable[[Mapping[int, Declared]], Program]:
@@ -88,6 +94,8 @@ class _Compiler:
         self.instances: dict[int, list[Instance]] = {}  # of the actions as the model has them
         self.bound_reads: dict[int, BoundReads] = {}  # of the properties, by number
         self.checked = 0  # nodes that were held to the validity table
+        self.tell: Callable[[int, int], None] | None = None
+        self._compiled = self._all_bindings = 0
 
     def _is_hidden(self, path: str) -> bool:
         return any(path == h or path.startswith((h + ".", h + "[", h + "?")) for h in self.hidden)
@@ -118,6 +126,7 @@ class _Compiler:
         for declared in (*self.model.model.actions, *changed.values(), *self.properties, *self.model.model.fairness):
             if declared.kind != "deadlock":
                 function_of(declared.function)  # the whitelist, before anything is evaluated
+        self._all_bindings = self._all_bindings or count_bindings(self.model)
         instances = [
             i for n in range(len(self.model.model.actions))
             for i in (self._action(n, changed[n]) if n in changed else self._unchanged(n))
@@ -168,7 +177,13 @@ class _Compiler:
     def _action(self, number: int, action: Declared) -> list[Instance]:
         self._header(action)
         parameters = self.model.parameters(action)
-        return [self._instance(number, action, parameters, binding) for binding in bindings(parameters)]
+        instances = []
+        for binding in bindings(parameters):
+            if self.tell is not None:
+                self.tell(self._compiled, self._all_bindings)
+            instances.append(self._instance(number, action, parameters, binding))
+            self._compiled += 1
+        return instances
 
     def _header(self, action: Declared) -> None:
         for part, value in (("who acts (who=...)", action.who), ("a source (source=...)", action.source),
