@@ -193,6 +193,33 @@ def test_ordinals_are_the_implementations_own_numbers() -> None:
                               "session[broker0]: 901, not 70")  # fmt: skip
 
 
+def test_a_set_with_a_bound_holds_each_member_once() -> None:
+    model = load(str(ROOT / "tests/models/members.py/claims"))
+
+    def trace(*claims: tuple[str, int]) -> bytes:
+        told = [{"by": by, "epoch": epoch} for by, epoch in claims]
+        return lines('{"action":"init"}', '{"action":"claim"}', '{"action":"new_epoch"}', '{"action":"claim"}',
+                     json.dumps({"seen": {"claims": told}}), name=str(len(claims)))  # fmt: skip
+
+    old, new = ("node0", 3), ("node0", 8)
+    assert judged(model, trace(old, new), trace(new, old)).exit_code == 0
+    assert "a member twice" in only(judged(model, trace(old, old))).reason
+    assert "3 elements" in only(judged(model, trace(old, new, ("node1", 8)))).reason
+    assert only(judged(model, trace(old))).status == REJECTED
+
+
+def test_a_message_is_a_key_whatever_the_order_of_its_fields() -> None:
+    model = load(str(ROOT / "tests/models/members.py/linked"))
+
+    def trace(linked: bool) -> bytes:
+        pairs = [[{"b": b, "a": "node0"}, linked if b == "node1" else False] for b in ("node1", "node0")]
+        return lines('{"action":"init"}', '{"action":"link","parameters":{"pair":{"b":"node1","a":"node0"}}}',
+                     json.dumps({"seen": {"linked": {"#map": pairs}}}))  # fmt: skip
+
+    assert judged(model, trace(linked=True)).exit_code == 0
+    assert only(judged(model, trace(linked=False))).status == REJECTED
+
+
 def test_members_of_the_state_are_parameters_by_their_value() -> None:
     model = load(str(ROOT / "tests/models/collections_of_values.py/stamped_bag"))
     send, take = '{"action":"send"}', '{"action":"deliver","parameters":{"message":%s}}'
