@@ -29,7 +29,6 @@ from checker.lang.types import (
     SetType,
     UnionType,
 )
-from checker.lang.values import Identity
 
 
 @functools.cache
@@ -38,7 +37,7 @@ def _method_name(kind: str) -> str:
 
 
 class Expressions(Bounded):
-    """Evaluates expressions. `call` is left to the subclass that knows functions."""
+    """Evaluates expressions. `call` and `check_in_order` are left to the subclasses that know functions and order."""
 
     def call(self, node: ast.Call) -> Symbol:
         raise NotImplementedError
@@ -61,33 +60,8 @@ class Expressions(Bounded):
         self.silent -= 1
         return symbol
 
-    def has_order(self, node: ast.expr) -> bool:
-        """Whether what a `for` goes through has an order of its own: no set, bag, map or identity has."""
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name) and node.func.id == "range":
-                return True
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values"):
-                return False
-        symbol = self.peeked(node)
-        if isinstance(symbol, Static):
-            return not (isinstance(symbol.value, type) and issubclass(symbol.value, Identity))
-        return self._is_sequence(symbol)
-
     def check_in_order(self, node: ast.expr, reason: str) -> None:
-        """Raise SpecError with this reason where it is no sequence, range or finite type."""
-        call = node.func if isinstance(node, ast.Call) else None
-        view = isinstance(call, ast.Attribute) and call.attr in ("items", "values")
-        if view or not (self.has_order(node) or isinstance(self.peeked(node), Static)):
-            self.fail(node, reason, "go through a sequence or a type: (b for b in Broker if b in members)")
-
-    def names_in_order(self, node: ast.expr) -> bool:
-        """Whether plain Python goes through it in a known order: of sets and bags it does not."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return True
-        symbol = self.peeked(node)
-        if isinstance(symbol, Val | Display):
-            return self._is_sequence(symbol)
-        return True
+        raise NotImplementedError
 
     def truth(self, node: ast.expr) -> Node:
         """The condition that an expression states."""

@@ -14,6 +14,7 @@ from checker.lang.frontend.symbols import Display, Location, Num, Static, Symbol
 from checker.lang.ir import Kind, Node
 from checker.lang.resolve import hints, resolve
 from checker.lang.types import BagType, MapType, OptionType, RecordType, SeqType, SetType, Type, UnionType
+from checker.lang.values import Identity
 
 MAX_DEPTH = 24
 
@@ -39,6 +40,36 @@ class Ordering(Expressions):
         if isinstance(argument, ast.GeneratorExp):
             return [(there, self.unwrapped(e, argument)) for there, e in self.generated(argument)]
         return [(there, self.value(e, argument)) for there, e in self.iterated(argument)]
+
+    # What has an order.
+
+    def has_order(self, node: ast.expr) -> bool:
+        """Whether what a `for` goes through has an order of its own: no set, bag, map or identity has."""
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id == "range":
+                return True
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values"):
+                return False
+        symbol = self.peeked(node)
+        if isinstance(symbol, Static):
+            return not (isinstance(symbol.value, type) and issubclass(symbol.value, Identity))
+        return self._is_sequence(symbol)
+
+    def check_in_order(self, node: ast.expr, reason: str) -> None:
+        """Raise SpecError with this reason where it is no sequence, range or finite type."""
+        call = node.func if isinstance(node, ast.Call) else None
+        view = isinstance(call, ast.Attribute) and call.attr in ("items", "values")
+        if view or not (self.has_order(node) or isinstance(self.peeked(node), Static)):
+            self.fail(node, reason, "go through a sequence or a type: (b for b in Broker if b in members)")
+
+    def names_in_order(self, node: ast.expr) -> bool:
+        """Whether plain Python goes through it in a known order: of sets and bags it does not."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            return True
+        symbol = self.peeked(node)
+        if isinstance(symbol, Val | Display):
+            return self._is_sequence(symbol)
+        return True
 
     # What is less.
 
