@@ -44,6 +44,7 @@ class Options:
     resume: str | None = None
     task_timeout_s: float | None = None
     small: int = search.SMALL
+    small_groups: int = search.SMALL_GROUPS
     task: int = search.TASK
 
 
@@ -86,7 +87,9 @@ def checked(
         except StalledError as error:
             shards, stopped = 1, str(error)
         job = Job.of(model.key(), source, place, shards)
-        how = search.Options(options.limits, options.all_violations, options.small, options.task, progress)
+        how = search.Options(
+            options.limits, options.all_violations, options.small, options.small_groups, options.task, progress
+        )
         result = search.search(spark, job, initial, how, saved, stopped)
         seconds = {"load": loaded - started, "compile": compiled - loaded, "session": ready - compiled,
                    "search": time.perf_counter() - ready}  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from checker.explicit.search.checkpoint import CheckpointError
@@ -75,8 +75,8 @@ class Checkpoint:
         content = {
             "version": VERSION,
             "key": self._key,
-            "levels": [[run and astuple(run) for run in level] for level in saved.levels],
-            "visited": [[astuple(run) for run in shard.visited] for shard in saved.shards],
+            "levels": [[run and _listed(run) for run in level] for level in saved.levels],
+            "visited": [[_listed(run) for run in shard.visited] for shard in saved.shards],
             "findings": saved.findings,
             "sent_bytes": saved.sent_bytes,
         }
@@ -118,6 +118,10 @@ class Checkpoint:
 
 def _name(level: int) -> str:
     return f"{_PREFIX}{level:06}{_ENDING}"
+
+
+def _listed(run: Run) -> list[Any]:
+    return [run.name, run.states, run.size_bytes, run.footer_at, run.digest]
 
 
 def _run(found: list[Any] | None) -> Run | None:

@@ -33,6 +33,7 @@ from checker.explicit.search.store import Words
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group
+READERS, TINY = 1024, 1 << 11  # runs whose footers a process keeps, and their states if they are no more than TINY
 MOST_RUNS = 12  # of a shard, before the small ones are merged
 GS_LIMIT_S = 60  # of retries; Google's client goes on for a quarter of an hour otherwise
 _GS_LIMIT = "retry_limit_seconds"
@@ -110,8 +111,11 @@ class Folder:
 
     def create(self, name: str) -> pa.NativeFile:
         """A new file to write to, with the folders above it."""
-        self.fs.create_dir(self.path(name).rpartition("/")[0])
-        return self.fs.open_output_stream(self.path(name))
+        path = self.path(name)
+        with suppress(FileNotFoundError):
+            return self.fs.open_output_stream(path)
+        self.fs.create_dir(path.rpartition("/")[0])
+        return self.fs.open_output_stream(path)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:
@@ -258,13 +262,18 @@ class RunWriter:
 
 
 class RunReader:
-    """Reads one run. firsts: the first state of every row group. Raises CheckpointError where it is damaged or gone."""
+    """Reads one run. firsts: the first state of every row group. Raises CheckpointError where it is damaged or gone.
+
+    The footer is read at once; the file is open from when a row group is read until `close`.
+    """
 
     def __init__(self, folder: Folder, run: Run, words: int) -> None:
+        self._folder, self._name = folder, run.name
         self._place, self._words, self._window = folder.named(run.name), words, _Window(run.size_bytes)
+        self._stream: pa.NativeFile | None = None
+        self._tiny: Words | None = None
         with self._damage():
-            self._stream = folder.fs.open_input_file(folder.path(run.name))
-            size = self._stream.size()
+            size = self._opened().size()
         if size != run.size_bytes:
             raise CheckpointError(f"{self._place} has {size:,} bytes, {run.size_bytes:,} were written")
         footer = self._part(run.footer_at, size, bytes.fromhex(run.digest))
@@ -274,6 +283,16 @@ class RunReader:
         self.firsts: Words = np.frombuffer(base64.b64decode(found[_FIRSTS]), "<u8").reshape(-1, words)
         self._ends: list[int] = [0, *json.loads(found[_ENDS])]
         self._digests = base64.b64decode(found[_DIGESTS])
+
+    def _opened(self) -> pa.NativeFile:
+        if self._stream is None:
+            self._stream = self._folder.fs.open_input_file(self._folder.path(self._name))
+        return self._stream
+
+    def close(self) -> None:
+        """Close the file, until it is read again."""
+        self._stream = None
+        self._window.show(0, b"")
 
     @contextmanager
     def _damage(self) -> Iterator[None]:
@@ -287,13 +306,21 @@ class RunReader:
     def _part(self, first: int, end: int, digest: bytes) -> bytes:
         """The bytes first..end - 1, as they were written."""
         with self._damage():
-            found = bytes(self._stream.read_at(end - first, first))
+            found = bytes(self._opened().read_at(end - first, first))
         if hashlib.blake2b(found, digest_size=_DIGEST_BYTES).digest() != digest:
             raise CheckpointError(f"{self._place} is damaged: bytes {first:,} to {end:,} are not what was written")
         return found
 
     def group(self, number: int) -> Words:
-        """The states of a row group."""
+        """The states of a row group. Those of a tiny run are kept, for opening it takes longest."""
+        if self._tiny is not None:
+            return self._tiny
+        states = self._read(number)
+        if len(self.firsts) == 1 and len(states) <= TINY:
+            self._tiny = states
+        return states
+
+    def _read(self, number: int) -> Words:
         first, end = self._ends[number : number + 2]
         digest = self._digests[_DIGEST_BYTES * number : _DIGEST_BYTES * (number + 1)]
         self._window.show(first, self._part(first, end, digest))
@@ -308,6 +335,12 @@ class RunReader:
         """All states, a row group at a time."""
         for number in range(len(self.firsts)):
             yield self.group(number)
+
+
+@functools.lru_cache(READERS)
+def _reader(folder: Folder, run: Run, words: int) -> RunReader:
+    """A reader that is kept, closed: a run is looked into at every level, and its footer is always the same."""
+    return RunReader(folder, run, words)
 
 
 def strike(folder: Folder, run: Run, order: Order, records: Records, struck: npt.NDArray[np.uint8]) -> None:
@@ -329,11 +362,12 @@ def places(folder: Folder, run: Run, order: Order, records: Records) -> npt.NDAr
 
 def _beside(folder: Folder, run: Run, order: Order, records: Records) -> Iterator[tuple[int, int, int, Words]]:
     """(row group, first, end, its states): the sorted records first..end - 1 are in that group, or in none."""
-    reader = RunReader(folder, run, order.words)
+    reader = _reader(folder, run, order.words)
     starts = [*order.locate(reader.firsts, records).tolist(), len(records)]
     for number, (first, end) in enumerate(itertools.pairwise(starts)):
         if first < end:
             yield number, first, end, reader.group(number)
+    reader.close()
 
 
 def grown(runs: Sequence[Run]) -> int:

@@ -24,23 +24,30 @@ from checker.running.interrupts import interrupts
 from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
-from checker.spark.runs import Run, RunReader, folder_of
+from checker.spark.runs import GROUP, Run, RunReader, folder_of
 from checker.spark.session import Cluster, SparkError
 from checker.spark.watch import Cancelled, StalledError
 from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
+SMALL_GROUPS = 256  # row groups of visited states that it reads for that: as long as a job takes to start
+SUCCESSORS = 4  # different ones of a state: each is next to some row group
 TASK = 1 << 16  # states that a task expands at least, unless cores would have nothing to do
 MAX_SHARDS = 1 << 12
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to search. small: most states of a level that the driver expands itself. task: see TASK."""
+    """How to search.
+
+    small, small_groups: most states of a level that the driver expands itself, and most row groups that it reads for
+    them. task: see TASK.
+    """
 
     limits: Limits = field(default_factory=Limits)
     all_violations: bool = False
     small: int = SMALL
+    small_groups: int = SMALL_GROUPS
     task: int = TASK
     progress: Callable[[Progress], None] | None = None
 
@@ -132,11 +139,17 @@ class Exploration:
     def _level(self) -> None:
         """Expand the last level."""
         level = len(self.levels) + 1
-        found = self._alone(level) if self._frontier <= self._options.small else self._together(level)
+        found = self._alone(level) if self._is_small() else self._together(level)
         self._take(found)
         self.findings.note_level(level, found.broken, found.deadlocks)
         self._save()
         self._tell(0)
+
+    def _is_small(self) -> bool:
+        """Whether the driver does the next level itself: few states, which lie next to few of those visited."""
+        groups = sum(-(-run.states // GROUP) for files in self.shards for run in files.visited)
+        beside = min(groups, SUCCESSORS * self._frontier)
+        return self._frontier <= self._options.small and beside <= self._options.small_groups
 
     def _alone(self, level: int) -> Found:
         """A level in the driver, for all shards."""

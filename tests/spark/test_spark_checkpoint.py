@@ -131,8 +131,8 @@ def test_damage_to_any_file_is_refused_or_does_no_harm(tmp_path: Path) -> None:
     _check(place, depth=5)
     expected, outcomes = locally(load(MODEL, {"limit": "6"})), {"manifest": set(), "levels": set(), "runs": set()}
     for number, file in enumerate(sorted(f.relative_to(place) for f in place.rglob("*.*"))):
-        for damage in _damages((place / file).read_bytes()):
-            copy = tmp_path / f"{number}"
+        for kind, damage in enumerate(_damages((place / file).read_bytes())):
+            copy = tmp_path / f"{number}-{kind}"
             shutil.copytree(place, copy)
             (copy / file).unlink() if damage is None else (copy / file).write_bytes(damage)
             try:
