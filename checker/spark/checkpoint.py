@@ -67,8 +67,13 @@ class Checkpoint:
         levels = [[_run(found) for found in level] for level in content["levels"]]
         visited = [tuple(Run(*found) for found in runs) for runs in content["visited"]]
         shards = [ShardFiles(last, runs) for last, runs in zip(levels[-1], visited, strict=True)]
-        self._sweep({run.name for runs in [*levels, *visited] for run in runs if run is not None} | {newest})
-        return Saved(levels, shards, content["findings"], content["sent_bytes"])
+        saved = Saved(levels, shards, content["findings"], content["sent_bytes"])
+        self._sweep(_names(saved) | {newest})
+        return saved
+
+    def tidy(self, saved: Saved) -> None:
+        """Delete files that count no more, or never did, while `saved` is what was saved last."""
+        self._sweep(_names(saved) | {_name(len(saved.levels))})
 
     def save(self, saved: Saved) -> None:
         """Make the last level count; then delete what it put in place of."""
@@ -114,6 +119,11 @@ class Checkpoint:
             self.folder.remove([name for name in (*self._manifests(), *runs) if name not in kept])
         except OSError as error:
             raise CheckpointError(f"{self.folder.place}: {error}") from error
+
+
+def _names(saved: Saved) -> set[str]:
+    parts = [*saved.levels, *(shard.visited for shard in saved.shards)]
+    return {run.name for runs in parts for run in runs if run is not None}
 
 
 def _name(level: int) -> str:

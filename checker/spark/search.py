@@ -65,6 +65,7 @@ def search(
     exploration.stopped = stopped
     with interrupts(exploration):
         exploration.run(saved)
+        exploration.tidy()
     return exploration.result()
 
 
@@ -246,6 +247,11 @@ class Exploration:
 
     def _save(self) -> None:
         self._checkpoint.save(Saved(self.levels, self.shards, self.findings.saved(), self._sent_bytes))
+
+    def tidy(self) -> None:
+        """Delete what tasks wrote that ran twice, or were given up."""
+        if self._job_tasks and self.levels:
+            self._checkpoint.tidy(Saved(self.levels, self.shards, {}, 0))
 
     def _restore(self, saved: Saved) -> None:
         self.levels, self.shards, self._sent_bytes = saved.levels, saved.shards, saved.sent_bytes

@@ -2,7 +2,7 @@
 
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation
-       corpus spark spark_memory spark_workers impl_controller
+       corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
 """
 
 from __future__ import annotations

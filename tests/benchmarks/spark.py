@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
+import resource
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,5 +126,113 @@ def workers() -> None:
     line("one worker to two", f"{seconds[1] / seconds[2]:.2f}")
 
 
-BENCHMARKS: dict[str, Callable[[], None]] = {"spark": sizes, "spark_memory": memory, "spark_workers": workers}
+def tasks() -> None:
+    """Processor time of levels as jobs with two shards; with many, in tasks that share them; with a task for each."""
+    from checker.spark.session import cluster
 
+    target, limits = "kraft/restarts", Limits(max_depth=8)
+    with cluster(LOCAL, {}):
+        on_spark("tests/models/two_phase_commit.py", {}, LOCAL, partitions=2, small=0)  # workers and kernels are there
+        spent = {}
+        for label, options in (("2", {"partitions": 2}), ("64", {"partitions": 64}),
+                               ("64, a task each", {"partitions": 64, "task": 1})):  # fmt: skip
+            before = processor_seconds()
+            on_spark(target, {}, LOCAL, limits=limits, small=0, **options)
+            spent[label] = processor_seconds() - before
+    for label, seconds in spent.items():
+        line(f"{target}, {limits.max_depth} levels, {label} partitions: to 2", f"{seconds / spent['2']:.1f}")
+
+
+def tail() -> None:
+    """Small levels beside many visited states: done by the driver, and as jobs."""
+    from checker.spark.session import cluster
+
+    target, spent = "kraft/membership", {}
+    with cluster(LOCAL, {}):
+        on_spark("tests/models/two_phase_commit.py", {}, LOCAL, partitions=2, small=0)
+        for groups in (1 << 30, 256, 4):
+            before = processor_seconds()
+            on_spark(target, {}, LOCAL, partitions=2, small_groups=groups)
+            spent[groups] = processor_seconds() - before
+    for groups, seconds in spent.items():
+        line(f"{target}, at most {groups:,} row groups in the driver: to any", f"{seconds / spent[1 << 30]:.2f}")
+
+
+def hits() -> None:
+    """How much of the visited states a filter would save reading: parts that candidates are next to, that have one."""
+    from checker.spark import runs, work
+
+    beside, found = runs._beside, np.zeros(4, np.int64)
+
+    def strike(folder: Any, run: Any, order: Any, records: Any, struck: Any) -> None:
+        for _, first, end, states in beside(folder, run, order, records):
+            there = np.zeros(len(records), np.uint8)
+            order.strike(records, first, states, there)
+            struck |= there
+            parts = order.locate(np.ascontiguousarray(records[first:end, :-1]), states) >> 12
+            hit = parts[there[first:end] == 1]
+            found[:] += [1, len(hit) > 0, len(np.unique(parts)), len(np.unique(hit))]
+
+    work.strike, before = strike, work.strike
+    try:
+        target = "kraft/membership"
+        on_spark(target, {}, LOCAL, partitions=2, small=1 << 60, small_groups=1 << 60)
+    finally:
+        work.strike = before
+    line(f"{target}: row groups next to a candidate that have one", f"{found[1] / found[0]:.3f}")
+    line(f"{target}: parts of 4,096 states next to a candidate that have one", f"{found[3] / found[2]:.3f}")
+
+
+def export_memory() -> None:
+    """What tasks of an export hold, each in a process of its own, beyond what the process has before."""
+    from checker.explicit.export import about
+    from checker.spark.check import Options, checked
+    from checker.spark.export import Tables, numbered
+
+    model = load("kraft/membership")
+    options = Options(master="local[1]", partitions=1, small=1 << 60, small_groups=1 << 60, all_violations=True)
+    with tempfile.TemporaryDirectory() as folder, checked(model, options, started=time.perf_counter()) as report:
+        exploration: Any = report.result.exploration
+        here = SimpleNamespace(load=lambda: model)
+        tables = Tables(exploration.job, here, numbered(exploration), folder, about(report))  # type: ignore[arg-type]
+        sent = list(tables.send(0))
+        for label, task in (
+            ("send", lambda: sum(len(data) for _, data in tables.send(0))),
+            ("write transitions", lambda: tables.write_transitions(0, (data for _, data in sent))),
+            ("write states", lambda: tables.write_states(0)),
+        ):
+            line(f"{report.result.generated:,} steps in one shard: {label}, MiB", f"{_peak_mib(task):,.0f}")
+
+
+def _peak_mib(task: Callable[[], Any]) -> float:
+    """What a fork of this process holds at most when it does that, beyond what it begins with."""
+    read, write = os.pipe()
+    process = os.fork()
+    if process == 0:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        task()
+        os.write(write, str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before).encode())
+        os._exit(0)
+    os.waitpid(process, 0)
+    return int(os.read(read, 100)) / 1024
+
+
+def processor_seconds() -> float:
+    """Of this process and all below it."""
+    times: dict[int, tuple[int, int]] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            times[int(entry.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    total, below = 0, [os.getpid()]
+    while below:
+        parent = below.pop()
+        total += times[parent][1]
+        below += [process for process, (above, _) in times.items() if above == parent]
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+BENCHMARKS: dict[str, Callable[[], None]] = {
+    "spark": sizes, "spark_memory": memory, "spark_workers": workers, "spark_tasks": tasks, "spark_tail": tail,
+    "spark_hits": hits, "spark_export": export_memory,
+}  # fmt: skip

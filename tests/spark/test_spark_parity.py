@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checker.lang.loader import find, load
-from checker.running.limits import Limits
+from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
@@ -69,3 +69,28 @@ def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.Mo
     report = check(model, options, started=time.perf_counter())
     assert report.result.distinct == 8  # round and round
     assert locally(model)["distinct"] == 4
+
+
+def test_what_a_task_wrote_that_ran_twice_goes(spark: Cluster, tmp_path: Path) -> None:
+    model = load("tests/models/two_phase_commit.py")
+    left_over = tmp_path / "levels" / "000002" / "0000-0123456789abcdef.parquet"
+
+    def progress(now: Progress) -> None:
+        if now.depth == 3:
+            left_over.write_bytes(b"half")
+
+    options = Options(partitions=2, small=0, checkpoint=str(tmp_path))
+    check(model, options, started=time.perf_counter(), progress=progress)
+    assert left_over.parent.is_dir() and not left_over.exists()
+    assert told(check(model, Options(resume=str(tmp_path)), started=time.perf_counter())) == locally(model)
+
+
+def test_a_small_level_beside_much_that_is_visited_is_a_job(spark: Cluster) -> None:
+    model, jobs = load("tests/models/two_phase_commit.py"), []
+    options = Options(partitions=2, small_groups=1)
+
+    def progress(now: Progress) -> None:
+        jobs.append(now.tasks)
+
+    assert told(check(model, options, started=time.perf_counter(), progress=progress)) == locally(model)
+    assert (0, 0) in jobs and (0, 4) in jobs  # the first level, and those after it
