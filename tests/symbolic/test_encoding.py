@@ -168,6 +168,20 @@ def test_each_slot_of_a_bag_is_typed(element: Any, values: list[Any]) -> None:
         assert (said == z3.sat) == all(slot in members for slot in slots), codes
 
 
+def test_a_set_with_a_bound_has_no_member_twice() -> None:
+    both = encoded("tests/models/members.py/claims")
+    [(_, _, state)] = walk(both, seed=1, length=1)
+    state.claims = frozenset({both.model.spec.module.Claim(by=both.model.spec.module.Node(0), epoch=state.newest)})
+    codes = both.codes(state)
+    for again in (False, True):
+        if again:
+            first, second = both.program.bags[0].slots
+            for i, j in zip(first, second, strict=True):
+                codes[j] = codes[i]
+        typed = both.worth(z3.And(*well_formed(both.model.state_type, both.at(codes).leaves), True))
+        assert typed is not again
+
+
 def codes_a_state(both: Encoded, codes: list[int]) -> bool:
     """Some arrangement of the bags' slots is what a state is coded as."""
     type_ = both.model.state_type
