@@ -45,12 +45,17 @@ class _Binding:
         return self.node.lineno
 
 
-def check_definitions(modules: Iterable[ModuleType]) -> None:
-    """Refuse a module in which a name means first one thing and then another. Raises SpecError."""
+def written(modules: Iterable[ModuleType]) -> Iterator[tuple[ModuleType, str]]:
+    """Those that are written in a file, and not installed, with their files."""
     for module in modules:
         file = getattr(module, "__file__", None)
-        if file is None or not file.endswith(".py") or Path(file).is_relative_to(_INSTALLED):
-            continue
+        if file is not None and file.endswith(".py") and not Path(file).is_relative_to(_INSTALLED):
+            yield module, file
+
+
+def check_definitions(modules: Iterable[ModuleType]) -> None:
+    """Refuse a module in which a name means first one thing and then another. Raises SpecError."""
+    for module, file in written(modules):
         tree = parsed(file)
         _check(list(_bindings(tree.body, module)), file, "")
         for node in ast.walk(tree):

@@ -22,12 +22,13 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from checker.lang.assumptions import check_assumptions
+from checker.lang.claims import hold
 from checker.lang.declare import Bug, ConstantsInfo, Declared, InstanceInfo, Model, bind
-from checker.lang.definitions import check_definitions, check_imported
+from checker.lang.definitions import check_definitions, check_imported, written
 from checker.lang.errors import Place, SpecError, shortened
 from checker.lang.liveness import LIVENESS
 from checker.lang.marks import INSTANCE, MARK, RecordInfo, unbound
@@ -277,6 +278,10 @@ def load_spec(target: str) -> Spec:
             mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
     check_definitions(_spec_modules(module))
+    for part, _ in written(_spec_modules(module)):
+        for value in list(vars(part).values()):
+            if isinstance(value, FunctionType) and value.__module__ == part.__name__:
+                hold(value)
     return Spec(target, module, models_of(module, target))
 
 

@@ -40,7 +40,7 @@ from checker.lang.where import field_place, function_place
 _cache: dict[tuple[int, Any], Any] = {}
 
 
-def _cached(key: Any, make: Any) -> Any:
+def cached(key: Any, make: Any) -> Any:
     """What depends on constants, kept for as long as one binding is in force."""
     full = (binding_version(), key)
     if full not in _cache:
@@ -59,7 +59,7 @@ def field_types(cls: type[Any]) -> dict[str, Type] | None:
 
 def record_type(cls: type[Any]) -> RecordType:
     """The type of a class marked `@record`, `@message` or `@state`. Raises SpecError for a field that is no type."""
-    found: RecordType = _cached(cls, lambda: _make_record(cls))
+    found: RecordType = cached(cls, lambda: _make_record(cls))
     return found
 
 
@@ -212,7 +212,7 @@ def _check_enum(cls: type[enum.Enum], where: str) -> None:
 
 
 def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
-    found: Type = _cached(cls, lambda: make(cls))
+    found: Type = cached(cls, lambda: make(cls))
     return found
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Annotated, Any
 
+from checker.lang.claims import code_of, is_held
 from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel
 from checker.lang.values import MemberOf
@@ -180,11 +181,7 @@ def _scope(function: FunctionType, renewed: list[tuple[tuple[str, ...], Function
 
 def _from_tree(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
     """A copy of the function with another body."""
-    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None)  # without decorators: it is not declared again
-    module = ast.Module([ast.copy_location(bare, tree)], [])
-    code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
-    body = next(c for c in code.co_consts if isinstance(c, CodeType))
-    made = _copy(function, body, function.__globals__)
+    made = _copy(function, code_of(tree, function.__code__.co_filename, held=is_held(function)), function.__globals__)
     made.__dict__[TREE] = tree
     return made
 

@@ -125,7 +125,7 @@ class Reference:
         try:
             with read_only():
                 return bool(declared.function(*states))
-        except BREAKDOWNS as error:
+        except (Cut, *BREAKDOWNS) as error:  # a helper's value may be too large for its annotation
             raise RuntimeViolation(f"{declared.name} cannot be evaluated: {error}") from None
 
     def canonical(self, state: Any) -> tuple[int, ...]:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from tests.lang.bad_spec import body, drawn, more, parameter
 
+CALLED = """
+
+
+@action(who="controller", source="-")
+def step(s: Cluster) -> None:
+    '''A step.'''
+    s.leader = leader_of(s)
+"""
+
 ACTIONS = [
     body(7, "a map of an unknown type", "modes = «Map({b: True for b in Broker})»", "where its type is known",
          "say which"),
@@ -172,6 +181,28 @@ HELPERS = [
              require(«both(s.count > 0)»)
              s.count = 0
          """, "both takes a, b"),
+    more(7, "a helper that returns another type",
+         "def leader_of(s: Cluster) -> Mode:\n    return «s.leader»" + CALLED, "where a mode is needed"),
+    more(7, "a helper that is given another type",
+         "def leader_of(«s: Broker») -> Broker:\n    return s" + CALLED, "a cluster where a broker is needed"),
+    more(7, "a helper of a number that returns none",
+         "def leader_of(s: Cluster) -> int:\n    return «s.leader»" + CALLED, "where an integer is needed"),
+    more(7, "a helper of an empty range",
+         "def leader_of(s: Cluster, «by: Annotated[int, Range(3, 0)]» = 1) -> Option[Broker]:\n    return s.leader"
+         + CALLED, "3..0 is empty"),
+    more(7, "a guard after a helper that may be cut",
+         """
+         def longer(log: Log, broker: Broker) -> Log:
+             return log + (broker,)
+
+
+         @action(who="controller", source="-")
+         def step(s: Cluster, broker: Broker) -> None:
+             '''A step.'''
+             log = longer(s.log, broker)
+             «require(s.leader == broker)»
+             s.log = log
+         """, "a guard after line", "before it"),
     body(7, "a while loop", "«while s.count < 3:»\n    s.count += 1", "while", "finite domain"),
     body(7, "break", "for b in Broker:\n    «break»\ns.count = 1", "break", "any("),
     body(7, "continue", "for b in Broker:\n    «continue»\ns.count = 1", "continue", "if"),

@@ -339,6 +339,57 @@ s.fm = s.mm
 s.fm[s.mode] = s.x * 3
 s.mm = s.fm
 ---
+s.w = level_of(s.x + s.y)
+---
+s.w = doubled(s.x) * 10 + doubled(x=s.y)
+---
+s.w = few_of(s.x) + few_of(s.x + 1)
+---
+s.n = few_of(s.n + s.x)
+---
+s.far = joined(s.ps, (s.x, s.y))
+---
+s.far = joined(s.ps + s.ps, ())
+s.w = len(s.far)
+---
+s.net = sent(s.net, s.uu).remove(s.uu)
+---
+s.net = sent(sent(s.net, Z()), s.uu).remove(Z())
+---
+s.flag = s.x in low(s.lvs)
+---
+s.w = len(low({s.x, s.y * 2}))
+---
+s.ob = named(s.ob)
+---
+if s.ob is not None:
+    s.ob = named(s.ob)
+---
+r = place_of(s, s.r2)
+if r is not None:
+    r.lv = s.y
+s.w = s.r2.lv if s.r2 is not None else 9
+---
+r = place_of(s, s.r1)
+if r is not None:
+    r.lv = s.y
+s.w = s.r1.lv
+---
+s.w = held_p(s.uu)
+---
+s.w = held_p(s.u) if isinstance(s.u, P) else 3
+---
+s.mm = table(s.mm, s.x)
+---
+s.flag = table(s.mm, s.x) == s.mm
+---
+s.w = either_way(s, s.on)
+---
+require(level_of(s.x + 1) > s.y)
+s.w = 1
+---
+s.w = sum(level_of(x + s.y) for x in s.ps)
+---
 s.tape = (P(s.bs[0], s.x),)[: len(s.isr)] + s.tape[:1]
 ---
 s.bs = tuple(b for b in s.bs if s.rs[b].lv > 0) + s.bs[:1]

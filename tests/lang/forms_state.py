@@ -34,6 +34,7 @@ class Phase(OrderedEnum):
 Level = Annotated[int, Range(-2, 2)]
 Wide = Annotated[int, Range(-500, 500)]
 Few = Annotated[int, Nat(2)]
+Low = Annotated[int, Range(-1, 1)]
 
 
 @message
@@ -246,6 +247,56 @@ def total(xs: Levels) -> int:
             return t
         t = t * 2 + x
     return t + 100
+
+
+def level_of(x: Level) -> Level:
+    return x
+
+
+def doubled(x: int) -> Level:
+    if x == 1:
+        return x
+    return x * 2
+
+
+def few_of(x: Few) -> Few:
+    """Holds its annotations below a docstring."""
+    y = x + 1
+    return y
+
+
+def joined(xs: Levels, ys: Levels) -> Levels:
+    return xs + ys
+
+
+def sent(net: Net, m: U) -> Net:
+    return net.add(m)
+
+
+def low(xs: Set[Level]) -> Set[Low]:
+    return frozenset(x for x in xs if x != 1)
+
+
+def named(b: B) -> B:
+    return b
+
+
+def place_of(s: S, r: Option[R]) -> Option[R]:
+    return r
+
+
+def held_p(p: P) -> Level:
+    return p.lv
+
+
+def table(modes: Map[Mode, Level], x: int) -> Map[Mode, Low]:
+    if x > 0:
+        return Map({m: x if m == Mode.Y else modes[m] for m in Mode})
+    return modes
+
+
+def either_way(s: S, to_far: bool) -> Low:
+    return s.x if to_far else s.y if s.y > 0 else -s.x
 
 
 def raised(modes: Map[Mode, Level], x: int) -> Map[Mode, Level]:

@@ -66,7 +66,7 @@ def _set(machine: Machine, place: Location, parameter: Parameter, earlier: dict[
     assert isinstance(place.type, RecordType) and parameter.collection is not None
     before = len(machine.events)
     reading = machine.state_place(place.store, place.type, writable=False)
-    drawn = machine.run(parameter.drawn, [reading, *[earlier[name] for name in parameter.drawn_from]], pure=True)
+    drawn = machine.inline(parameter.drawn, [reading, *[earlier[name] for name in parameter.drawn_from]])
     members = machine.coerced(drawn, parameter.collection, function_of(parameter.drawn).tree)
     if len(machine.events) > before:
         site = machine.sites.sites[machine.events[before].site]

@@ -340,10 +340,13 @@ class Conversion(Numbering):
 
     def _values_as(self, symbol: Val, given: MapType, type_: MapType, node: ast.AST) -> tuple[Node, ...]:
         """A map as one of another value type: each value as a store of its own."""
-        w = given.value_type.width
-        parts = [symbol.nodes[start : start + w] for start in range(0, len(symbol.nodes), w)]
-        values = [self.coerced(self.symbol(given.value_type, part), type_.value_type, node) for part in parts]
+        values = [self.coerced(value, type_.value_type, node) for value in self._map_values(symbol, given)]
         return tuple(code for codes in values for code in codes)
+
+    def _map_values(self, symbol: Val, type_: MapType) -> list[Symbol]:
+        w = type_.value_type.width
+        parts = [symbol.nodes[start : start + w] for start in range(0, len(symbol.nodes), w)]
+        return [self.symbol(type_.value_type, part) for part in parts]
 
     def _union_as(self, symbol: Val, union: UnionType, type_: Type, node: ast.AST) -> tuple[Node, ...]:
         wanted = type_.tags if isinstance(type_, UnionType) else {getattr(type_, "cls", None): 0}
@@ -420,6 +423,9 @@ class Conversion(Numbering):
                     self.fail(node, "bags are compared by their counts", "compare bag.count(...) or len(bag)")
                 if isinstance(x.type, SeqType):
                     return self._equal_seqs(x, y, node)
+                if isinstance(x.type, MapType) and isinstance(y, Val) and isinstance(y.type, MapType):
+                    pairs = zip(self._map_values(x, x.type), self._map_values(y, y.type), strict=True)
+                    return self.graph.all_([self.equal(p, q, node) for p, q in pairs])
                 if isinstance(x.type, SetType):
                     _, p, q = self.as_sets(x, y, node)
                     return self.is_same(p, q)
@@ -447,6 +453,8 @@ class Conversion(Numbering):
             return self.common_sequence(type_, symbol) is not None
         if isinstance(symbol.type, OptionType) and isinstance(type_, OptionType):
             return True
+        if isinstance(symbol.type, MapType) and isinstance(type_, MapType):
+            return self.same_type(symbol.type.key_type, type_.key_type)
         if isinstance(symbol.type, SetType) and isinstance(type_, SetType):
             a, b = symbol.type.element, type_.element
             return (isinstance(a, RangeType) and isinstance(b, RangeType)) or self.is_among(a, b)

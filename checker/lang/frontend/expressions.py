@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from checker.lang.claims import AnyInteger, Claim
 from checker.lang.declare import ConstantsInfo
 from checker.lang.frontend.bounded import Bounded
 from checker.lang.frontend.codes import NONE
@@ -85,10 +86,25 @@ class Expressions(Bounded):
             "say what is meant: `is not None`, `!= 0`, `len(...) > 0`",
         )  # fmt: skip
 
+    def claimed(self, symbol: Symbol, claim: Claim, node: ast.AST) -> Symbol:
+        """A symbol as what an annotation says it is, with the events of its not being that. A place stays one."""
+        if isinstance(claim, AnyInteger):
+            return Num(self.as_number(symbol, node))
+        if isinstance(symbol, Location):
+            inner = claim.inner if isinstance(claim, OptionType) else claim
+            if self.same_type(symbol.type, claim) or self.same_type(symbol.type, inner):
+                return symbol
+            if isinstance(symbol.type, OptionType) and self.same_type(symbol.type.inner, claim):
+                return self.inner_place(symbol, node)
+        symbol = self.value(symbol, node)
+        if isinstance(symbol, Val) and self.same_type(symbol.type, claim):
+            return symbol
+        return self.symbol(claim, self.coerced(symbol, claim, node))
+
     def number(self, node: ast.expr) -> Node:
         return self.as_number(self.expression(node), node)
 
-    def as_number(self, symbol: Symbol, node: ast.expr) -> Node:
+    def as_number(self, symbol: Symbol, node: ast.AST) -> Node:
         symbol = self.unwrapped(symbol, node)
         if isinstance(symbol, Num):
             return symbol.node

@@ -22,14 +22,14 @@ MAX_DEPTH = 24
 class Ordering(Expressions):
     """Goes through collections in the order of their elements. `inline` is left to the subclass."""
 
-    def inline(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
+    def inline(self, function: Callable[..., Any], arguments: list[Symbol]) -> Symbol:
         raise NotImplementedError
 
     def inlined(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
         """What a helper returns. Raises SpecError where it calls itself."""
         if any(f.function.function is function for f in self.frames) or len(self.frames) > MAX_DEPTH:
             self.fail(node, f"{function.__name__} calls itself", "helpers are inlined: use a loop over a finite domain")
-        return self.inline(function, arguments, node)
+        return self.inline(function, arguments)
 
     def _argument(self, node: ast.Call, count: int = 1) -> list[ast.expr]:
         if len(node.args) != count or node.keywords:

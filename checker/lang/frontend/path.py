@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
+from checker.lang.claims import Claim
 from checker.lang.errors import SpecError, shortened
 from checker.lang.frontend.source import Function
 from checker.lang.frontend.symbols import Step, Store, Symbol
@@ -87,6 +88,7 @@ class Frame:
     pure: bool
     returned: bool = False
     result: Symbol | None = None
+    claims: Mapping[str, Claim] = field(default_factory=dict)  # of a helper: its annotations
 
 
 @dataclass

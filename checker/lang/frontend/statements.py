@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from checker.lang.claims import RETURNED, claims_of, is_held
 from checker.lang.frontend.calls import Calls
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.loops import check_order
@@ -50,14 +51,23 @@ class Machine(Calls):
     def run(self, function: Callable[..., Any], arguments: list[Symbol], pure: bool) -> Symbol:
         """The result of `function`; what it assigns is left in the store, what may end it in `events`."""
         source = function_of(function)
-        frame = Frame(source, dict(zip(source.parameters, arguments, strict=True)), pure)
+        claims = claims_of(function) if is_held(function) else {}
+        frame = Frame(source, dict(zip(source.parameters, arguments, strict=True)), pure, claims=claims)
         self.frames.append(frame)
+        self._hold(frame)
         self.block(list(source.tree.body))
         self.frames.pop()
         return frame.result if frame.result is not None else NONE
 
-    def inline(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
+    def inline(self, function: Callable[..., Any], arguments: list[Symbol]) -> Symbol:
         return self.run(function, arguments, pure=True)
+
+    def _hold(self, frame: Frame) -> None:
+        """Hold what a helper is given to its annotations."""
+        for argument in frame.function.tree.args.args:
+            claim = frame.claims.get(argument.arg)
+            if claim is not None:
+                frame.locals[argument.arg] = self.claimed(frame.locals[argument.arg], claim, argument)
 
     # Blocks. A branch that may return takes the statements after it along, so that
     # what follows an early return is evaluated only on the paths that get there.
@@ -291,7 +301,8 @@ class Machine(Calls):
         symbol = self.assigned_value(value)
         returns = self.frame.function.tree.returns
         if not callable(symbol):
-            return symbol
+            claim = self.frame.claims.get(RETURNED)
+            return symbol if claim is None else self.claimed(symbol, claim, value)
         if returns is None:
             self.fail(value, "a map is made where its type is known", "say what the function returns")
         return self.made_map(symbol, self._type(returns, "what is returned"), value)
