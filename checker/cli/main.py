@@ -17,20 +17,10 @@ import click
 from checker.cli.ending import finish, prepare
 from checker.running.interrupts import end_as_by_ctrl_c
 
-COMMANDS = {
-    "list": "explore:list_",
-    "check": "explore:check",
-    "simulate": "explore:simulate",
-    "reach": "explore:reach",
-    "prove": "prove:prove",
-    "diff": "diff:diff",
-    "gallery": "gallery:gallery",
-    "conform": "conform:conform",
-    "mutate": "mutate:mutate",
-    "export": "export:export",
-    "trace": "trace:trace",
-}
-"""Each command, in the order of --help, and where it is: a module of `checker.cli.commands`, and its name there."""
+COMMANDS = (
+    "list", "check", "simulate", "reach", "prove", "diff", "gallery", "conform", "mutate", "export", "trace",
+)  # fmt: skip
+"""The commands, in the order of --help; each is in the module of `checker.cli.commands` that has its name."""
 
 
 class _Group(click.Group):
@@ -43,8 +33,8 @@ class _Group(click.Group):
         """Load a command. The modules of the others are left alone."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"checker.cli.commands.{module}"), name)
+        module = importlib.import_module(f"checker.cli.commands.{cmd_name}")
+        command: click.Command = getattr(module, "list_" if cmd_name == "list" else cmd_name)
         return command
 
     def main(  # type: ignore[override]

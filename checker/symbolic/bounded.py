@@ -14,6 +14,7 @@ from typing import Any
 import z3
 
 from checker.lang.frontend import compile_model
+from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.symbolic.encoding import State
@@ -21,6 +22,7 @@ from checker.symbolic.induction import PROVABLE, Options, Progress
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
 from checker.symbolic.workers import Died, OutOfTime, workers
+from checker.verdicts import INCOMPLETE, VIOLATED, WITHIN
 
 SHORTEST = "shortest: no shorter behaviour breaks anything"
 
@@ -57,6 +59,24 @@ class Bounded:
         """The name of what the run breaks."""
         assert self.run is not None
         return NO_ERROR if self.run.broken is None else self.program.properties[self.run.broken].name
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: nothing is known of longer behaviours."""
+        return VIOLATED if self.run is not None else INCOMPLETE if self.stopped is not None else WITHIN
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        return {
+            "model": self.model.name,
+            "constants": {name: to_itf(value) for name, value in self.model.constants.items()},
+            "verdict": self.verdict,
+            "clear_steps": self.clear,
+            "violated": self.broken if self.run is not None else None,
+            "trace_length": len(self.run.states) if self.run is not None else None,
+            "stopped": self.stopped,
+            "seconds": round(self.seconds, 4),
+        }
 
 
 def unroll(

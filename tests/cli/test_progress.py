@@ -17,7 +17,7 @@ from collections.abc import Callable
 import click
 import pytest
 
-from checker.cli.output.report import ProgressLine
+from checker.cli.output.progress import ProgressLine
 from checker.running.limits import Progress
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -114,7 +114,7 @@ def test_the_rate_is_that_of_late(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_narrow_terminal_gets_fewer_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr("checker.cli.output.report._columns_of_stderr", lambda: 40)
+    monkeypatch.setattr("checker.cli.output.progress._columns_of_stderr", lambda: 40)
     monkeypatch.setattr(click, "echo", lambda text, **how: shown.append(text))
     line = ProgressLine()
     line.search(Progress(0, 0, 1, 0, 0, 0.0, 0))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from checker.cli.commands import gallery_pages as pages
 from checker.cli.main import fencepost
-from checker.cli.output import gallery as pages
 from checker.explicit.gallery import exhibit
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from checker.cli.commands.trace import trace_validate
+from checker.cli.commands.trace.validate import validate as trace_validate
 from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import Options, Summary, Verdict, validate

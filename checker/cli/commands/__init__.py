@@ -1,1 +1,1 @@
-"""The commands, a module for each family; `checker.cli.main` loads the one that is called."""
+"""The commands, each in a module of its name, its words in `X_text`; `checker.cli.main` loads the one called."""

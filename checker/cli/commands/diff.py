@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import TRACE_OUT, cores, limits, search_options, show, write_traces
+from checker.cli.options import Output, Search, output_options, search_options
 from checker.lang.errors import SpecError
 
 if TYPE_CHECKING:
@@ -44,10 +44,8 @@ def _bound(model: str, sides: list[list[str]]) -> list[tuple[str, BoundModel]]:
 @click.option("--against", "other", multiple=True, callback=_side, metavar="NAME|NAME=VALUE,...",
               help="The other side, written likewise (default: the model as it stands).")
 @search_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@TRACE_OUT
-@click.option("--quiet", is_flag=True, help="No progress.")
-def diff(model: str, one: list[str], other: list[str], **options: Any) -> int:
+@output_options
+def diff(model: str, one: list[str], other: list[str], search: Search, output: Output) -> int:
     """What MODEL does in one setting and not in another: reachable states, transitions, the first difference.
 
     Exit codes: 0 both do the same, 1 they differ, 3 no difference was found before a limit or Ctrl-C.
@@ -58,18 +56,19 @@ def diff(model: str, one: list[str], other: list[str], **options: Any) -> int:
             f"both sides are the same: {sides[0][0]} and {sides[1][0]}",
             mend="say with --set and --against what differs",
         )
-    from checker.cli.output.report import ProgressLine, diff_text, print_json
+    from checker.cli.commands.diff_text import diff_text
+    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.output.progress import ProgressLine
     from checker.explicit.diff import diff as run
 
-    with ProgressLine(quiet=options["quiet"]) as line:
-        found = run(*sides, threads=options["threads"] or cores(), limits=limits(options), searching=line.search,
+    with ProgressLine(quiet=output.quiet) as line:
+        found = run(*sides, threads=search.threads_or_cores, limits=search.limits(), searching=line.search,
                     comparing=line.comparison)  # fmt: skip
-    if options["as_json"]:
+    if output.as_json:
         print_json(found.to_json())
     else:
         for trace in found.traces:
             show(trace)
         click.echo(diff_text(found))
-    if options["trace_out"] is not None:
-        write_traces(found.traces, options["trace_out"])
+    write_traces(found.traces, output.trace_out)
     return found.exit_code

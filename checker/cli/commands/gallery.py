@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import MAX_THREADS, cores
+from checker.cli.options import QUIET, THREADS, cores
 from checker.lang.errors import SpecError
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ FOLDER = Path("docs/gallery")
 @click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True,
               metavar="DIR", help="The folder of the pages.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; say whether the pages are up to date.")
-@click.option("--threads", type=click.IntRange(1, MAX_THREADS), help="Threads to search with (default: all cores).")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@THREADS
+@QUIET
 def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int | None, quiet: bool) -> int:
     """Find the bugs of history again, each with its guard switched off, and write a page about each.
 
@@ -30,8 +30,8 @@ def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int
     """
     every = _declared()
     _known(names, [bug.name for _, bug in every])
-    from checker.cli.output import gallery
-    from checker.cli.output.report import ProgressLine
+    from checker.cli.commands.gallery_pages import INDEX, index, page
+    from checker.cli.output.progress import ProgressLine
     from checker.explicit.gallery import exhibit
     from checker.lang.loader import load_spec
 
@@ -44,12 +44,12 @@ def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int
             found = exhibit(load_spec(design), bug, threads=threads or cores(), progress=line.search)
         fine, text = False, f"declared: {bug.violates.name} violated in {bug.states} states"
         if found.as_declared:
-            fine, text = _settle(folder / f"{bug.name}.md", gallery.page(found), only_check)
+            fine, text = _settle(folder / f"{bug.name}.md", page(found), only_check)
         good &= fine
         click.echo(f"{bug.name:<{width}}  {found.model.name}: {found.verdict}; {text}")
-    fine, text = _settle(folder / gallery.INDEX, gallery.index(every), only_check)
-    click.echo(f"{gallery.INDEX:<{width}}  {text}")
-    strays = {file.name for file in folder.glob("*.md")} - {f"{bug.name}.md" for _, bug in every} - {gallery.INDEX}
+    fine, text = _settle(folder / INDEX, index(every), only_check)
+    click.echo(f"{INDEX:<{width}}  {text}")
+    strays = {file.name for file in folder.glob("*.md")} - {f"{bug.name}.md" for _, bug in every} - {INDEX}
     for name in sorted(strays):
         click.echo(f"{name:<{width}}  is about no bug of the gallery: remove it")
     return 0 if good and fine and not strays else 1

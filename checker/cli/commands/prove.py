@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import SET, SETTING, TRACE_OUT, cores, finite, load_model, show, write_traces
+from checker.cli.options import PROPERTY, Output, Target, cores, finite, output_options, target_options
 from checker.verdicts import exit_code
+
+if TYPE_CHECKING:
+    from checker.lang.loader import BoundModel
+    from checker.symbolic.induction import Options
 
 TRIAGE_S = 60.0
 SEARCH_S = 30.0
 
 
 @click.command()
-@click.argument("model")
-@SET
-@SETTING
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Prove this property only (repeatable).")
+@target_options
+@PROPERTY
 @click.option("--bounded", type=click.IntRange(0), metavar="K",
               help="Instead, look for a violation in all behaviours of up to K steps.")
 @click.option("--find-lemmas", is_flag=True,
@@ -34,87 +36,72 @@ SEARCH_S = 30.0
               help="Seconds of search to tell what a counterexample to induction is; 0: none.")
 @click.option("--every-counterexample", is_flag=True,
               help="Draw every counterexample, not only the first to a claim that is false, or that is not inductive.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@TRACE_OUT
-@click.option("--quiet", is_flag=True, help="No progress.")
-def prove(model: str, changes: dict[str, str], setting: str | None, properties: tuple[str, ...], **options: Any) -> int:
+@output_options
+def prove(
+    target: Target, properties: tuple[str, ...], bounded: int | None, find_lemmas: bool, search_s: float,
+    jobs: int | None, timeout_s: float, time_limit_s: float | None, triage_s: float, every_counterexample: bool,
+    output: Output,
+) -> int:  # fmt: skip
     """Prove MODEL by induction with Z3: runs of any length, ordinals without bound.
 
     Exit codes: 0 proved, 1 violated (with a trace), 3 not proved or incomplete, 4 vacuous.
     """
-    if options["find_lemmas"] and options["bounded"] is not None:
+    if find_lemmas and bounded is not None:
         raise click.UsageError("--find-lemmas is for proofs by induction: leave out --bounded")
     started = time.monotonic()
-    bound = load_model(model, changes, setting, properties)
+    bound = target.load(properties)
     from checker.symbolic.induction import Options
 
-    how = Options(options["jobs"] or cores(), options["timeout_s"], options["time_limit_s"], started)
-    return _bounded(bound, how, options) if options["bounded"] is not None else _induction(bound, how, options)
+    how = Options(jobs or cores(), timeout_s, time_limit_s, started)
+    if bounded is not None:
+        return _bounded(bound, bounded, how, output)
+    return _induction(bound, how, search_s if find_lemmas else None, triage_s, every_counterexample, output)
 
 
-def _induction(bound: Any, how: Any, options: dict[str, Any]) -> int:
-    from checker.cli.output.proof import ProofReport
-    from checker.cli.output.report import ProgressLine, print_json
-    from checker.lemmas.behaviour import induction_trace, initial_trace
-    from checker.lemmas.triage import triage
-    from checker.running.limits import Limits
-    from checker.symbolic.induction import prove as run
+def _induction(
+    model: BoundModel, how: Options, find_lemmas_s: float | None, triage_s: float, every_counterexample: bool,
+    output: Output,
+) -> int:  # fmt: skip
+    from checker.cli.commands.prove_text import proof_text
+    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.output.progress import ProgressLine
+    from checker.lemmas.prove import prove as run
     from traces.values import plural
 
-    triaged, found_lemmas = {}, None
-    with ProgressLine(quiet=options["quiet"]) as line:
-        if options["find_lemmas"]:
-            from checker.lemmas.find import find_lemmas
-
-            limits = Limits(time_limit_s=options["search_s"])
-            with ProgressLine(quiet=options["quiet"]) as search_line:
-                found_lemmas = find_lemmas(bound, how, limits, searched=search_line.search, progress=line.proof)
-            proof = found_lemmas.proof
-        else:
-            proof = run(bound, how, progress=line.proof)
-        if options["triage_s"] and any(f.counterexample is not None for f in proof.findings):
-            limits = Limits(time_limit_s=how.left_s(options["triage_s"]))
-            triaged = triage(proof, limits, cores(), progress=line.search)
-    report = ProofReport(proof, triaged)
-    traces = []
-    for number, finding in enumerate(proof.findings):
-        if finding.initial is not None:
-            traces.append(initial_trace(proof, number))
-        elif finding.counterexample is not None:
-            found = triaged.get(number)
-            traces.append(found.trace if found and found.trace else induction_trace(proof, number))
-    traces.sort(key=lambda trace: trace.violation is not None and trace.violation.kind.startswith("induction"))
-    if options["as_json"]:
-        print_json(report.to_json() | ({"found_lemmas": found_lemmas.to_json()} if found_lemmas is not None else {}))
+    with ProgressLine(quiet=output.quiet) as line, ProgressLine(quiet=output.quiet) as search_line:
+        report = run(model, how, find_lemmas_s=find_lemmas_s, triage_s=triage_s, threads=cores(),
+                     searching=search_line.search, proving=line.proof, triaging=line.search)  # fmt: skip
+    if output.as_json:
+        print_json(report.to_json())
     else:
-        shown = traces if options["every_counterexample"] else traces[:1]
+        shown = report.traces if every_counterexample else report.traces[:1]
         for trace in shown:
             show(trace)
-        if len(shown) < len(traces):
-            click.echo(f"and {plural(len(traces) - 1, 'counterexample')} more: --every-counterexample draws them\n")
-        if found_lemmas is not None:
-            click.echo(found_lemmas.text() + "\n")
-        click.echo(report.text())
-    if options["trace_out"] is not None:
-        write_traces(traces, options["trace_out"])
+        if len(shown) < len(report.traces):
+            more = plural(len(report.traces) - 1, "counterexample")
+            click.echo(f"and {more} more: --every-counterexample draws them\n")
+        if report.found is not None:
+            click.echo(report.found.text() + "\n")
+        click.echo(proof_text(report))
+    write_traces(report.traces, output.trace_out)
     return report.exit_code
 
 
-def _bounded(bound: Any, how: Any, options: dict[str, Any]) -> int:
-    from checker.cli.output.proof import bounded_json, bounded_text, bounded_verdict
-    from checker.cli.output.report import ProgressLine, print_json
+def _bounded(model: BoundModel, steps: int, how: Options, output: Output) -> int:
+    from checker.cli.commands.prove_text import bounded_text
+    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.output.progress import ProgressLine
     from checker.lemmas.behaviour import run_trace
     from checker.symbolic.bounded import unroll
 
-    with ProgressLine(quiet=options["quiet"]) as line:
-        found = unroll(bound, options["bounded"], how, progress=line.unrolling)
+    with ProgressLine(quiet=output.quiet) as line:
+        found = unroll(model, steps, how, progress=line.unrolling)
     traces = [run_trace(found)] if found.run is not None else []
-    if options["as_json"]:
-        print_json(bounded_json(found))
+    if output.as_json:
+        print_json(found.to_json())
     else:
         for trace in traces:
             show(trace)
         click.echo(bounded_text(found))
-    if options["trace_out"] is not None:
-        write_traces(traces, options["trace_out"])
-    return exit_code(bounded_verdict(found))
+    write_traces(traces, output.trace_out)
+    return exit_code(found.verdict)

@@ -1,1 +1,1 @@
-"""Output of the commands: terminal, JSON, JUnit and Markdown."""
+"""Output that commands share: progress, tables, verdicts, traces, JSON."""

@@ -1,19 +1,15 @@
-"""What `fencepost conform` prints."""
+"""Words of `conform`: what was driven, and the two states after a step that diverges."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from checker.cli.output.report import count, table
-from checker.verdicts import color
+from checker.cli.output.printing import count, table, verdict_line
 from traces.values import plural
 
 if TYPE_CHECKING:
     from checker.conform.check import Report
     from checker.conform.divergence import Divergence
-
 
 HEADS = {False: ("spec", "implementation"), True: ("before", "after")}
 
@@ -44,8 +40,7 @@ def conform_text(report: Report) -> str:
     ]  # fmt: skip
     if report.divergence is not None:
         lines.append("counts are of the levels before the one that diverges")
-    verdict = click.style(report.verdict, fg=color(report.verdict), bold=True)
-    return "\n".join([*lines, "", f"{verdict}: {report.reason}" if report.reason else verdict])
+    return "\n".join([*lines, "", verdict_line(report.verdict, report.reason)])
 
 
 def _share(covered: int, total: int | None, what: str) -> str:

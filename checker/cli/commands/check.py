@@ -1,0 +1,119 @@
+"""check: a model explored exhaustively."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from checker.cli.options import (
+    PROPERTY,
+    Engine,
+    Output,
+    Search,
+    Target,
+    engine_options,
+    new_file,
+    output_options,
+    search_options,
+    target_options,
+)
+
+if TYPE_CHECKING:
+    from checker.cli.output.progress import ProgressLine
+    from checker.explicit.check import Report
+    from checker.lang.loader import BoundModel
+
+
+@dataclass(frozen=True)
+class _How:
+    """Options of one search. checkpoint, resume: folders, or URIs for Spark."""
+
+    search: Search
+    engine: Engine
+    all_violations: bool
+    checkpoint: str | None
+    resume: str | None
+
+
+@click.command()
+@target_options
+@PROPERTY
+@click.option("--all-violations", is_flag=True, help="Go on after a violation: a shortest trace for each property.")
+@search_options
+@engine_options
+@click.option("--checkpoint", metavar="DIR", help="Save every finished level to DIR (Spark: or to a URI).")
+@click.option("--resume", metavar="DIR", help="Go on from a DIR that --checkpoint wrote, and save to it.")
+@click.option("--coverage", is_flag=True, help="Also show guards and fields.")
+@click.option("--junit", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
+              help="Write a JUnit XML report.")
+@output_options
+def check(
+    target: Target, properties: tuple[str, ...], all_violations: bool, search: Search, engine: Engine,
+    checkpoint: str | None, resume: str | None, coverage: bool, junit: Path | None, output: Output,
+) -> int:  # fmt: skip
+    """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file."""
+    from checker.cli.commands.check_junit import junit_of_failures
+
+    how = _How(search, engine, all_violations, checkpoint, resume)
+    with junit_of_failures(junit, target.model):
+        return _checked(target, properties, how, coverage, junit, output)
+
+
+def _checked(
+    target: Target, properties: tuple[str, ...], how: _How, coverage: bool, junit: Path | None, output: Output
+) -> int:
+    started = time.perf_counter()
+    bound = target.load(properties)
+    how.engine.refuse_options_of_others(how.search)
+    from checker.cli.commands.check_junit import write_junit
+    from checker.cli.commands.check_text import check_text
+    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.output.progress import ProgressLine
+    from checker.running.deadline import CompilationStopped
+    from checker.verdicts import INCOMPLETE
+
+    run = _on_spark if how.engine.on_spark else _here
+    with ProgressLine(quiet=output.quiet) as line:
+        try:
+            report = run(bound, how, started, line)
+        except CompilationStopped as stopped:
+            if output.as_json:
+                print_json({"model": bound.name, "verdict": INCOMPLETE, "reason": str(stopped)})
+            raise
+    if output.as_json:
+        print_json(report.to_json())
+    else:
+        for trace in report.traces:
+            show(trace)
+        click.echo(check_text(report, coverage=coverage, checkpoint=how.checkpoint or how.resume))
+    if junit is not None:
+        write_junit(report, junit)
+    write_traces(report.traces, output.trace_out)
+    return report.exit_code
+
+
+def _here(model: BoundModel, how: _How, started: float, line: ProgressLine) -> Report:
+    from checker.explicit.check import Options, check
+
+    checkpoint, resume = (None if place is None else Path(place) for place in (how.checkpoint, how.resume))
+    options = Options(
+        threads=how.search.threads_or_cores, limits=how.search.limits(), all_violations=how.all_violations,
+        checkpoint=checkpoint, resume=resume,
+    )  # fmt: skip
+    return check(model, options, started=started, progress=line.search, stages=line.stage)
+
+
+def _on_spark(model: BoundModel, how: _How, started: float, line: ProgressLine) -> Report:
+    from checker.spark.check import Options, check
+
+    engine = how.engine
+    options = Options(
+        master=engine.master, conf=engine.spark_conf, partitions=engine.partitions, limits=how.search.limits(),
+        task_timeout_s=engine.task_timeout_s, all_violations=how.all_violations, checkpoint=how.checkpoint,
+        resume=how.resume,
+    )  # fmt: skip
+    return check(model, options, started=started, progress=line.search, stages=line.stage)

@@ -1,0 +1,72 @@
+"""JUnit XML of a check, for CI."""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker.cli.commands.check_text import property_verdict
+from checker.redaction import redacted
+from checker.verdicts import INCOMPLETE, NOT_REACHED, VACUOUS, VIOLATED
+from traces.trace import printable
+from traces.values import shortened
+
+if TYPE_CHECKING:
+    from checker.explicit.check import Report
+
+
+def write_junit(report: Report, path: Path) -> None:
+    """A JUnit XML file: a test case for each property, and one for the search. Written whole or not at all."""
+    suite = ET.Element("testsuite", name=f"fencepost {report.model.name}")
+    seconds = f"{report.seconds['search']:.3f}"
+    for found in report.properties:
+        case = ET.SubElement(suite, "testcase", classname=report.model.name, name=found.name, time="0")
+        if found.verdict in (VIOLATED, NOT_REACHED):
+            ET.SubElement(case, "failure", message=property_verdict(found)).text = _plain(found.trace)
+        elif found.verdict == INCOMPLETE:
+            ET.SubElement(case, "error", message=f"not decided: the search is {report.verdict}: {report.reason}")
+    case = ET.SubElement(suite, "testcase", classname=report.model.name, name="search", time=seconds)
+    if report.verdict == VACUOUS:
+        ET.SubElement(case, "failure", message=f"vacuous: {report.reason}")
+    elif report.verdict == INCOMPLETE:
+        ET.SubElement(case, "error", message=f"incomplete: {report.reason}")
+    numbers = {"tests": "testcase", "failures": "testcase/failure", "errors": "testcase/error"}
+    for name, cases in numbers.items():
+        suite.set(name, str(len(suite.findall(cases))))
+    suite.set("time", seconds)
+    suite.set("timestamp", time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()))
+    _write_xml(suite, path)
+
+
+@contextmanager
+def junit_of_failures(path: Path | None, model: str) -> Iterator[None]:
+    """Where a check ends without a verdict, `path` says so, and never what an earlier check found."""
+    if path is not None and path.is_file():
+        path.unlink()
+    try:
+        yield
+    except BaseException as error:
+        if path is not None:
+            suite = ET.Element("testsuite", name=f"fencepost {model}", tests="1", failures="0", errors="1")
+            case = ET.SubElement(suite, "testcase", classname=model, name="search", time="0")
+            text = redacted(f"no verdict: {type(error).__name__}: {error}")
+            ET.SubElement(case, "error", message=shortened(printable(text), 1000))
+            with suppress(OSError):  # what ended the check is what is told
+                _write_xml(suite, path)
+        raise
+
+
+def _write_xml(suite: ET.Element, path: Path) -> None:
+    from traces.files import write_whole
+
+    write_whole(path, ET.tostring(suite, encoding="utf-8", xml_declaration=True))
+
+
+def _plain(trace: Any) -> str:
+    from traces.render import render
+
+    return render(trace, 120, False) if trace is not None else ""

@@ -1,0 +1,66 @@
+"""Words of `list`: designs and their models, and all that a model can be given."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from checker.cli.output.printing import table
+
+if TYPE_CHECKING:
+    from checker.lang.loader import BoundModel
+
+
+def list_models(name: str, models: Sequence[Any]) -> list[str]:
+    """A line for each model of a spec."""
+    return [line[2:] for line in table([(f"{name}/{m.name}", m.doc) for m in models], (False, False))]
+
+
+def list_names(model: BoundModel) -> list[str]:
+    """What the models of a spec have in common, by name: constants, switches, settings, and all their properties."""
+    models = model.spec.models
+    groups = {
+        "constants": [n for n, v in model.constants.items() if not isinstance(v, bool)],
+        "switches": [n for n, v in model.constants.items() if isinstance(v, bool)],
+        "settings": list(dict.fromkeys(s for m in models for s in m.settings)),
+        "properties": list(dict.fromkeys(p.name for m in models for p in m.properties)),
+    }
+    lines = []
+    for title, names in groups.items():
+        if names:
+            lines += textwrap.wrap(
+                ", ".join(names), 100, initial_indent=f"  {title:<12}", subsequent_indent=" " * 14,
+                break_on_hyphens=False,
+            )  # fmt: skip
+    return lines
+
+
+def describe(model: BoundModel) -> str:
+    """Constants, switches, settings, actions and properties of a model."""
+    lines = [f"{model.name}: {model.model.doc}"]
+    docs = model.info.docs if model.info else {}
+    switches = {n: v for n, v in model.constants.items() if isinstance(v, bool)}
+    constants = {n: v for n, v in model.constants.items() if n not in switches}
+    for title, group in (("constants", constants), ("design switches", switches)):
+        if group:
+            rows = [(name, _value(value), docs.get(name, "")) for name, value in group.items()]
+            lines += ["", f"{title} (--set NAME=VALUE):", *table(rows, (False, True, False))]
+    if model.model.settings:
+        settings = [(s, ", ".join(f"{n}={_value(v)}" for n, v in c.items()) or "as above")
+                    for s, c in model.model.settings.items()]  # fmt: skip
+        lines += ["", "settings (--setting NAME):", *table(settings, (False, False))]
+    lines += ["", "actions:", *table([(a.name, a.doc) for a in model.model.actions], (False, False))]
+    if model.model.fairness:
+        rows = [(f.name, f.fair, f.doc) for f in model.model.fairness]
+        lines += ["", "fairness, beside that of single actions:", *table(rows, (False, False, False))]
+    lines += ["", "properties:"]
+    rows = [(p.name, p.kind, p.doc) for p in model.model.properties]
+    lines += table(rows, (False, False, False)) if rows else ["  none"]
+    if model.model.lemmas:
+        lines += ["", "lemmas (for proofs):", *table([(d.name, d.doc) for d in model.model.lemmas], (False, False))]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(getattr(value, "name", value))

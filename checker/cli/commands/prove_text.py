@@ -1,0 +1,103 @@
+"""Words of `prove`: claims, what they rest on, which bounds remain, and the verdict as the last line."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from checker.cli.output.printing import table, verdict_line
+from checker.lang.itf import to_itf
+from checker.lemmas.triage import UNREACHABLE
+from checker.verdicts import PROVED, PROVED_WITHIN
+from traces.values import plural
+
+if TYPE_CHECKING:
+    from checker.lemmas.prove import ProofReport
+    from checker.symbolic.bounded import Bounded
+
+ONLY_EXPLORED = "only explored"
+
+
+def proof_text(report: ProofReport) -> str:
+    """A proof for people: claims, what it holds for, counterexamples, and the verdict as the last line."""
+    proof = report.proof
+    rows = [("claim", "kind", "verdict", "queries", "s", "rests on")]
+    for n, (finding, verdict) in enumerate(zip(proof.findings, report.verdicts, strict=True)):
+        names = ", ".join(proof.findings[c].claim.name for c in sorted(finding.rests_on))
+        reason = f" ({finding.reason})" * bool(finding.reason) + _triage_word(report, n)
+        rows.append((finding.claim.name, finding.claim.kind, verdict + reason, f"{finding.queries:,}",
+                     f"{finding.seconds:.2f}", names))  # fmt: skip
+    rows += [(name, kind, ONLY_EXPLORED, "", "", "") for name, kind in report.only_explored if kind != "witness"]
+    slowest = max((f.slowest for f in proof.findings), default=0.0)
+    lines = [proof.model.name, "", *table(rows, (False, False, False, True, True, False))]
+    lines += ["", *_scope(report), ""]
+    lines.append(
+        f"{proof.queries:,} queries, the slowest {slowest:.2f} s; "
+        f"{proof.seconds:.2f} s with {plural(proof.jobs, 'worker')}"
+    )
+    for n in report.triaged:
+        lines += ["", *_explained(report, n)]
+    return "\n".join([*lines, "", verdict_line(report.verdict, report.reason)])
+
+
+def _triage_word(report: ProofReport, claim: int) -> str:
+    if report.proof.findings[claim].counterexample is None:
+        return ""
+    found = report.triaged.get(claim)
+    return " (not inductive)" if found is None else f" (not inductive: {found.verdict})"
+
+
+def _scope(report: ProofReport) -> list[str]:
+    """What the proof holds for: the model's constants, and what is bounded or not."""
+    proof = report.proof
+    usual = proof.model.info.defaults if proof.model.info else {}
+    constants = [
+        f"{name}={to_itf(value)}".replace("True", "true").replace("False", "false")
+        for name, value in proof.model.constants.items()
+        if (value != usual[name] if isinstance(value, bool) else value != 0)
+    ]
+    kept: dict[str, list[str]] = {}
+    any_number: dict[str, None] = {}
+    for n, verdict in enumerate(report.verdicts):
+        if verdict in (PROVED, PROVED_WITHIN):
+            found = proof.bounds_of(n)
+            for word in found.words():
+                kept.setdefault(word, []).append(proof.findings[n].claim.name)
+            any_number |= {place.path: None for place in found.any_number}
+    free = [p.path for p in proof.places if str(p) not in kept and p.path not in any_number]
+    rows = [
+        ("holds for", "runs of any length" + f", with {' '.join(constants)}" * bool(constants)),
+        ("unbounded", ", ".join(sorted({leaf.sort for leaf in proof.program.leaves if leaf.sort}))),
+        ("free", f"{', '.join(free)}: may hold anything before a step" if free else ""),
+        ("any number", f"{', '.join(any_number)}: a step sees any of all that was ever sent" if any_number else ""),
+        *[("bounded", f"{word}, in {', '.join(names)}") for word, names in kept.items()],
+        (ONLY_EXPLORED, ", ".join(n for n, kind in report.only_explored if kind == "witness")),
+    ]
+    return table([row for row in rows if row[1]], (False, False))
+
+
+def _explained(report: ProofReport, claim: int) -> list[str]:
+    """What is known of a counterexample to induction, and what to do about it."""
+    found, name = report.triaged[claim], report.proof.findings[claim].claim.name
+    lines = [f"{name}: its counterexample to induction is {found.verdict} ({found.explored})"]
+    told = found.distinction
+    if found.verdict == UNREACHABLE and told is not None:
+        if told.texts:
+            lines.append("  no state that was reached has all of this; a lemma could say so:")
+            lines += [f"    {text}" for text in told.texts]
+        if told.differences:
+            lines.append("  the nearest state that was reached has everything that matters to the step but:")
+            lines += [f"    {text}" for text in told.differences]
+    return [part for line in lines for part in textwrap.wrap(line, 160, subsequent_indent="      ") or [""]]
+
+
+def bounded_text(found: Bounded) -> str:
+    """An unrolling in words, the verdict as the last line."""
+    seen = f"no behaviour of up to {plural(found.clear, 'step')} breaks anything"
+    if found.run is not None:
+        rest = f"{found.broken}, {plural(len(found.run.states), 'state')}"
+    elif found.stopped is not None:
+        rest = found.stopped + (f"; {seen}" if found.clear >= 0 else "")
+    else:
+        rest = seen
+    return f"{found.seconds:.2f} s\n\n{verdict_line(found.verdict, rest)}"
