@@ -11,6 +11,7 @@ from pyarrow import fs
 
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
+from checker.redaction import redacted
 from checker.spark.models import Shipped, ship
 from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
@@ -115,7 +116,7 @@ def _contents(files: list[str], here: Path) -> Iterator[tuple[str, bytes]]:
     for file in files:
         system, path = file_system(file, here)
         with system.open_input_stream(path, compression=None) as stream:
-            yield file, stream.read()
+            yield redacted(file) if "://" in file else file, stream.read()
 
 
 def _files(paths: Sequence[str]) -> list[tuple[str, int]]:

@@ -30,6 +30,7 @@ from pyarrow import fs
 from checker.errors import cannot_write
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.store import Words
+from checker.redaction import redacted
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group
@@ -68,7 +69,7 @@ def file_system(place: str, here: Path | None = None) -> tuple[fs.FileSystem, st
     try:
         system, path = fs.FileSystem.from_uri(uri)
     except (pa.ArrowException, OSError) as error:
-        raise CheckpointError(f"{place}: {str(error).splitlines()[0]}") from error
+        raise CheckpointError(redacted(f"{place}: {str(error).splitlines()[0]}")) from error
     return system, path
 
 
@@ -87,8 +88,8 @@ class Folder:
         return f"{self._base}/{name}"
 
     def named(self, name: str) -> str:
-        """A file's name in messages."""
-        return f"{self.place.rstrip('/')}/{name}"
+        """A file's name in messages, without the secrets that a URI may have."""
+        return redacted(f"{self.place.rstrip('/')}/{name}" if "://" in self.place else self.path(name))
 
     def names(self, below: str = "") -> list[str]:
         """The files right in the folder, or in a folder below it, and in its subfolders; [] where there is none."""

@@ -22,7 +22,7 @@ from checker.spark import export as spark_export
 from checker.spark import runs
 from checker.spark.check import Options, checked
 from checker.spark.export import Draft, Tables, export, numbered
-from checker.spark.session import Cluster, SparkError
+from checker.spark.session import Cluster, TaskError
 
 LEASE = "docs/tutorial/lease.py"
 MODELS = [
@@ -108,7 +108,7 @@ def test_what_is_not_whole_is_not_there(renames: bool, tmp_path: Path, monkeypat
 def test_a_task_that_fails_leaves_nothing(spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = spark_export.numbered
     monkeypatch.setattr(spark_export, "numbered", lambda exploration: [found[:-1] for found in parts(exploration)])
-    with pytest.raises(SparkError, match="a successor was not explored"):
+    with pytest.raises(TaskError, match="a successor was not explored"):
         export(load(LEASE), Options(partitions=2), str(tmp_path / "graph"), started=time.perf_counter())
     assert list(tmp_path.iterdir()) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -151,3 +152,23 @@ def test_tasks_share_the_shards(shards: int, tasks: int) -> None:
     parts = [list(shards_of(task, tasks, shards)) for task in range(tasks)]
     assert all(parts) and [shard for part in parts for shard in part] == list(range(shards))
     assert all(shard * tasks // shards == task for task, part in enumerate(parts) for shard in part)
+
+
+def test_messages_name_places_without_their_secrets() -> None:
+    folder = Folder("s3://AKIAKEY:hidden@bucket/run?region=us-east-1")
+    assert folder.path("levels/1") == "bucket/run/levels/1"
+    assert folder.named("levels/1") == "s3://***@bucket/run?region=us-east-1/levels/1"
+    with pytest.raises(CheckpointError) as unknown:
+        Folder("s3://AKIAKEY:hidden@bucket/run?colour=blue")
+    assert "hidden" not in str(unknown.value) and "AKIAKEY" not in str(unknown.value)
+
+
+def test_google_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    system = SimpleNamespace(from_uri=lambda uri: (opened.append(uri), (None, ""))[1])
+    monkeypatch.setattr(runs, "fs", SimpleNamespace(FileSystem=system))
+    for place in ("gs://bucket/run", "gs://bucket/run?anonymous=true", "gs://bucket/run?retry_limit_seconds=5"):
+        runs.file_system(place)
+    assert [uri.partition("?")[2] for uri in opened] == [
+        "retry_limit_seconds=60", "anonymous=true&retry_limit_seconds=60", "retry_limit_seconds=5"
+    ]  # fmt: skip
