@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import Annotated, Any
 
 from checker.lang.errors import Place, SpecError
-from checker.lang.ir import HIGHEST
+from checker.lang.graph import HIGHEST
 from checker.lang.marks import MARK, RecordInfo, binding_version
 from checker.lang.sizes import bound_of, check_width
 from checker.lang.types import (

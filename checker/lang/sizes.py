@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checker.lang.errors import SpecError, shortened
-from checker.lang.ir import HIGHEST, LOWEST
+from checker.lang.graph import HIGHEST, LOWEST
 from checker.lang.values import Size
 
 MAX_LEAVES = 16_384

@@ -9,8 +9,9 @@ from typing import Any
 from checker.explicit.check import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.frontend import compile_model
+from checker.lang.graph import Graph
 from checker.lang.interpret import evaluate
-from checker.lang.ir import BoundReads, Graph, Property, support
+from checker.lang.ir import BoundReads, Property, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.lemmas.features import Columns, chunks

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from checker.lang.ir import Graph, Node, Op
+from checker.lang.graph import Graph
+from checker.lang.ir import Node, Op
 from checker.lemmas.features import Column, Columns
 from checker.lemmas.templates import Fact
 

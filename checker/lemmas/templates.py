@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from checker.lang.ir import Graph, Kind, Leaf, Node
+from checker.lang.graph import Graph
+from checker.lang.ir import Kind, Leaf, Node
 from checker.lang.program import Program
 from checker.lang.types import (
     BagType,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checker.lang.ir import Graph, Kind, Node, Op
+from checker.lang.graph import Graph
+from checker.lang.ir import Kind, Node, Op
 from checker.lang.program import Program
 from checker.symbolic.encoding import program_nodes
 

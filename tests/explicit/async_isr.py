@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from checker.lang.ir import Event, EventKind, Graph, Instance, Kind, Leaf, Member, Node, Property, Site
+from checker.lang.graph import Graph
+from checker.lang.ir import Event, EventKind, Instance, Kind, Leaf, Member, Node, Property, Site
 from checker.lang.program import Program
 
 ISRS = 8

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.explicit.kernel.layout import Layout
+from checker.lang.graph import Graph
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Bag, Event, EventKind, Graph, Instance, Kind, Leaf, Node, Property, Site
+from checker.lang.ir import Bag, Event, EventKind, Instance, Kind, Leaf, Node, Property, Site
 from checker.lang.program import Program
 
 SORTS = ("Epoch", "Offset")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.lang.ir import Bag, Event, EventKind, Graph, Instance, Kind, Leaf, Node, Property, Site
+from checker.lang.graph import Graph
+from checker.lang.ir import Bag, Event, EventKind, Instance, Kind, Leaf, Node, Property, Site
 from checker.lang.program import Program
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from checker.lang.frontend import compile_model
+from checker.lang.graph import Graph
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import Graph, Kind, Leaf, Node, Op
+from checker.lang.ir import Kind, Leaf, Node, Op
 from checker.lang.loader import load
 
 

@@ -13,8 +13,8 @@ from checker.cli.commands.prove import prove as command
 from checker.explicit.check import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.frontend import compile_model
+from checker.lang.graph import Graph
 from checker.lang.interpret import evaluate
-from checker.lang.ir import Graph
 from checker.lang.loader import BoundModel, load
 from checker.lemmas.features import Columns, chunks
 from checker.lemmas.find import Found, find_lemmas

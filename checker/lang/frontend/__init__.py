@@ -24,8 +24,9 @@ from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store, Symbol, Truth
+from checker.lang.graph import Graph
 from checker.lang.interpret import check_nodes
-from checker.lang.ir import EVALUATES, Bag, BoundReads, Graph, Instance, Leaf, Node, Property, support
+from checker.lang.ir import EVALUATES, Bag, BoundReads, Instance, Leaf, Node, Property, support
 from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings

@@ -14,7 +14,8 @@ from checker.lang.frontend.bounded import Bounded
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Element
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
-from checker.lang.ir import Node, TooLargeError
+from checker.lang.graph import TooLargeError
+from checker.lang.ir import Node
 from checker.lang.marks import MARK
 from checker.lang.order import OrderedEnum
 from checker.lang.types import (

@@ -12,8 +12,9 @@ from checker.lang.frontend.path import Frame, Sites
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Choice, Display, Store, Symbol, Truth
+from checker.lang.graph import Graph
 from checker.lang.groups import Group, fair_groups, groups_of
-from checker.lang.ir import Graph, Instance, Kind, Node, Op
+from checker.lang.ir import Instance, Kind, Node, Op
 from checker.lang.liveness import ALWAYS_EVENTUALLY, LEADS_TO, LIVENESS, Liveness, Obligation, StepGroup
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import Parameter, bindings, parameters_of

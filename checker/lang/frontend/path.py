@@ -12,7 +12,8 @@ from checker.lang.claims import Claim
 from checker.lang.errors import SpecError, shortened
 from checker.lang.frontend.source import Function
 from checker.lang.frontend.symbols import Step, Store, Symbol
-from checker.lang.ir import BoundReads, Event, EventKind, Graph, Kind, Node, Op, Site, TooLargeError
+from checker.lang.graph import Graph, TooLargeError
+from checker.lang.ir import BoundReads, Event, EventKind, Kind, Node, Op, Site
 
 
 class Sites:

@@ -14,7 +14,8 @@ from checker.lang.frontend.path import Frame, Sites
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store
-from checker.lang.ir import Graph, Kind, Node, Op
+from checker.lang.graph import Graph
+from checker.lang.ir import Kind, Node, Op
 from checker.lang.loader import BoundModel, initial_states, state_class
 from checker.lang.marks import INSTANCE
 from checker.lang.parameters import Parameter, bindings, parameters_of

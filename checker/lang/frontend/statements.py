@@ -14,7 +14,8 @@ from checker.lang.frontend.loops import check_order
 from checker.lang.frontend.path import Frame, PathState, Write
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Display, Location, Symbol
-from checker.lang.ir import Node, TooLargeError
+from checker.lang.graph import TooLargeError
+from checker.lang.ir import Node
 from checker.lang.resolve import resolve
 from checker.lang.types import MapType, OptionType, RecordType, SeqType, Type
 

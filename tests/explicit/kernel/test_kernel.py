@@ -15,7 +15,8 @@ from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Path, Target, shortest
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.walk import Walker
-from checker.lang.ir import Graph, Kind, Leaf, Property
+from checker.lang.graph import Graph
+from checker.lang.ir import Kind, Leaf, Property
 from checker.lang.program import Program
 from checker.running.limits import Limits
 from tests.explicit.oracle import Expected, Oracle
