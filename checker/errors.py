@@ -15,7 +15,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class FencepostError(Exception):
-    """Bad input or surroundings. `str` says what is wrong, where, and how to mend it; no stack trace is needed."""
+    """Bad input or surroundings. `str` says what is wrong, where, and how to fix it; no stack trace is needed."""
 
     exit_code = ExitCode.USAGE
 
@@ -56,9 +56,9 @@ def with_stack(error: Exception) -> Exception:
     return error
 
 
-def cannot_write(path: str | Path, error: OSError, mend: str = "") -> FencepostError:
-    """The error to raise where `path` could not be written. mend: how to go on once there is room."""
+def cannot_write(path: str | Path, error: OSError, hint: str = "") -> FencepostError:
+    """The error to raise where `path` could not be written. hint: how to go on once there is room."""
     reason = f"{path}: {os.strerror(error.errno) if error.errno else error}"
     if is_full(error):
-        return UnwritableError(f"{reason}; make room" + (f", then {mend}" if mend else ""))
+        return UnwritableError(f"{reason}; make room" + (f", then {hint}" if hint else ""))
     return FencepostError(reason)

@@ -18,7 +18,7 @@ def check_version(header: Json) -> None:
         raise TraceError(
             f"this is version {version}, and only version {VERSION} is read here",
             where=header.path,
-            mend="Read it with the Fencepost that wrote it, or write it again with this one",
+            hint="Read it with the Fencepost that wrote it, or write it again with this one",
         )
 
 

@@ -22,7 +22,7 @@ ENDINGS = (".itf.json", ".json", ".ndjson")
 def load(path: str | Path) -> Trace:
     """The trace in the file `path`, in the format that its ending names.
 
-    Raises `TraceError` with one message (file, line or JSON path, how to mend) whatever the file holds.
+    Raises `TraceError` with one message (file, line or JSON path, how to fix it) whatever the file holds.
     """
     ending = _ending(path)
     try:
@@ -32,7 +32,7 @@ def load(path: str | Path) -> Trace:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise TraceError(f"cannot read it: {getattr(error, 'strerror', error)}", where=str(path)) from None
     if not text.strip():
-        raise TraceError("the file is empty", where=str(path), mend="Write it again")
+        raise TraceError("the file is empty", where=str(path), hint="Write it again")
     try:
         return from_ndjson(text) if ending == ".ndjson" else from_itf(parse(text))
     except TraceError as error:
@@ -91,7 +91,7 @@ def _ending(path: str | Path) -> str:
     found = Path(name).suffix
     near = get_close_matches(found, ENDINGS, n=1, cutoff=0.5) if found else []
     what = f'no format has the ending "{found}"' if found else "the name has no ending that names a format"
-    mend = f"Did you mean {near[0]}? " if near else ""
+    hint = f"Did you mean {near[0]}? " if near else ""
     raise TraceError(
-        what, where=str(path), mend=f"{mend}Known are .itf.json and .json (ITF), .ndjson (NDJSON)"
+        what, where=str(path), hint=f"{hint}Known are .itf.json and .json (ITF), .ndjson (NDJSON)"
     )

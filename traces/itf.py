@@ -45,7 +45,7 @@ def to_itf(trace: Trace) -> dict[str, Any]:
     for step in stated:
         if missing := [name for name in variables if name not in (step.state or {})]:
             what = f'the state of step {step.index} lacks "{missing[0]}"'
-            raise TraceError(what, mend="ITF wants every variable in every state")
+            raise TraceError(what, hint="ITF wants every variable in every state")
     broken = [step_to_json(step) for step in trace.steps if step.state is None]
     # a constant and a variable of one name cannot both be a field of the first state; #meta has all constants
     params = [name for name in trace.constants if name not in variables] if stated else []
@@ -97,7 +97,7 @@ def from_itf(obj: object) -> Trace:
         loop = itf.get("loop", None).value
         if loop != trace.loop:
             raise TraceError(f"the loop goes back to state {loop} here, and to {trace.loop} in #meta",
-                             where="loop", mend="The file was edited: write it again")  # fmt: skip
+                             where="loop", hint="The file was edited: write it again")  # fmt: skip
         return trace
     description = meta.get("description", "").text()
     first = states[0].fields() if states else {}

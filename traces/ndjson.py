@@ -32,7 +32,7 @@ def from_ndjson(text: str) -> Trace:
         if header.get("format", "").value != FORMAT:
             raise TraceError(
                 f'the first line does not say "format": "{FORMAT}"',
-                mend="Is it an ITF file? Then its name must end in .itf.json",
+                hint="Is it an ITF file? Then its name must end in .itf.json",
             )
         check_version(header)
         expected = header.field("steps").integer()
@@ -47,7 +47,7 @@ def from_ndjson(text: str) -> Trace:
     if len(steps) != expected:
         raise TraceError(
             f"the header announces {expected} steps, and there are {len(steps)}",
-            mend="The file was cut off or edited: write it again",
+            hint="The file was cut off or edited: write it again",
         )
     return trace_from_json(header, steps)
 
@@ -58,4 +58,4 @@ def _line(text: str, number: int) -> Json:
     except TraceError as error:
         column = error.where.partition(", ")[2]  # the line that json counts is always the first
         where = f"line {number}, {column}" if column else f"line {number}"
-        raise TraceError(error.what, where=where, mend=error.mend) from None
+        raise TraceError(error.what, where=where, hint=error.hint) from None

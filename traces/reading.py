@@ -34,7 +34,7 @@ def parse(text: str) -> object:
         raise TraceError(
             "it ends in the middle of a value" if cut else f"this is not JSON: {error.msg}",
             where=f"line {error.lineno}, column {error.colno}",
-            mend="The file was cut off: write it again" if cut else "",
+            hint="The file was cut off: write it again" if cut else "",
         ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
         what = (

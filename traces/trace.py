@@ -27,23 +27,23 @@ def printable(text: str) -> str:
 
 
 class TraceError(Exception):
-    """A trace that cannot be read, written or built: what is wrong, where, and how to mend it.
+    """A trace that cannot be read, written or built: what is wrong, where, and how to fix it.
 
     `where` is a file, a line or a JSON path, or several of them from the outermost to the innermost;
-    `mend` is a sentence that says what to do, or empty.
+    `hint` is a sentence that says what to do, or empty.
     """
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
-        self.what, self.where, self.mend = what, where, mend
-        super().__init__(what, where, mend)
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(what, where, hint)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        return printable(f"{place}{self.what}" + (f". {self.mend}" if self.mend else ""))
+        return printable(f"{place}{self.what}" + (f". {self.hint}" if self.hint else ""))
 
     def within(self, place: str) -> TraceError:
         """The same error, seen from further out: `place` (a file, a line) is put before its `where`."""
-        return TraceError(self.what, where=", ".join(filter(None, (place, self.where))), mend=self.mend)
+        return TraceError(self.what, where=", ".join(filter(None, (place, self.where))), hint=self.hint)
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class Trace:
             if step.index != position:
                 raise TraceError(
                     f"step {position} of the trace is numbered {step.index}",
-                    mend="Steps are numbered 1, 2, 3, ...; one is missing or out of order",
+                    hint="Steps are numbered 1, 2, 3, ...; one is missing or out of order",
                 )
             if step.state is None and position < len(self.steps):
-                mend = "Only the last step may break while it runs"
-                raise TraceError(f"step {position} has no state", mend=mend)
+                hint = "Only the last step may break while it runs"
+                raise TraceError(f"step {position} has no state", hint=hint)
         if self.loop is not None and not 0 <= self.loop < len(self.steps):
             raise TraceError(f"the loop goes back to state {self.loop}, and there are {len(self.steps)}")

@@ -155,7 +155,7 @@ def load_model(
     known = {p.name: p for p in bound.model.properties}
     for name in properties:
         if name not in known:
-            raise SpecError(f"{bound.name} has no property {name}", mend=suggest(name, known, "properties"))
+            raise SpecError(f"{bound.name} has no property {name}", hint=suggest(name, known, "properties"))
     return bound.with_properties([known[n] for n in properties]) if properties else bound
 
 
@@ -233,8 +233,8 @@ class Engine(Cluster):
         names = [name for name, value in wrong.items() if value]
         if names:
             engine = "local" if self.on_spark else "spark"
-            mend = " (--spark-conf spark.executor.cores and spark.executor.memory say it to Spark)" * self.on_spark
-            raise click.UsageError(f"{', '.join(names)}: this is for --engine {engine}{mend}")
+            hint = " (--spark-conf spark.executor.cores and spark.executor.memory say it to Spark)" * self.on_spark
+            raise click.UsageError(f"{', '.join(names)}: this is for --engine {engine}{hint}")
 
 
 def _engine(does: str) -> Callable[[Command], Command]:

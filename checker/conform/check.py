@@ -147,8 +147,8 @@ def conform(
     """
     why = _mismatch(model, system)
     if why:
-        mend = "take a model that the adapter of the implementation is for"
-        raise SpecError(f"{name} cannot be driven through {model.name}: {why}", mend=mend)
+        hint = "take a model that the adapter of the implementation is for"
+        raise SpecError(f"{name} cannot be driven through {model.name}: {why}", hint=hint)
     started = time.monotonic()
     model = _bare(model)
     kernel = kernel_of(model)
@@ -209,7 +209,7 @@ def _alone(
         site = kernel.sites[min(found.errors)]
         raise SpecError(
             f"the spec itself breaks down: {site.reason}: {site.text}",
-            mend=f"fencepost check {model.name} shows how it comes to that",
+            hint=f"fencepost check {model.name} shows how it comes to that",
         )
     return found
 

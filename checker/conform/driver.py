@@ -124,12 +124,12 @@ class Driver:
         action = self._actions.get(probe.action)
         if action is None:
             raise SpecError(f"the probe {probe.name} is for {probe.action}, and the model has no such action",
-                            mend="an adapter probes actions of the model only")  # fmt: skip
+                            hint="an adapter probes actions of the model only")  # fmt: skip
         names = [parameter.name for parameter in self._parameters[probe.action]]
         result = step(probe.state, action, tuple(probe.arguments[name] for name in names))
         if result.ended is EventKind.ERROR:
             raise SpecError(f"the spec breaks down on the probe {probe.name}: {result.reason}",
-                            mend="an adapter probes with messages that some sender could have sent")  # fmt: skip
+                            hint="an adapter probes with messages that some sender could have sent")  # fmt: skip
         return result
 
 

@@ -23,18 +23,18 @@ def load_system(name: str) -> System[Any]:
     if not colon:
         module_name, attribute = f"impl.adapters.{name}", "SYSTEM"
     if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
-        raise SpecError(f"{name!r} names no implementation", mend=_known(name))
+        raise SpecError(f"{name!r} names no implementation", hint=_known(name))
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and f"{module_name}.".startswith(f"{error.name}."):
-            raise SpecError(f"there is no implementation {name} ({error})", mend=_known(name)) from None
+            raise SpecError(f"there is no implementation {name} ({error})", hint=_known(name)) from None
         raise
     system: System[Any] | None = getattr(module, attribute, None)
     missing = [needed for needed in NEEDED if not hasattr(system, needed)]
     if system is None or missing:
         what = f"{attribute} of {module_name} is no system under test: it has no {', '.join(missing)}"
-        raise SpecError(what, mend="checker/conform/system.py says what an adapter has")
+        raise SpecError(what, hint="checker/conform/system.py says what an adapter has")
     return system
 
 

@@ -95,7 +95,7 @@ def to_test(trace: Trace) -> str:
     """
     violation = trace.violation
     if violation is None or violation.kind != KIND:
-        raise TraceError("this is no trace of a divergence", mend="fencepost conform --trace-out writes one")
+        raise TraceError("this is no trace of a divergence", hint="fencepost conform --trace-out writes one")
     model = load(trace.model, {name: str(value) for name, value in trace.constants.items()})
     constants: Parameters = {
         name: str(trace.constants[name]) for name, value in model.constants.items() if value != usual(model, name)

@@ -142,7 +142,7 @@ def diff(
         hidden = ", ".join(sides[0].model.model.hide)
         raise SpecError(
             f"{one[1].name} hides {hidden}: of states that differ only there one is explored, and which one may "
-            "depend on the setting", mend="compare a model without `hide`",
+            "depend on the setting", hint="compare a model without `hide`",
         )  # fmt: skip
     kernels = tuple(_kernel(side.model, limits) for side in sides)
     _same_states(sides, kernels)
@@ -189,7 +189,7 @@ def _same_states(sides: Sequence[Side], kernels: Sequence[Kernel]) -> None:
     changed = [n for n, v in sides[0].model.constants.items() if sides[1].model.constants[n] != v]
     raise SpecError(
         f"the states of {sides[0].label} and of {sides[1].label} cannot be compared: {where} is not the same in both",
-        mend=f"give what types depend on the same value on both sides ({', '.join(changed)} differ)",
+        hint=f"give what types depend on the same value on both sides ({', '.join(changed)} differ)",
     )
 
 

@@ -75,26 +75,26 @@ def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int)
 
 def _compiled(model: BoundModel, text: str, limits: Limits) -> tuple[BoundModel, Kernel]:
     """The model with the expression as its only property. Raises SpecError that shows the expression alone."""
-    mend = "write a Python expression over the state s, such as: len(s.serving) == 2"
+    hint = "write a Python expression over the state s, such as: len(s.serving) == 2"
     try:
         ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else "it is nested too deep, or no text"
-        raise SpecError(f"not an expression: {text[:200]} ({why if text else 'it is empty'})", mend=mend) from None
+        raise SpecError(f"not an expression: {text[:200]} ({why if text else 'it is empty'})", hint=hint) from None
     try:
         only = model.with_properties([replace(compile_expression(text, _names(model)), doc="")])
         return only, kernel_of(only, limits)
     except RecursionError:
-        raise SpecError(f"not an expression: {text[:200]} (it is nested too deep)", mend=mend) from None
+        raise SpecError(f"not an expression: {text[:200]} (it is nested too deep)", hint=hint) from None
     except SpecError as error:
         if error.place.file != "<expression>":
             raise
         if error.place.line != 2:  # the function that was made around it
-            raise SpecError(error.reason, mend=error.mend or mend) from None
+            raise SpecError(error.reason, hint=error.hint or hint) from None
         name = "expression"
         linecache.cache[name] = (len(text), None, [text], name)
         place = Place(name, 1, error.place.column - _BEFORE, error.place.end_column - _BEFORE)
-        raise SpecError(error.reason, mend=error.mend, place=place) from None
+        raise SpecError(error.reason, hint=error.hint, place=place) from None
 
 
 def _names(model: BoundModel) -> dict[str, object]:

@@ -22,11 +22,11 @@ def check_assumptions(label: str, model: Model, info: ConstantsInfo | None, valu
                             f"{shortened(error)}", place=raised_place(error) or assumed.place) from None  # fmt: skip
         if not isinstance(holds, bool):
             raise SpecError(f"the assumption {assumed.name} gives {shortened(repr(holds))}, and no boolean",
-                            place=assumed.place, mend="return a condition on the constants")  # fmt: skip
+                            place=assumed.place, hint="return a condition on the constants")  # fmt: skip
         if not holds:
             read = ", ".join(f"{name}={values[name]}" for name in _constants_read(assumed, values))
             raise SpecError(f"{label} has no meaning with {read or 'these constants'}: {assumed.doc or assumed.name}",
-                            place=assumed.place, mend="choose other constants: fencepost list " + label)  # fmt: skip
+                            place=assumed.place, hint="choose other constants: fencepost list " + label)  # fmt: skip
 
 
 def assumptions_of(model: Model, info: ConstantsInfo | None) -> list[Declared]:

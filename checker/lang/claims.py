@@ -52,7 +52,7 @@ def _claims(function: FunctionType) -> dict[str, Claim]:
         except SpecError as error:
             if get_origin(hint) is Annotated:
                 place = function_place(function, name)
-                raise SpecError(error.reason, place=place, mend=error.mend) from None
+                raise SpecError(error.reason, place=place, hint=error.hint) from None
     return found
 
 

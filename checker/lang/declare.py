@@ -43,7 +43,7 @@ class ConstantsInfo:
         default = self.defaults[name]
         if type(value) is not type(default):
             raise SpecError(f"{name} is given {value!r}, and its default is {default!r}", place=place,
-                            mend=f"give it a {type(default).__name__}")  # fmt: skip
+                            hint=f"give it a {type(default).__name__}")  # fmt: skip
         setattr(self.cls, name, value)
 
 
@@ -70,7 +70,7 @@ class InstanceInfo:
                 found[name] = compute()
             except Exception as error:
                 raise SpecError(f"{name} cannot be computed: {type(error).__name__}: {error}", place=self.place,
-                                mend="compute it from constants of this spec") from None  # fmt: skip
+                                hint="compute it from constants of this spec") from None  # fmt: skip
         return found
 
 
@@ -83,7 +83,7 @@ def constants(cls: C) -> C:
     for name, declared in inspect.get_annotations(cls).items():
         if not hasattr(cls, name):
             raise SpecError(f"the constant {name} has no default", place=field_place(cls, name),
-                            mend=f"give it one, such as {name}: int = 1")  # fmt: skip
+                            hint=f"give it one, such as {name}: int = 1")  # fmt: skip
         defaults[name] = _constant(cls, name, declared, getattr(cls, name))
     setattr(cls, MARK, ConstantsInfo(cls, defaults, _attribute_docs(cls)))
     return cls
@@ -94,10 +94,10 @@ def _constant(cls: type[Any], name: str, declared: Any, value: Any) -> Any:
     said = declared if isinstance(declared, str) else getattr(declared, "__name__", str(declared))
     if not isinstance(value, int | str | enum.Enum):
         raise SpecError(f"the constant {name} is a {type(value).__name__}", place=field_place(cls, name),
-                        mend="a constant is an int, a bool, a str or a member of an enum")  # fmt: skip
+                        hint="a constant is an int, a bool, a str or a member of an enum")  # fmt: skip
     if said.split(".")[-1] not in (type(value).__name__, "Any"):
         raise SpecError(f"the constant {name} is declared {said}, and its default {value!r} is a "
-                        f"{type(value).__name__}", place=field_place(cls, name), mend="make the two agree")  # fmt: skip
+                        f"{type(value).__name__}", place=field_place(cls, name), hint="make the two agree")  # fmt: skip
     return value
 
 
@@ -156,11 +156,11 @@ def _check_record(cls: type[Any]) -> None:
     for base in cls.__mro__[1:]:
         if base is not object and not isinstance(base.__dict__.get(MARK), RecordInfo):
             raise SpecError(f"{cls.__name__} inherits from {base.__name__}, which is no record", place=field_place(cls),
-                            mend="give the class no base, or one with the same decorator")  # fmt: skip
+                            hint="give the class no base, or one with the same decorator")  # fmt: skip
     for name in inspect.get_annotations(cls):
         if name.startswith("_"):
             raise SpecError(f"{cls.__name__}.{name}: names that begin with _ are Python's and the checker's own",
-                            place=field_place(cls, name), mend=f"call it {name.strip('_') or 'value'}")  # fmt: skip
+                            place=field_place(cls, name), hint=f"call it {name.strip('_') or 'value'}")  # fmt: skip
 
 
 def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
@@ -257,8 +257,8 @@ class Declared:
 
     def __post_init__(self) -> None:
         if self.fair not in ("", "weak", "strong"):
-            mend = 'fair="weak" or fair="strong"'
-            raise SpecError(f"fair={self.fair!r} of {self.name} is no fairness", place=self.place, mend=mend)
+            hint = 'fair="weak" or fair="strong"'
+            raise SpecError(f"fair={self.fair!r} of {self.name} is no fairness", place=self.place, hint=hint)
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -278,7 +278,7 @@ def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared
     if inspect.iscoroutinefunction(function):
         code = function.__code__
         raise SpecError(f"{function.__name__} is async", place=Place(code.co_filename, code.co_firstlineno, 0, 10_000),
-                        mend="a step happens at once: def, and a step of its own for what comes later")  # fmt: skip
+                        hint="a step happens at once: def, and a step of its own for what comes later")  # fmt: skip
     doc = " ".join((function.__doc__ or "").split())
     return Declared(kind, function.__name__, function, doc, **header)
 
@@ -286,7 +286,7 @@ def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared
 def _bare(function: Callable[..., Any] | None, name: str, example: str) -> None:
     """Refuse a decorator that is written without its parentheses."""
     if function is not None:
-        raise SpecError(f"@{name} without its header", place=function_place(function), mend=example)
+        raise SpecError(f"@{name} without its header", place=function_place(function), hint=example)
 
 
 def action(
@@ -362,7 +362,7 @@ def assume(function: F) -> Declared:
     """
     if inspect.signature(function).parameters:
         raise SpecError(f"the assumption {function.__name__} takes parameters", place=function_place(function),
-                        mend="it speaks of constants alone: def small_enough() -> bool")  # fmt: skip
+                        hint="it speaks of constants alone: def small_enough() -> bool")  # fmt: skip
     return _declare(function, "assumption")
 
 
@@ -424,19 +424,19 @@ class Model:
                     mark = "weak_fairness" if what == "fairness" else kinds[0].replace(" ", "_")
                     raise SpecError(
                         f"model {self.name}: {name} is no {what}", place=self.place,
-                        mend=f"mark it with @{mark}, or list it where it belongs",
+                        hint=f"mark it with @{mark}, or list it where it belongs",
                     )  # fmt: skip
             names = [d.name for d in found]
             for name in names:
                 if names.count(name) > 1:
-                    raise SpecError(f"model {self.name} lists {name} twice", place=self.place, mend="list it once")
+                    raise SpecError(f"model {self.name} lists {name} twice", place=self.place, hint="list it once")
         named: dict[str, Declared] = {}
         for declared in (*self.actions, *self.properties, *self.constraints, *self.terminal, *self.fairness):
             other = named.setdefault(declared.name, declared)
             if other.kind != declared.kind:
                 raise SpecError(
                     f"model {self.name}: {declared.name} is both its {other.kind} and its {declared.kind}",
-                    place=self.place, mend="give one of them another name: verdicts and traces call them by it",
+                    place=self.place, hint="give one of them another name: verdicts and traces call them by it",
                 )  # fmt: skip
         known = [action.name for action in self.actions]
         for declared in (*self.fairness, *self.properties):
@@ -444,7 +444,7 @@ class Model:
                 if action.name not in known:
                     raise SpecError(
                         f"model {self.name}: {declared.kind} {declared.name} speaks of {action.name}, which is none of"
-                        " its actions", place=self.place, mend=f"list {action.name} as an action of {self.name}",
+                        " its actions", place=self.place, hint=f"list {action.name} as an action of {self.name}",
                     )  # fmt: skip
 
 
@@ -475,10 +475,10 @@ class Bug:
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", caller_place(2) if not self.place.file else self.place)
         if not self.name.replace("-", "").replace("_", "").isalnum():
-            mend = "letters, digits, hyphens: it names a page"
-            raise SpecError(f"{self.name!r} cannot be a bug's name", place=self.place, mend=mend)
+            hint = "letters, digits, hyphens: it names a page"
+            raise SpecError(f"{self.name!r} cannot be a bug's name", place=self.place, hint=hint)
         if self.violates not in self.model.properties:
             raise SpecError(
                 f"the bug {self.name} violates {self.violates.name}, which {self.model.name} does not claim",
-                place=self.place, mend="name a property of its model",
+                place=self.place, hint="name a property of its model",
             )  # fmt: skip

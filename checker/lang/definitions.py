@@ -73,7 +73,7 @@ def check_imported(module: ModuleType, declared: Iterable[Declared]) -> None:
                 raise SpecError(
                     f"import * makes the {value.kind} {name} part of the model, and nothing here names it",
                     place=place_of(module.__file__ or "", star),
-                    mend=f"from {'.' * star.level}{star.module or ''} import {name}, or list what counts in a Model",
+                    hint=f"from {'.' * star.level}{star.module or ''} import {name}, or list what counts in a Model",
                 )
 
 
@@ -87,7 +87,7 @@ def _check(bindings: list[_Binding], file: str, owner: str) -> None:
                     how = f"{earlier.verb} twice, in lines {earlier.line} and {binding.line}"
                 raise SpecError(
                     f"{owner}{binding.name} is {how}: the second replaces the first",
-                    place=place_of(file, binding.node), mend="give one of them another name",
+                    place=place_of(file, binding.node), hint="give one of them another name",
                 )  # fmt: skip
         first[binding.name].append(binding)
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a spec, said so that its author can mend it."""
+"""What can be wrong with a spec, said so that its author can fix it."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Place:
 class SpecError(FencepostError):
     """A spec, a model or its constants cannot be used. The message is complete as it stands.
 
-    reason: what is wrong; mend: how to put it right; place: where, shown with a caret.
+    reason: what is wrong; hint: how to put it right; place: where, shown with a caret.
     """
 
-    def __init__(self, reason: str, *, place: Place | None = None, mend: str = "") -> None:
+    def __init__(self, reason: str, *, place: Place | None = None, hint: str = "") -> None:
         self.reason = reason
-        self.mend = mend
+        self.hint = hint
         self.place = place or Place()
         super().__init__(self._text())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.reason, self.place, self.mend)  # between processes
+        return _again, (type(self), self.reason, self.place, self.hint)  # between processes
 
     @property
     def message(self) -> str:
@@ -58,8 +58,8 @@ class SpecError(FencepostError):
                 width = max(1, min(self.place.end_column - self.place.column, len(text) - start))
                 lines += _around(text, start, width)
         lines.append(f"error: {self.reason}")
-        if self.mend:
-            lines.append(f"mend: {self.mend}")
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
 
 
@@ -71,5 +71,5 @@ def _around(text: str, start: int, width: int) -> list[str]:
     return [f"    {text}", "    " + " " * start + "^" * width]
 
 
-def _again(cls: type[SpecError], reason: str, place: Place, mend: str) -> SpecError:
-    return cls(reason, place=place, mend=mend)
+def _again(cls: type[SpecError], reason: str, place: Place, hint: str) -> SpecError:
+    return cls(reason, place=place, hint=hint)

@@ -93,12 +93,12 @@ def _held(declared: Declared, action: Declared, parameter: Parameter, own: Seque
         if parameter.collection is not None and not isinstance(parameter.collection, SetType):
             raise SpecError(
                 f"{where}: {action.name} takes a member of {parameter.source}, and what that is varies",
-                place=declared.place, mend=f"leave {other.name} out: any member then counts",
+                place=declared.place, hint=f"leave {other.name} out: any member then counts",
             )  # fmt: skip
         if (str(parameter.type), parameter.type.leaves) != (str(other.type), other.type.leaves):
             raise SpecError(
                 f"{where} is a {other.type}, and that of {action.name} a {parameter.type}", place=declared.place,
-                mend=f"{other.name}: {parameter.type}",
+                hint=f"{other.name}: {parameter.type}",
             )  # fmt: skip
 
 
@@ -112,5 +112,5 @@ def _no_stray_names(declared: Declared, own: Sequence[Parameter], known: Sequenc
             where = f"{declared.kind} {declared.name}, parameter {parameter.name}"
             raise SpecError(
                 f"{where}: no action that it speaks of has it, and nothing reads it", place=declared.place,
-                mend=f"name it as in the actions ({listed}), or leave it out",
+                hint=f"name it as in the actions ({listed}), or leave it out",
             )  # fmt: skip

@@ -37,7 +37,7 @@ def instance(target: str, /, **given: Any) -> Any:
     file, package = _located(target, scope, place)
     if file in [*_being_made, Path(str(scope.get("__file__", ""))).resolve()]:
         raise SpecError(f"{file.name} makes an instance of itself", place=place,
-                        mend="write what relates two of them in a file of its own")  # fmt: skip
+                        hint="write what relates two of them in a file of its own")  # fmt: skip
     scope[_MADE] = scope.get(_MADE, 0) + 1
     module = ModuleType(f"{scope['__name__']}__{file.stem}_{scope[_MADE]}")
     module.__file__, module.__package__ = str(file), package
@@ -53,7 +53,7 @@ def _located(target: str, scope: Mapping[str, Any], place: Place) -> tuple[Path,
         file = own.parent / target
         if not file.is_file():
             near = [p.name for p in own.parent.glob("*.py")]
-            raise SpecError(f"there is no file {file}", place=place, mend=suggest(target, near, "files there"))
+            raise SpecError(f"there is no file {file}", place=place, hint=suggest(target, near, "files there"))
         return file.resolve(), str(scope.get("__package__") or "") if file.parent == own.parent else ""
     try:
         found = importlib.util.find_spec(target) if "." in target else None
@@ -61,7 +61,7 @@ def _located(target: str, scope: Mapping[str, Any], place: Place) -> tuple[Path,
         found = None
     if found is None or found.origin is None or not found.origin.endswith(".py"):
         raise SpecError(f"there is no spec {target!r}", place=place,
-                        mend='name a file beside this one ("queue.py") or a module ("specs.queue")')  # fmt: skip
+                        hint='name a file beside this one ("queue.py") or a module ("specs.queue")')  # fmt: skip
     return Path(found.origin).resolve(), found.parent or ""
 
 
@@ -104,7 +104,7 @@ def _constants(
         if found is None or name not in found.defaults:
             known = [*(found.defaults if found else ()), *sorted(n for n in defined if not n.startswith("_"))]
             raise SpecError(f"{Path(str(module.__file__)).name} has no constant and no definition {name}", place=place,
-                            mend=suggest(name, known, "names"))  # fmt: skip
+                            hint=suggest(name, known, "names"))  # fmt: skip
     return found
 
 

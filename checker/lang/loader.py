@@ -42,7 +42,7 @@ STDLIB = sys.stdlib_module_names
 
 
 def suggest(name: str, known: Iterable[str], what: str) -> str:
-    """A mend for an unknown name: the nearest known ones, or all of them."""
+    """A hint for an unknown name: the nearest known ones, or all of them."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
@@ -72,7 +72,7 @@ class Spec:
             if model.name == name:
                 return model
         raise SpecError(
-            f"{self.name} has no model {name}", mend=suggest(name, [m.name for m in self.models], "models")
+            f"{self.name} has no model {name}", hint=suggest(name, [m.name for m in self.models], "models")
         )
 
 
@@ -158,7 +158,7 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
             raise SpecError(reason, place=raised_place(error) or model.init.place) from None
     if not states:
         raise SpecError("there is no initial state: the guards of @init refuse every binding of its parameters",
-                        place=model.init.place, mend="loosen a require, or the constants")  # fmt: skip
+                        place=model.init.place, hint="loosen a require, or the constants")  # fmt: skip
     return states
 
 
@@ -232,7 +232,7 @@ def bugs_of(design: str) -> list[Bug]:
     bugs: list[Bug] = _import(f"spec.{design}.gallery").BUGS
     for bug in bugs:
         if [b.name for b in bugs].count(bug.name) > 1:
-            raise SpecError(f"two bugs are called {bug.name}", place=bug.place, mend="rename one")
+            raise SpecError(f"two bugs are called {bug.name}", place=bug.place, hint="rename one")
     return bugs
 
 
@@ -259,8 +259,8 @@ def find(target: str) -> tuple[Spec, str | None]:
     design, _, name = target.partition("/")
     if not design or (name and design not in designs() and "." not in design) or Path(target).exists():
         near = [str(p) for p in Path(target).parent.glob("*.py")] + [str(p) for p in Path(target).glob("*.py")]
-        mend = suggest(target, [*designs(), *near], "specs")
-        raise SpecError(f"there is no design or Python file {target!r}", mend=mend)
+        hint = suggest(target, [*designs(), *near], "specs")
+        raise SpecError(f"there is no design or Python file {target!r}", hint=hint)
     return load_spec(design), name or None
 
 
@@ -275,7 +275,7 @@ def load_spec(target: str) -> Spec:
     else:
         raise SpecError(
             f"there is no design {target}",
-            mend=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
+            hint=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
     check_definitions(_spec_modules(module))
     for part, _ in written(_spec_modules(module)):
@@ -298,7 +298,7 @@ def _import(name: str) -> ModuleType:
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
-            raise SpecError(f"there is no module {name}", mend="name a module, or the path of a file") from None
+            raise SpecError(f"there is no module {name}", hint="name a module, or the path of a file") from None
         raise broken_import(error) from None
     except SpecError:
         raise
@@ -309,7 +309,7 @@ def _import(name: str) -> ModuleType:
 def _import_file(file: Path) -> ModuleType:
     if not file.is_file():
         near = [str(p) for p in file.parent.glob("*.py") if p.is_file()] if file.parent.is_dir() else []
-        raise SpecError(f"there is no file {file}", mend=suggest(str(file), near, "Python files there"))
+        raise SpecError(f"there is no file {file}", hint=suggest(str(file), near, "Python files there"))
     name = f"fencepost_file_{file.stem}_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         del sys.modules[name]
@@ -349,11 +349,11 @@ def _listed(module: ModuleType) -> list[Model]:
     place = assigned_place(module.__file__ or "", "MODELS")
     if not isinstance(listed, list | tuple) or not listed:
         raise SpecError(f"MODELS is {shortened(repr(listed))}, and no list of models", place=place,
-                        mend="MODELS = [Model(...), ...]; without it, the file itself is a model")  # fmt: skip
+                        hint="MODELS = [Model(...), ...]; without it, the file itself is a model")  # fmt: skip
     for model in listed:
         if not isinstance(model, Model):
             raise SpecError(f"MODELS lists {shortened(repr(model))}, which is no Model", place=place,
-                            mend="MODELS = [Model(...), ...]")  # fmt: skip
+                            hint="MODELS = [Model(...), ...]")  # fmt: skip
     return list(listed)
 
 
@@ -363,10 +363,10 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
     models = _listed(module)
     for model in models:
         if [m.name for m in models].count(model.name) > 1:
-            raise SpecError(f"two models are called {model.name}", place=model.place, mend="rename one")
+            raise SpecError(f"two models are called {model.name}", place=model.place, hint="rename one")
         if not re.fullmatch(r"[\w.-]+", str(model.name)):
             raise SpecError(f"a model cannot be called {model.name!r}", place=model.place,
-                            mend="use letters, digits, _, - and . only")  # fmt: skip
+                            hint="use letters, digits, _, - and . only")  # fmt: skip
     if models:
         return models
     declared = [v for v in vars(module).values() if isinstance(v, Declared)]
@@ -380,7 +380,7 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
         raise SpecError(
             f"{name} holds no model: it declares {len(by_kind['init'])} @init and {len(by_kind['action'])} @action",
             place=Place(module.__file__ or "", 1),
-            mend=f"a spec needs one @init and some @action ({missing}), or a Model",
+            hint=f"a spec needs one @init and some @action ({missing}), or a Model",
         )  # fmt: skip
     claims = ("invariant", "transition invariant", "refinement", "witness", "deadlock", *LIVENESS)
     properties = [d for d in declared if d.kind in claims]
@@ -411,11 +411,11 @@ def bound(
         _override(dict(values), changed, f"setting {name}", model)
     if setting is not None:
         if setting not in model.settings:
-            raise SpecError(f"{label} has no setting {setting}", mend=suggest(setting, model.settings, "settings"))
+            raise SpecError(f"{label} has no setting {setting}", hint=suggest(setting, model.settings, "settings"))
         values.update(model.settings[setting])
     for name, text in changes.items():
         if name not in values:
-            raise SpecError(f"{label} has no constant {name}", mend=suggest(name, values, "constants"))
+            raise SpecError(f"{label} has no constant {name}", hint=suggest(name, values, "constants"))
         values[name] = _read(name, text, values[name])
     result = BoundModel(label, spec, model, info, values, cls)
     result.bind()
@@ -426,7 +426,7 @@ def bound(
             raise SpecError(
                 f"model {model.name} hides {name}, which is no history field of {cls.__name__}",
                 place=model.place,
-                mend=suggest(name, history_fields(cls), "history fields"),
+                hint=suggest(name, history_fields(cls), "history fields"),
             )
     return result
 
@@ -435,10 +435,10 @@ def _override(values: dict[str, Any], changes: Mapping[str, Any], where: str, mo
     for name, value in changes.items():
         if name not in values:
             raise SpecError(f"{where} sets {name}, which is no constant", place=model.place,
-                            mend=suggest(name, values, "constants"))  # fmt: skip
+                            hint=suggest(name, values, "constants"))  # fmt: skip
         if type(value) is not type(values[name]):
             raise SpecError(f"{where} sets {name} to {value!r}, and its default is {values[name]!r}", place=model.place,
-                            mend=f"give it a {type(values[name]).__name__}")  # fmt: skip
+                            hint=f"give it a {type(values[name]).__name__}")  # fmt: skip
         values[name] = value
 
 
@@ -446,16 +446,16 @@ def _read(name: str, text: str, like: Any) -> Any:
     if isinstance(like, bool):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise SpecError(f"{name} is a switch, and {text!r} is neither true nor false", mend=f"--set {name}=false")
+        raise SpecError(f"{name} is a switch, and {text!r} is neither true nor false", hint=f"--set {name}=false")
     if isinstance(like, int):
         try:
             return int(text)
         except ValueError:
-            raise SpecError(f"{name} is a number, and {text!r} is none", mend=f"--set {name}={like}") from None
+            raise SpecError(f"{name} is a number, and {text!r} is none", hint=f"--set {name}={like}") from None
     if isinstance(like, enum.Enum):
         if text in type(like).__members__:
             return type(like)[text]
-        raise SpecError(f"{name} cannot be {text}", mend=suggest(text, type(like).__members__, "values"))
+        raise SpecError(f"{name} cannot be {text}", hint=suggest(text, type(like).__members__, "values"))
     return text
 
 
@@ -469,12 +469,12 @@ def state_class(model: Model) -> type[Any]:
         if not isinstance(info, RecordInfo) or not info.is_state:
             raise SpecError(
                 f"action {action.name}: its first parameter must be the state", place=action.place,
-                mend="def step(s: Cluster, ...) -> None, where Cluster is marked @state",
+                hint="def step(s: Cluster, ...) -> None, where Cluster is marked @state",
             )  # fmt: skip
         found.setdefault(typing.cast("type[Any]", cls), action)
     if len(found) != 1:
         where = list(found.values())[-1].place if found else None
-        raise SpecError(f"model {model.name} has {len(found)} kinds of states", place=where, mend="share one")
+        raise SpecError(f"model {model.name} has {len(found)} kinds of states", place=where, hint="share one")
     return next(iter(found))
 
 
@@ -494,7 +494,7 @@ def constants_of(model: Model, spec: ModuleType | None = None) -> ConstantsInfo 
         names = ", ".join(i.cls.__name__ for i in found)
         raise SpecError(
             f"a spec has one class of constants, and this one sees {names}", place=field_place(found[-1].cls),
-            mend='merge them, or take the other spec with instance("...")',
+            hint='merge them, or take the other spec with instance("...")',
         )  # fmt: skip
     return found[0] if found else None
 

@@ -104,16 +104,16 @@ def parameters_of(declared: Declared, state: RecordType | None) -> list[Paramete
         where = f"{declared.kind} {declared.name}, parameter {name}"
         place = function_place(declared.function, name)
         if name not in annotations:
-            raise SpecError(f"{where} has no type", place=place, mend=f"{name}: Broker")
+            raise SpecError(f"{where} has no type", place=place, hint=f"{name}: Broker")
         try:
             most = MAX_INITIAL if state is None else MAX_VALUES
             found.append(_fair(_parameter(name, annotations[name], where, state, found, most), declared.fair))
         except SpecError as error:
-            raise SpecError(error.reason, mend=error.mend, place=error.place if error.place.file else place) from None
+            raise SpecError(error.reason, hint=error.hint, place=error.place if error.place.file else place) from None
     count = math.prod(len(p.candidates) for p in found)
     if state is None and count > MAX_INITIAL:
         what = f"init {declared.name}: {count} bindings of its parameters, and at most {MAX_INITIAL} are tried"
-        raise SpecError(what, place=declared.place, mend="shrink the constants, or let actions choose")
+        raise SpecError(what, place=declared.place, hint="shrink the constants, or let actions choose")
     return found
 
 
@@ -142,7 +142,7 @@ def _parameter(
     if Permutation in marks or Arrangement in marks:
         element = resolve(typing.get_args(typing.get_args(hint)[0])[0], where)
         if not isinstance(element, Scalar):
-            raise SpecError(f"{where}: a permutation of {element}", mend="permute an identity or an enum")
+            raise SpecError(f"{where}: a permutation of {element}", hint="permute an identity or an enum")
         shortest = element.size if Permutation in marks else 0
         listed = sum(math.perm(element.size, n) for n in range(shortest, element.size + 1))
         orders = (o for n in range(shortest, element.size + 1) for o in itertools.permutations(element.domain(), n))
@@ -150,7 +150,7 @@ def _parameter(
     for mark in marks:
         if isinstance(mark, MemberOf):
             if state is None:
-                raise SpecError(f"{where}: there is no state yet to take a member of", mend="range over a type")
+                raise SpecError(f"{where}: there is no state yet to take a member of", hint="range over a type")
             base, *others = typing.get_args(hint)
             rest = [m for m in others if m is not mark]
             declared = resolve(Annotated[base, *rest] if rest else base, where)
@@ -164,7 +164,7 @@ def _parameter(
     if count is None:
         raise SpecError(
             f"{where}: {type_} has no finite list of values",
-            mend='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
+            hint='range over members of the state: Sent = Annotated[Message, MemberOf("network")]',
         )
     return Parameter(name, type_, tuple(_few(type_.values(), count, where, most)))
 
@@ -174,7 +174,7 @@ def _few(values: Iterable[Any], count: int, where: str, most: int) -> Iterable[A
         what = "compiled" if most == MAX_VALUES else "made"
         raise SpecError(
             f"{where}: {count} values, and at most {most} are {what}",
-            mend="shrink the constants, or let it range over members of the state with MemberOf",
+            hint="shrink the constants, or let it range over members of the state with MemberOf",
         )
     return values
 
@@ -183,19 +183,19 @@ def _drawn(name: str, helper: Callable[..., Any], where: str, earlier: list[Para
     """A parameter that is drawn from the set which `helper` makes of the state and of earlier parameters."""
     example = f"def {name}s(s: S) -> Set[...], and MemberOf({name}s)"
     if not inspect.isfunction(helper) or helper.__name__ == "<lambda>":
-        raise SpecError(f"{where}: {getattr(helper, '__name__', helper)} is no helper", mend=f"write {example}")
+        raise SpecError(f"{where}: {getattr(helper, '__name__', helper)} is no helper", hint=f"write {example}")
     place = function_place(helper)
     given = hints(helper).get("return")
     collection = resolve(given, f"what {helper.__name__} returns") if given is not None else None
     if not isinstance(collection, SetType):
         raise SpecError(f"{where} is drawn from {helper.__name__}, which is not declared to return a set", place=place,
-                        mend=example)  # fmt: skip
+                        hint=example)  # fmt: skip
     names = list(inspect.signature(helper).parameters)[1:]
     unknown = [n for n in names if n not in [p.name for p in earlier]]
     if unknown or not inspect.signature(helper).parameters:
         raise SpecError(
             f"{where}: {helper.__name__} takes {', '.join(unknown) or 'nothing'}", place=place,
-            mend="it takes the state, then earlier parameters of the action by their names",
+            hint="it takes the state, then earlier parameters of the action by their names",
         )  # fmt: skip
     members = tuple(map(Member, range(collection.size)))
     return Parameter(name, collection.element, members, None, collection, drawn=helper, drawn_from=tuple(names))
@@ -205,7 +205,7 @@ def _member(name: str, text: str, where: str, state: RecordType, earlier: list[P
     try:
         path = ast.parse(text, mode="eval").body
     except SyntaxError:
-        raise SpecError(f"{where}: {text!r} is no path into the state", mend='MemberOf("channels[broker]")') from None
+        raise SpecError(f"{where}: {text!r} is no path into the state", hint='MemberOf("channels[broker]")') from None
     collection = _path_type(path, where, state, {p.name: p for p in earlier})
     if isinstance(collection, SetType):
         return Parameter(name, collection.element, tuple(map(Member, range(collection.size))), path, collection)
@@ -216,7 +216,7 @@ def _member(name: str, text: str, where: str, state: RecordType, earlier: list[P
     if isinstance(collection, MapType):
         members = tuple(map(Member, range(len(collection.keys))))
         return Parameter(name, collection.value_type, members, path, collection)
-    raise SpecError(f"{where}: {text} is a {collection}", mend="take a member of a set, bag, sequence or map")
+    raise SpecError(f"{where}: {text} is a {collection}", hint="take a member of a set, bag, sequence or map")
 
 
 def _of_kind(found: Parameter, declared: Type, where: str) -> Parameter:
@@ -231,7 +231,7 @@ def _of_kind(found: Parameter, declared: Type, where: str) -> Parameter:
         return dataclasses.replace(found, variant=declared, candidates=candidates)
     member = found.drawn.__name__ if found.drawn is not None else repr(found.source)
     raise SpecError(f"{where} is declared a {declared}, and {found.source} holds {found.type}",
-                    mend=f"Annotated[{found.type}, MemberOf({member})]")  # fmt: skip
+                    hint=f"Annotated[{found.type}, MemberOf({member})]")  # fmt: skip
 
 
 def _path_type(path: ast.expr, where: str, state: RecordType, earlier: Mapping[str, Parameter]) -> Type:
@@ -247,7 +247,7 @@ def _path_type(path: ast.expr, where: str, state: RecordType, earlier: Mapping[s
             return holder.value_type
     raise SpecError(
         f"{where}: {ast.unparse(path)} is nothing of the state",
-        mend=f"start with one of its fields ({', '.join(state.fields)}); an index is an earlier parameter",
+        hint=f"start with one of its fields ({', '.join(state.fields)}); an index is an earlier parameter",
     )
 
 

@@ -76,7 +76,7 @@ def hints(cls: Any) -> dict[str, Any]:
         place = _unresolved_place(cls, error)
         raise SpecError(
             f"the annotations of {getattr(cls, '__name__', cls)} cannot be resolved: {error}",
-            mend="every name in an annotation must be importable from its module", place=place,
+            hint="every name in an annotation must be importable from its module", place=place,
         ) from None  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _field_type(cls: type[Any], name: str, hint: Any, info: RecordInfo) -> Type:
     except SpecError as error:
         if error.place.file:
             raise
-        raise SpecError(error.reason, mend=error.mend, place=field_place(cls, name)) from None
+        raise SpecError(error.reason, hint=error.hint, place=field_place(cls, name)) from None
 
 
 def history_fields(cls: type[Any]) -> list[str]:
@@ -140,11 +140,11 @@ def _require_value(type_: Type, where: str, holder: str) -> None:
         inner = inner.inner if isinstance(inner, OptionType) else inner.element
     if isinstance(inner, BagType):
         what = "a set with a bound" if isinstance(inner, BoundedSetType) else "a bag"
-        raise SpecError(f"{where}: {what} inside {holder}", mend="keep it in a field of the state or of a @record")
+        raise SpecError(f"{where}: {what} inside {holder}", hint="keep it in a field of the state or of a @record")
     if isinstance(inner, MapType) or (isinstance(inner, RecordType) and not inner.frozen):
         raise SpecError(
             f"{where}: {inner} can be changed in place, and {holder} holds values only",
-            mend="declare the record with @message, or keep a map of the state itself",
+            hint="declare the record with @message, or keep a map of the state itself",
         )
 
 
@@ -164,10 +164,10 @@ def resolve(hint: Any, where: str) -> Type:
     if origin is Map:
         return _map(resolve(args[0], where), resolve(args[1], where), where)
     if origin is tuple and (len(args) != 2 or args[1] is not Ellipsis):
-        raise SpecError(f"{where}: a tuple with a type for each place", mend="declare a @message with a field for each")
+        raise SpecError(f"{where}: a tuple with a type for each place", hint="declare a @message with a field for each")
     if origin in (tuple, Bag):
         raise SpecError(
-            f"{where}: how long may it grow?", mend="give it a bound: Log = Annotated[Seq[Entry], AtMost(3)]"
+            f"{where}: how long may it grow?", hint="give it a bound: Log = Annotated[Seq[Entry], AtMost(3)]"
         )
     raise _no_type(hint, where)
 
@@ -175,7 +175,7 @@ def resolve(hint: Any, where: str) -> Type:
 def _no_type(hint: Any, where: str) -> SpecError:
     return SpecError(
         f"{where}: {getattr(hint, '__name__', hint)} is no finite type",
-        mend="use bool, an enum, Nat, Range, an Ordinal, an Identity, Option, Set, Map, Seq, Bag or a record",
+        hint="use bool, an enum, Nat, Range, an Ordinal, an Identity, Option, Set, Map, Seq, Bag or a record",
     )
 
 
@@ -185,30 +185,30 @@ def _class_type(cls: type[Any], where: str) -> Type:
         return EnumType(cls)
     if issubclass(cls, Identity) and cls is not Identity:
         if bound_of(cls._size, where, f"size of {cls.__name__}") < 1:
-            raise SpecError(f"{where}: {cls.__name__} has no members", mend="its size must be at least 1")
+            raise SpecError(f"{where}: {cls.__name__} has no members", hint="its size must be at least 1")
         return _scalar(cls, IdentityType)
     if issubclass(cls, Ordinal) and cls is not Ordinal:
         return _scalar(cls, FixedOrdinalType if cls.is_fixed() else OrdinalType)
     if isinstance(cls.__dict__.get(MARK), RecordInfo):
         if cls in _making:
             raise SpecError(f"{where}: a {cls.__name__} inside a {cls.__name__} has no end",
-                            mend="refer to another one by an identity, and keep them in a map")  # fmt: skip
+                            hint="refer to another one by an identity, and keep them in a map")  # fmt: skip
         return record_type(cls)
     if cls is int:
-        raise SpecError(f"{where}: an int without bounds", mend="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
+        raise SpecError(f"{where}: an int without bounds", hint="Version = Annotated[int, Nat(5)], or Range(-1, 3)")
     raise _no_type(cls, where)
 
 
 def _check_enum(cls: type[enum.Enum], where: str) -> None:
     """Refuse an enum that is no plain list of names: with none, with two for one value, with values that combine."""
     if issubclass(cls, enum.Flag):
-        raise SpecError(f"{where}: members of the Flag {cls.__name__} combine", mend="a Set of the members of an Enum")
+        raise SpecError(f"{where}: members of the Flag {cls.__name__} combine", hint="a Set of the members of an Enum")
     same = [name for name, member in cls.__members__.items() if member.name != name]
     if same:
         raise SpecError(f"{where}: {cls.__name__}.{same[0]} is {cls[same[0]]}: they have one value",
-                        mend="give each member a value of its own")  # fmt: skip
+                        hint="give each member a value of its own")  # fmt: skip
     if not cls.__members__:
-        raise SpecError(f"{where}: {cls.__name__} has no members", mend="an enum needs one at least")
+        raise SpecError(f"{where}: {cls.__name__} has no members", hint="an enum needs one at least")
 
 
 def _scalar(cls: type[Any], make: Callable[[Any], Type]) -> Type:
@@ -232,16 +232,16 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
                 return resolve(base, where)  # which is refused
             made = _BOUNDED.get(typing.get_origin(base))
             if made is None:
-                mend = "Annotated[Set[Entry], AtMost(3)]"
-                raise SpecError(f"{where}: AtMost bounds a Seq, a Bag or a Set", mend=mend)
+                hint = "Annotated[Set[Entry], AtMost(3)]"
+                raise SpecError(f"{where}: AtMost bounds a Seq, a Bag or a Set", hint=hint)
             element = resolve(typing.get_args(base)[0], where)
             if made is not SeqType:
                 _require_value(element, where, "a bag" if made is BagType else "a set")
             elif isinstance(element, BagType):
-                raise SpecError(f"{where}: a sequence of bags", mend="keep a bag in a field of the state or a @record")
+                raise SpecError(f"{where}: a sequence of bags", hint="keep a bag in a field of the state or a @record")
             length = bound_of(mark.length, where, "length")
             if length < 0:
-                raise SpecError(f"{where}: at most {length} elements", mend="a length is 0 or more")
+                raise SpecError(f"{where}: at most {length} elements", hint="a length is 0 or more")
             check_width(length * element.width, where, f"{_NOUNS[made]} of {length}")
             return made(element, length)
     return resolve(base, where)
@@ -249,9 +249,9 @@ def _annotated(base: Any, marks: tuple[Any, ...], where: str) -> Type:
 
 def _range(lo: int, hi: int, cuts: bool, where: str) -> RangeType:
     if hi < lo:
-        raise SpecError(f"{where}: the range {lo}..{hi} is empty", mend="its maximum must not be below its minimum")
+        raise SpecError(f"{where}: the range {lo}..{hi} is empty", hint="its maximum must not be below its minimum")
     if hi - lo > HIGHEST:
-        raise SpecError(f"{where}: the range {lo}..{hi} has more numbers than 64 bits tell apart", mend="narrow it")
+        raise SpecError(f"{where}: the range {lo}..{hi} has more numbers than 64 bits tell apart", hint="narrow it")
     return RangeType(lo, hi, cuts)
 
 
@@ -260,13 +260,13 @@ def _union(args: tuple[Any, ...], where: str) -> Type:
     if len(parts) == 1:
         inner = resolve(parts[0], where)
         if isinstance(inner, OptionType):
-            raise SpecError(f"{where}: an Option of an Option", mend="one None is enough: use an enum for more cases")
+            raise SpecError(f"{where}: an Option of an Option", hint="one None is enough: use an enum for more cases")
         if isinstance(inner, BagType):
-            raise SpecError(f"{where}: an Option of a {inner}", mend="an empty one is enough")
+            raise SpecError(f"{where}: an Option of a {inner}", hint="an empty one is enough")
         return OptionType(inner)
     variants = [resolve(p, where) for p in parts]
     if not all(isinstance(v, RecordType) and v.frozen for v in variants):
-        raise SpecError(f"{where}: a union of {', '.join(map(str, variants))}", mend="unions are of @message records")
+        raise SpecError(f"{where}: a union of {', '.join(map(str, variants))}", hint="unions are of @message records")
     union = UnionType([v for v in variants if isinstance(v, RecordType)])
     return union if len(parts) == len(args) else OptionType(union)
 
@@ -280,10 +280,10 @@ def _map(key: Type, value: Type, where: str) -> MapType:
     if count is None:
         raise SpecError(
             f"{where}: {key} cannot be the key of a map",
-            mend="keys are identities, enums, ranges, and sets and @message records of these: leave the ordinals out",
+            hint="keys are identities, enums, ranges, and sets and @message records of these: leave the ordinals out",
         )
     if count > MAX_MEMBERS:
-        raise SpecError(f"{where}: a map with {count} keys, and at most {MAX_MEMBERS} fit", mend="shrink the constants")
+        raise SpecError(f"{where}: a map with {count} keys, and at most {MAX_MEMBERS} fit", hint="shrink the constants")
     check_width(count * value.width, where, f"a map with {count} keys")
     return MapType(key, value)
 
@@ -294,11 +294,11 @@ def _set(element: Type, where: str) -> SetType:
     if count is None:
         raise SpecError(
             f"{where}: a set of {element}, of which there is no list: it holds ordinals",
-            mend=f"bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
+            hint=f"bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
         )
     if count > MAX_MEMBERS:
         raise SpecError(
             f"{where}: a set over {count} possible members, and at most {MAX_MEMBERS} fit",
-            mend=f"shrink the constants, or bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
+            hint=f"shrink the constants, or bound how many are there at once: Annotated[Set[{element}], AtMost(4)]",
         )
     return SetType(element)

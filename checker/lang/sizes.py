@@ -22,14 +22,14 @@ def bound_of(size: Size, where: str, what: str) -> int:
     except Exception as error:
         raise SpecError(
             f"{where}: the {what} cannot be computed: {type(error).__name__}: {shortened(error)}",
-            mend="a number, or a function of the constants: Nat(lambda: Design.max_version)",
+            hint="a number, or a function of the constants: Nat(lambda: Design.max_version)",
         ) from None
     if not isinstance(value, int) or isinstance(value, bool):
         raise SpecError(f"{where}: the {what} is {shortened(repr(value))}, which is no whole number",
-                        mend="a number, or a function of the constants that gives one")  # fmt: skip
+                        hint="a number, or a function of the constants that gives one")  # fmt: skip
     if not LOWEST <= value <= HIGHEST:
         raise SpecError(f"{where}: the {what} {shortened(value)} takes more than 64 bits",
-                        mend="numbers are from -2**63 to 2**63 - 1")  # fmt: skip
+                        hint="numbers are from -2**63 to 2**63 - 1")  # fmt: skip
     return value
 
 
@@ -37,4 +37,4 @@ def check_width(leaves: int, where: str, what: str) -> None:
     """Refuse a collection of too many scalars. what: which, as in "a map with 100000 keys". Raises SpecError."""
     if leaves > MAX_LEAVES:
         raise SpecError(f"{where}: {what} is made from {leaves} scalars, and at most {MAX_LEAVES} fit a state",
-                        mend="shrink the constants: a small model shows what a large one does")  # fmt: skip
+                        hint="shrink the constants: a small model shows what a large one does")  # fmt: skip

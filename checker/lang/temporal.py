@@ -9,15 +9,15 @@ from checker.lang.errors import SpecError
 from checker.lang.where import caller_place
 
 
-def _actions(found: Declared | Sequence[Declared] | None, what: str, mend: str) -> tuple[Declared, ...]:
+def _actions(found: Declared | Sequence[Declared] | None, what: str, hint: str) -> tuple[Declared, ...]:
     """The actions that a decorator was given. what: it, in words. Raises SpecError at the line of the decorator."""
     listed = () if found is None else (found,) if isinstance(found, Declared) else tuple(found)
     for one in listed:
         if not isinstance(one, Declared) or one.kind != "action":
             name = getattr(one, "name", getattr(one, "__name__", one))
-            raise SpecError(f"{what} speaks of {name}, which is no action", place=caller_place(2), mend=mend)
+            raise SpecError(f"{what} speaks of {name}, which is no action", place=caller_place(2), hint=hint)
     if found is not None and not listed:
-        raise SpecError(f"{what} speaks of no action", place=caller_place(2), mend=mend)
+        raise SpecError(f"{what} speaks of no action", place=caller_place(2), hint=hint)
     return listed
 
 

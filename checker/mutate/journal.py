@@ -35,8 +35,8 @@ class Journal:
                 entry = json.loads(line)
                 verdict = Verdict.from_json({name: value for name, value in entry.items() if name != "model"})
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                mend = "cut the file off before that line, or start anew with --checkpoint FILE"
-                raise SpecError(f"line {number} of {path} is damaged: it is no verdict", mend=mend) from None
+                hint = "cut the file off before that line, or start anew with --checkpoint FILE"
+                raise SpecError(f"line {number} of {path} is damaged: it is no verdict", hint=hint) from None
             if verdict.verdict != UNDECIDED:  # those are tried again: another limit may decide them
                 self.found[entry["model"], verdict.key] = verdict
         if not lines:
@@ -44,21 +44,21 @@ class Journal:
 
     def _read(self, path: Path) -> list[str]:
         """The lines after the head. What a killed run left of its last line is cut off."""
-        mend = "--checkpoint FILE starts one anew"
+        hint = "--checkpoint FILE starts one anew"
         text = path.read_bytes()
         whole = text[: text.rfind(b"\n") + 1]
         try:
             head, *lines = whole.decode("utf-8").splitlines()
             known = json.loads(head)
         except (ValueError, RecursionError):
-            raise SpecError(f"{path} holds no verdicts on mutants", mend=mend) from None
+            raise SpecError(f"{path} holds no verdicts on mutants", hint=hint) from None
         if not isinstance(known, dict) or known.get("format") != _FORMAT or not isinstance(known.get("models"), dict):
-            raise SpecError(f"{path} holds no verdicts on mutants", mend=mend)
+            raise SpecError(f"{path} holds no verdicts on mutants", hint=hint)
         if known["models"].keys() != self._models.keys():
-            raise SpecError(f"{path} holds verdicts on other models: {', '.join(known['models'])}", mend=mend)
+            raise SpecError(f"{path} holds verdicts on other models: {', '.join(known['models'])}", hint=hint)
         changed = [name for name, key in self._models.items() if known["models"][name] != key]
         if changed:
-            raise SpecError(f"{', '.join(changed)} changed since {path} was written", mend=mend)
+            raise SpecError(f"{', '.join(changed)} changed since {path} was written", hint=hint)
         if len(whole) < len(text):
             with path.open("r+b") as file:
                 file.truncate(len(whole))

@@ -82,13 +82,13 @@ class Original:
         if report.verdict in (VIOLATED, INCOMPLETE):
             raise SpecError(
                 f"{self.model.name} is {report.verdict} as it stands: {report.reason}",
-                mend="mutants show what the properties of a model catch that holds, explored to the end",
+                hint="mutants show what the properties of a model catch that holds, explored to the end",
             )
         if self.model.model.hide:
             raise SpecError(
                 f"{self.model.name} hides {', '.join(self.model.model.hide)}: of states that a view makes equal one is"
                 " explored, so that no mutant could be proved equivalent",
-                place=self.model.model.place, mend="a model without hide",
+                place=self.model.model.place, hint="a model without hide",
             )  # fmt: skip
         self.compile = compile_variants(self.model)
         self.program = self.compile({})

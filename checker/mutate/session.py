@@ -52,7 +52,7 @@ class Session:
     ) -> None:
         """Raises SpecError where there is nothing to judge, or for a file of verdicts that does not fit."""
         if len({model.spec.name for model in models}) > 1:
-            raise SpecError("these are models of several specs", mend="name models of one spec at a time")
+            raise SpecError("these are models of several specs", hint="name models of one spec at a time")
         self.models, self.options, self.searching, self.judging = models, options, searching, judging
         self.trace: Trace | None = None
         self._started = time.monotonic()
@@ -63,7 +63,7 @@ class Session:
         self._keys = [key for key in self._known if key in wanted]
         if not self._keys:
             raise SpecError(f"no mutant of {models[0].name} is like {' or '.join(options.only)}",
-                            mend="name an action, or a part of a mutant's key")  # fmt: skip
+                            hint="name an action, or a part of a mutant's key")  # fmt: skip
         digests = {model.name: model.key() for model in models}
         self._journal = Journal(options.file, digests, resume=options.resume)
         self._before = len(self._journal.found)

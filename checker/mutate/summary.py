@@ -30,7 +30,7 @@ _PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISE
 
 
 SHARED = "shared"  # the name of the tables with a reason for several mutants
-_MEND = f'write "KEY" = "why", or [[{SHARED}]] with why = "..." and mutants = ["KEY", ...]'
+_HINT = f'write "KEY" = "why", or [[{SHARED}]] with why = "..." and mutants = ["KEY", ...]'
 
 
 def read_explained(path: Path) -> dict[str, str]:
@@ -38,19 +38,19 @@ def read_explained(path: Path) -> dict[str, str]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SpecError(f"{path} is no TOML: {str(error)[:200]}", mend=_MEND) from None
+        raise SpecError(f"{path} is no TOML: {str(error)[:200]}", hint=_HINT) from None
     groups = found.pop(SHARED, [])
     reasons = list(found.items())
     for group in groups if isinstance(groups, list) else [groups]:
         if not isinstance(group, dict) or group.keys() != {"why", "mutants"} or not isinstance(group["mutants"], list):
-            raise SpecError(f"{path}: a [[{SHARED}]] is not written as it should be", mend=_MEND)
+            raise SpecError(f"{path}: a [[{SHARED}]] is not written as it should be", hint=_HINT)
         reasons += [(key, group["why"]) for key in group["mutants"]]
     explained: dict[str, str] = {}
     for key, why in reasons:
         if not isinstance(key, str) or not isinstance(why, str) or not why.strip():
-            raise SpecError(f"{path}: {key} is not explained", mend=_MEND)
+            raise SpecError(f"{path}: {key} is not explained", hint=_HINT)
         if key in explained:
-            raise SpecError(f"{path}: {key} is explained twice", mend="one reason is enough")
+            raise SpecError(f"{path}: {key} is explained twice", hint="one reason is enough")
         explained[key] = why
     return explained
 

@@ -94,17 +94,17 @@ def _initial(model: BoundModel, reference: Reference, recorded: Step) -> tuple[s
 def _parsed(model: BoundModel, recorded: Step) -> Any:
     """The recorded state. Raises TraceError where it is none of the model."""
     where = f"step {recorded.index}"
-    mend = "Replay it on the model and with the constants it was recorded with"
+    hint = "Replay it on the model and with the constants it was recorded with"
     if recorded.state is None:
-        raise TraceError("the step has no state", where=where, mend="Record the state of every step")
+        raise TraceError("the step has no state", where=where, hint="Record the state of every step")
     fields = list(model.state_type.fields)
     if set(recorded.state) != set(fields):
         what = f"its state has {', '.join(recorded.state) or 'no fields'}; a state of {model.name} has"
-        raise TraceError(f"{what} {', '.join(fields)}", where=where, mend=mend)
+        raise TraceError(f"{what} {', '.join(fields)}", where=where, hint=hint)
     try:
         return model.state_type.parse(recorded.state)
     except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"its state is none of {model.name}: {_said(error)}", where=where, mend=mend) from None
+        raise TraceError(f"its state is none of {model.name}: {_said(error)}", where=where, hint=hint) from None
 
 
 def _said(error: Exception) -> str:
@@ -118,7 +118,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
     if recorded.action not in actions:
         raise TraceError(
             f"{model.name} has no action {recorded.action}", where=f"step {recorded.index}",
-            mend=_sentence(suggest(recorded.action, actions, "actions")),
+            hint=_sentence(suggest(recorded.action, actions, "actions")),
         )  # fmt: skip
     action = actions[recorded.action]
     given = given_parameters(model, action, recorded)
@@ -145,8 +145,8 @@ def given_parameters(model: BoundModel, action: Declared, recorded: Step) -> dic
     where = f"step {recorded.index}"
     for name in recorded.parameters:
         if name not in parameters:
-            mend = _sentence(suggest(name, parameters, "parameters"))
-            raise TraceError(f"{action.name} has no parameter {name}", where=where, mend=mend)
+            hint = _sentence(suggest(name, parameters, "parameters"))
+            raise TraceError(f"{action.name} has no parameter {name}", where=where, hint=hint)
     given = {}
     for name, parameter in parameters.items():
         if name in recorded.parameters:

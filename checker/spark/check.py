@@ -62,8 +62,8 @@ def check(
             return report
     except UnwritableError as error:
         place = options.checkpoint or options.resume
-        mend = f"then go on: --resume {place}" if place else "or keep the states elsewhere: --checkpoint DIR"
-        raise UnwritableError(f"{error}, {mend}") from error
+        hint = f"then go on: --resume {place}" if place else "or keep the states elsewhere: --checkpoint DIR"
+        raise UnwritableError(f"{error}, {hint}") from error
 
 
 @contextmanager
@@ -120,11 +120,11 @@ def _place(spark: Cluster, options: Options) -> Iterator[str]:
     else:
         raise SpecError(
             "the states of a search on a cluster are kept in a folder that all its machines reach",
-            mend="name one: --checkpoint hdfs://namenode/fencepost/run-1",
+            hint="name one: --checkpoint hdfs://namenode/fencepost/run-1",
         )
 
 
 def _shards(spark: Cluster, options: Options, saved: int | None) -> int:
     if saved is not None and options.partitions not in (None, saved):
-        raise SpecError(f"{options.resume} has {saved} partitions", mend="leave --partitions out when resuming")
+        raise SpecError(f"{options.resume} has {saved} partitions", hint="leave --partitions out when resuming")
     return saved or min(options.partitions or spark.cores(), search.MAX_SHARDS)

@@ -126,14 +126,14 @@ def _files(paths: Sequence[str]) -> list[tuple[str, int]]:
         system, path = file_system(place)
         info = system.get_file_info(path)
         if info.type is fs.FileType.NotFound:
-            raise SpecError(f"there is no file {place}", mend="name files, or folders of them")
+            raise SpecError(f"there is no file {place}", hint="name files, or folders of them")
         if info.type is fs.FileType.File:
             found.append((place, info.size))
             continue
         below = system.get_file_info(fs.FileSelector(path, recursive=True))
         traces = [i for i in below if i.type is fs.FileType.File and i.path.endswith(ENDINGS)]
         if not traces:
-            raise SpecError(f"{place} holds no traces", mend=f"they end in {', '.join(ENDINGS)}")
+            raise SpecError(f"{place} holds no traces", hint=f"they end in {', '.join(ENDINGS)}")
         found += [(place.rstrip("/") + i.path[len(path.rstrip("/")) :], i.size) for i in traces]
     return sorted(found)
 

@@ -68,12 +68,12 @@ def files_below(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             below = sorted(p for p in path.rglob("*") if p.name.endswith(ENDINGS) and p.is_file())
             if not below:
-                raise SpecError(f"{path} holds no traces", mend=f"they end in {', '.join(ENDINGS)}")
+                raise SpecError(f"{path} holds no traces", hint=f"they end in {', '.join(ENDINGS)}")
             found += below
         elif path.exists():
             found.append(path)
         else:
-            raise SpecError(f"there is no file {path}", mend="name files, or folders of them")
+            raise SpecError(f"there is no file {path}", hint="name files, or folders of them")
     return found
 
 

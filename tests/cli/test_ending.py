@@ -133,7 +133,7 @@ def test_a_bug_in_a_process_of_a_proof_is_no_verdict() -> None:
 
 
 def test_errors_travel_between_processes_whole() -> None:
-    error = SpecError("it is wrong", place=Place(LEASE, 3, 0, 4), mend="put it right")
+    error = SpecError("it is wrong", place=Place(LEASE, 3, 0, 4), hint="put it right")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
     class Local(Exception):  # cannot be pickled

@@ -1,4 +1,4 @@
-"""Bad input: one message that names what, where and how to mend it; exit code 2; never a stack trace."""
+"""Bad input: one message that names what, where and how to fix it; exit code 2; never a stack trace."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PHILOSOPHERS = "tests/models/philosophers.py"
         (["trace", "show", "x.ndjson", "--width", "10"], ["'--width'"]),
     ],
 )
-def test_a_message_names_what_and_how_to_mend_it(run: Run, arguments: list[str], messages: list[str]) -> None:
+def test_a_message_names_what_and_how_to_fix_it(run: Run, arguments: list[str], messages: list[str]) -> None:
     found = run(*arguments)
     assert found.exit_code == 2
     assert found.stdout == ""
@@ -93,7 +93,7 @@ def test_an_error_in_the_spec_is_shown_with_a_caret(run: Run, tmp_path: Path) ->
     file.write_text(Path(LEASE).read_text().replace("require(s.lease == broker)", "require(s.lese == broker)"))
     found = run("check", file)
     assert found.exit_code == 2
-    shown = f"{file}:36\n    require(s.lese == broker)\n            ^^^^^^\nerror: Cluster has no field lese\nmend: "
+    shown = f"{file}:36\n    require(s.lese == broker)\n            ^^^^^^\nerror: Cluster has no field lese\nhint: "
     assert found.stderr.startswith(shown)
 
 
@@ -104,7 +104,7 @@ MODELS = [Model("a/b", "Slashed.", start, [grant], [])]
 """)
     found = run("check", tmp_path / "spec.py")
     assert found.exit_code == 2
-    assert "error: a model cannot be called 'a/b'\nmend: use letters, digits" in found.stderr
+    assert "error: a model cannot be called 'a/b'\nhint: use letters, digits" in found.stderr
 
 
 def test_a_checkpoint_is_not_written_over(run: Run, tmp_path: Path) -> None:

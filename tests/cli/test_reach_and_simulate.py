@@ -93,11 +93,11 @@ def test_guarded_it_does_not(run: Run) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("s.srving", "expression:1\n    s.srving\n    ^^^^^^^^\nerror: Cluster has no field srving\nmend: it has "),
-        ("s.serving ==", "error: not an expression: s.serving == (invalid syntax)\nmend: write a Python expression"),
+        ("s.srving", "expression:1\n    s.srving\n    ^^^^^^^^\nerror: Cluster has no field srving\nhint: it has "),
+        ("s.serving ==", "error: not an expression: s.serving == (invalid syntax)\nhint: write a Python expression"),
         ("", "error: not an expression:  (it is empty)"),
         ("s.lease is None; import os", "error: not an expression: s.lease is None; import os"),
-        ("s.serving", "error: s.serving returns a Set[Broker], not a boolean\nmend: write a Python expression"),
+        ("s.serving", "error: s.serving returns a Set[Broker], not a boolean\nhint: write a Python expression"),
         ("lease(s)", "    lease(s)\n    ^^^^^\nerror: lease is not defined"),
         ("s.lease < Broker(1)", "error: "),
         ("not " * 5000 + "True", "it is nested too deep"),

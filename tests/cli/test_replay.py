@@ -176,7 +176,7 @@ def set_to(*path: str, value: Any) -> Change:
         (4, set_to("state", "lease", value=5), "step 4: its state is none of docs/tutorial/lease.py: 5 is no option"),
         (4, set_to("state", value={"x": 1}), "step 4: its state has x; a state of docs/tutorial/lease.py has lease, s"),
         (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py"),
-        (0, set_to("model", value=""), "names no model\nmend: say which one with --model"),
+        (0, set_to("model", value=""), "names no model\nhint: say which one with --model"),
         (0, set_to("constants", value={"stops": True}), "has no constant stops"),
     ],
 )

@@ -83,7 +83,7 @@ def test_the_guard_that_refuses_is_shown() -> None:
 )
 def test_what_is_no_implementation_is_a_usage_error(name: str, says: str) -> None:
     result = run("conform", LEASE, "--impl", name)
-    assert result.exit_code == 2 and says in result.stderr and "mend: " in result.stderr
+    assert result.exit_code == 2 and says in result.stderr and "hint: " in result.stderr
 
 
 def import_file(file: Path) -> None:
@@ -113,8 +113,8 @@ def test_a_divergence_becomes_a_test_that_fails_as_long_as_it_is_there(tmp_path:
     subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", written], check=True)
     with pytest.raises(AssertionError, match=says):
         import_file(written)
-    mended = written.read_text().replace(f'"{FAULTY}:{fault}"', f'"{SERVER}"')
-    written.write_text(mended)
+    repaired = written.read_text().replace(f'"{FAULTY}:{fault}"', f'"{SERVER}"')
+    written.write_text(repaired)
     import_file(written)
 
 

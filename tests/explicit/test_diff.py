@@ -168,7 +168,7 @@ class TestRefused:
     def test_types_that_differ(self) -> None:
         with pytest.raises(SpecError, match=r"cannot be compared: the type of s\.count is not the same") as refused:
             compared(f"{DIFFERING}/free", AS_IT_STANDS, {"size": "6"})
-        assert "size differ" in refused.value.mend
+        assert "size differ" in refused.value.hint
 
     def test_a_view(self) -> None:
         with pytest.raises(SpecError, match="hides past_two"):

@@ -1,7 +1,7 @@
 """What a spec that must be refused is made of: a header that is right, and something that is not.
 
 `«...»` marks what the caret must point at: the test takes the marks out, and reads file, line, caret, reason and
-mend from the message.
+hint from the message.
 """
 
 from __future__ import annotations
@@ -116,35 +116,35 @@ def tick(s: Cluster) -> None:
 
 @dataclass(frozen=True)
 class BadSpec:
-    """A spec with marks. reason, mend: what must stand in the message, in lower case."""
+    """A spec with marks. reason, hint: what must stand in the message, in lower case."""
 
     rule: int
     name: str
     source: str
     reason: str
-    mend: str = ""
+    hint: str = ""
 
 
-def body(rule: int, name: str, statements: str, reason: str, mend: str = "") -> BadSpec:
+def body(rule: int, name: str, statements: str, reason: str, hint: str = "") -> BadSpec:
     """A bad body of an action with the parameters s: Cluster, broker: Broker."""
     head = '@action(who="controller", source="-")\ndef step(s: Cluster, broker: Broker) -> None:\n    """A step."""\n'
     text = textwrap.indent(textwrap.dedent(statements).strip("\n"), "    ")
-    return BadSpec(rule, name, f"{HEADER}\n\n{head}{text}\n", reason, mend)
+    return BadSpec(rule, name, f"{HEADER}\n\n{head}{text}\n", reason, hint)
 
 
-def more(rule: int, name: str, declarations: str, reason: str, mend: str = "") -> BadSpec:
+def more(rule: int, name: str, declarations: str, reason: str, hint: str = "") -> BadSpec:
     """Bad declarations after the header."""
-    return BadSpec(rule, name, f"{HEADER}\n\n{textwrap.dedent(declarations).strip()}\n", reason, mend)
+    return BadSpec(rule, name, f"{HEADER}\n\n{textwrap.dedent(declarations).strip()}\n", reason, hint)
 
 
-def drawn(name: str, helper: str, reason: str, mend: str, parameter: str = "") -> BadSpec:
+def drawn(name: str, helper: str, reason: str, hint: str, parameter: str = "") -> BadSpec:
     """An action with a parameter that is drawn from what a bad helper `chosen` gives."""
     declared = parameter or "broker: Annotated[Broker, MemberOf(chosen)]"
     step = f'@action(who="controller", source="-")\ndef step(s: Cluster, {declared}) -> None:\n    """A step."""\n'
-    return BadSpec(5, name, f"{HEADER}\n\n{helper}\n\n\n{step}    s.count = 1\n", reason, mend)
+    return BadSpec(5, name, f"{HEADER}\n\n{helper}\n\n\n{step}    s.count = 1\n", reason, hint)
 
 
-def field(rule: int, name: str, annotation: str, reason: str, mend: str = "", before: str = "") -> BadSpec:
+def field(rule: int, name: str, annotation: str, reason: str, hint: str = "", before: str = "") -> BadSpec:
     """A state with one bad field."""
     declarations = f"""\
 {textwrap.dedent(before).strip()}
@@ -169,11 +169,11 @@ def step(s: Odd) -> None:
 
 model = Model("odd", "-", odd, [step], [])
 """
-    return BadSpec(rule, name, f"{HEADER}\n\n{declarations}", reason, mend)
+    return BadSpec(rule, name, f"{HEADER}\n\n{declarations}", reason, hint)
 
 
-def parameter(rule: int, name: str, annotation: str, reason: str, mend: str = "") -> BadSpec:
+def parameter(rule: int, name: str, annotation: str, reason: str, hint: str = "") -> BadSpec:
     """An action with one bad parameter."""
     head = '@action(who="controller", source="-")'
     text = f'{head}\ndef step(s: Cluster, {annotation}) -> None:\n    """A step."""\n    s.count = 1\n'
-    return BadSpec(rule, name, f"{HEADER}\n\n{text}", reason, mend)
+    return BadSpec(rule, name, f"{HEADER}\n\n{text}", reason, hint)

@@ -42,7 +42,7 @@ BOUNDS = [
 ]  # fmt: skip
 
 
-def start(name: str, statements: str, reason: str, mend: str = "", *, mark: str = "odd: Broker") -> BadSpec:
+def start(name: str, statements: str, reason: str, hint: str = "", *, mark: str = "odd: Broker") -> BadSpec:
     """A bad body of @init, for a state with one field."""
     kind = mark.partition(": ")[2]
     source = f"""
@@ -67,7 +67,7 @@ def odd() -> Odd:
 
 model = Model("odd", "-", odd, [step], [])
 """
-    return more(5, name, source, reason, mend)
+    return more(5, name, source, reason, hint)
 
 
 STARTS = [

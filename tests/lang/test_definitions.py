@@ -53,7 +53,7 @@ def names(folder: Path, rules: str, spec: str) -> list[str]:
     ("number", "spec", "message"),
     [
         (1, "from RULES import S, start, step, deadlock_free\nfrom RULES import *",
-         r"import \* makes the invariant small part of the model, .*mend: from RULES import small"),
+         r"import \* makes the invariant small part of the model, .*hint: from RULES import small"),
         (2, "from RULES import S, start, step\nfrom RULES import *", "makes the deadlock deadlock_free part of the"),
         (3, f"from RULES import S, action, start, step\n{LOCAL}", "step is imported in line 1 and defined in line 4"),
         (4, f"from RULES import *\n{LOCAL}", "step is imported in line 1 and defined in line 4"),

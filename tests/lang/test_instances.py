@@ -122,14 +122,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 def test_refused(call: str, tmp_path: Path) -> None:
-    reason, mend = REFUSED[call]
+    reason, hint = REFUSED[call]
     (tmp_path / "cycle.py").write_text("from checker.lang import *\nback = instance('user.py')\n", encoding="utf-8")
     (tmp_path / "broken.py").write_text("def (:\n", encoding="utf-8")
     (tmp_path / "raising.py").write_text("x = 1 / 0\n", encoding="utf-8")
     with pytest.raises(SpecError) as refused:
         loaded(tmp_path, f"queue = {call}\nMODELS = [Model('queue', '-', queue.empty, [queue.put, queue.take], [])]\n")
     assert reason in refused.value.reason
-    assert mend in refused.value.mend
+    assert hint in refused.value.hint
     assert refused.value.place.line > 0
 
 

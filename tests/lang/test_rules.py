@@ -52,9 +52,9 @@ def test_refused(bad: BadSpec, tmp_path: Path) -> None:
     assert shown == "    " + text.strip()
     assert caret == "    " + " " * (start - indent) + "^" * (end - start)
     reason = next(r for r in rest if r.startswith("error: "))
-    mend = next((r for r in rest if r.startswith("mend: ")), "mend: ")
+    hint = next((r for r in rest if r.startswith("hint: ")), "hint: ")
     assert bad.reason in reason.lower()
-    assert bad.mend in mend.lower()
+    assert bad.hint in hint.lower()
     assert len(rest) <= 2
 
 

@@ -54,7 +54,7 @@ def diff(model: str, one: list[str], other: list[str], search: Search, output: O
     if sides[0][1].constants == sides[1][1].constants:
         raise SpecError(
             f"both sides are the same: {sides[0][0]} and {sides[1][0]}",
-            mend="say with --set and --against what differs",
+            hint="say with --set and --against what differs",
         )
     from checker.cli.commands.diff_text import diff_text
     from checker.cli.output.printing import print_json, show, write_traces

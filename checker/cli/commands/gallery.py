@@ -61,7 +61,7 @@ def _declared() -> list[tuple[str, Bug]]:
 
     found = [(design, bug) for design in designs() for bug in bugs_of(design)]
     if not found:
-        raise SpecError("no design has a gallery", mend="list bugs as BUGS in spec/<design>/gallery.py")
+        raise SpecError("no design has a gallery", hint="list bugs as BUGS in spec/<design>/gallery.py")
     return found
 
 
@@ -70,7 +70,7 @@ def _known(names: tuple[str, ...], known: list[str]) -> None:
 
     for name in names:
         if name not in known:
-            raise SpecError(f"there is no bug {name} in the gallery", mend=suggest(name, known, "bugs"))
+            raise SpecError(f"there is no bug {name} in the gallery", hint=suggest(name, known, "bugs"))
 
 
 def _settle(file: Path, text: str, only_check: bool) -> tuple[bool, str]:

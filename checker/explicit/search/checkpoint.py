@@ -105,8 +105,8 @@ class Checkpoint:
             }
             self._write_manifest(content)
         except OSError as error:
-            mend = f"go on with --resume {self.directory}" if (self.directory / _MANIFEST).exists() else "start again"
-            raise cannot_write(error.filename or self.directory, error, mend) from error
+            hint = f"go on with --resume {self.directory}" if (self.directory / _MANIFEST).exists() else "start again"
+            raise cannot_write(error.filename or self.directory, error, hint) from error
 
     def _lock(self) -> None:
         """Keep other processes out until this object is gone. Raises CheckpointError where one is at work.

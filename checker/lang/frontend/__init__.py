@@ -67,8 +67,8 @@ def compile_expression(text: str, names: dict[str, Any]) -> Declared:
     try:
         code = compile(source, file, "exec")
     except SyntaxError as error:
-        mend = "write a Python expression over the state s"
-        raise SpecError(f"not an expression: {text} ({error.msg})", mend=mend) from None
+        hint = "write a Python expression over the state s"
+        raise SpecError(f"not an expression: {text} ({error.msg})", hint=hint) from None
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     function_of.cache_clear()
     scope = {**names, "__name__": "checker.lang.expression"}
@@ -192,14 +192,14 @@ class _Compiler:
             if not value:
                 raise SpecError(
                     f"action {action.name} does not say {part}", place=action.place,
-                    mend='@action(who="active controller", source="KIP-631, Broker Leases") and a docstring',
+                    hint='@action(who="active controller", source="KIP-631, Broker Leases") and a docstring',
                 )  # fmt: skip
         names = {p.name for p in self.model.parameters(action)}
         for _, field, _, _ in string.Formatter().parse(action.who):
             if field and field.split(".")[0].split("[")[0] not in names:
                 raise SpecError(
                     f"action {action.name}: who names {field}, which is no parameter", place=action.place,
-                    mend=f"its parameters: {', '.join(sorted(names)) or 'none'}",
+                    hint=f"its parameters: {', '.join(sorted(names)) or 'none'}",
                 )  # fmt: skip
 
     def _instance(
@@ -212,7 +212,7 @@ class _Compiler:
         arguments = arguments_of(machine, place, parameters, binding)
         machine.frames.pop()
         if machine.run(action.function, [place, *arguments.values()], pure=False) != NONE:
-            raise SpecError(f"action {action.name} returns a value", place=action.place, mend="assign it to the state")
+            raise SpecError(f"action {action.name} returns a value", place=action.place, hint="assign it to the state")
         for sort, count in machine.fresh.items():
             self.fresh[sort] = max(self.fresh.get(sort, 0), count)
         after, reads = machine.store.nodes, self.graph.taken_reads()
@@ -237,7 +237,7 @@ class _Compiler:
             raise SpecError(
                 f"{declared.kind} {declared.name} takes {len(function.parameters)} states and needs {len(places)}",
                 place=declared.place,
-                mend="def p(s: S) -> bool, or def p(before: S, after: S) -> bool for a transition invariant",
+                hint="def p(s: S) -> bool, or def p(before: S, after: S) -> bool for a transition invariant",
             )
         result = machine.run(declared.function, places, pure=True)
         machine.frames.append(Frame(function, {}, True))

@@ -73,7 +73,7 @@ def _set(machine: Machine, place: Location, parameter: Parameter, earlier: dict[
         raise SpecError(
             f"{parameter.name} is drawn from a set that may not exist: {site.reason}",
             place=Place(site.file, site.line, 0, 10_000),
-            mend=f"give {parameter.drawn.__name__} a value in every state: test first what it takes for granted",
+            hint=f"give {parameter.drawn.__name__} a value in every state: test first what it takes for granted",
         )
     return members
 

@@ -48,8 +48,8 @@ class Expressions(Bounded):
         """The symbol of an expression, with the events of evaluating it."""
         method: Callable[[Any], Symbol] | None = getattr(self, _method_name(type(node).__name__), None)
         if method is None:
-            mend = "Map({b: ... for b in Broker})" if isinstance(node, ast.Dict | ast.DictComp) else ""
-            self.fail(node, "this cannot stand here", mend)
+            hint = "Map({b: ... for b in Broker})" if isinstance(node, ast.Dict | ast.DictComp) else ""
+            self.fail(node, "this cannot stand here", hint)
         try:
             return method(node)
         except TooLargeError as error:

@@ -12,7 +12,7 @@ from checker.lang.loader import BoundModel
 
 MANY_BINDINGS = 2_000  # of one action: from here on a warning says why compiling takes long
 MAX_BINDINGS = 100_000  # of all actions: minutes, and a gigabyte
-_MEND = "let a parameter range over members of the state with MemberOf, or shrink the constants"
+_HINT = "let a parameter range over members of the state with MemberOf, or shrink the constants"
 
 
 def count_bindings(model: BoundModel) -> int:
@@ -25,11 +25,11 @@ def count_bindings(model: BoundModel) -> int:
     if total > MAX_BINDINGS:
         count, action = max(zip(counts, model.model.actions, strict=True), key=lambda found: found[0])
         reason = f"{_described(model, action, count)}; at most {MAX_BINDINGS:,} of all actions are compiled"
-        raise SpecError(reason, place=action.place, mend=_MEND)
+        raise SpecError(reason, place=action.place, hint=_HINT)
     for count, action in zip(counts, model.model.actions, strict=True):
         if count > MANY_BINDINGS:
             text = f"{_described(model, action, count)}, and each is compiled on its own, which takes a while"
-            warnings.warn(f"{text}. To shorten it, {_MEND}", FencepostWarning, stacklevel=2)
+            warnings.warn(f"{text}. To shorten it, {_HINT}", FencepostWarning, stacklevel=2)
     return total
 
 

@@ -41,7 +41,7 @@ def compile_liveness(
         raise SpecError(
             f"model {model.model.name} hides {', '.join(model.model.hide)} and checks {asked[0][1].name}: of states"
             " that a view makes equal one is explored, so that a loop of the view need not be one of the system",
-            place=model.model.place, mend="a model of its own for what must eventually happen, without hide",
+            place=model.model.place, hint="a model of its own for what must eventually happen, without hide",
         )  # fmt: skip
     compiler = _Compiler(model, graph, before)
     for group in fair_groups(model):
@@ -108,7 +108,7 @@ class _Compiler:
     def _parameters(self, declared: Declared) -> list[Parameter]:
         if not function_of(declared.function).parameters:
             raise SpecError(
-                f"{declared.kind} {declared.name} takes no state", place=declared.place, mend=HEADERS[declared.kind]
+                f"{declared.kind} {declared.name} takes no state", place=declared.place, hint=HEADERS[declared.kind]
             )
         found = parameters_of(declared, self.model.state_type)
         for parameter in found:
@@ -116,7 +116,7 @@ class _Compiler:
                 raise SpecError(
                     f"{declared.kind} {declared.name}, parameter {parameter.name}: what must come of a member cannot be"
                     " told once it is gone",
-                    place=declared.place, mend="range over a type: one obligation for each of its values",
+                    place=declared.place, hint="range over a type: one obligation for each of its values",
                 )  # fmt: skip
         return found
 

@@ -15,7 +15,7 @@ from typing import Any
 from checker.lang.frontend.symbols import Location, Num
 
 GATHERING = (ast.BitOr, ast.BitAnd, ast.Add, ast.Sub, ast.Mult)
-MEND = (
+HINT = (
     "loop over a sequence or a permutation parameter where the order is part of the design; "
     "else write only what the loop's element indexes, or gather with |=, &=, += or -="
 )
@@ -73,7 +73,7 @@ class _Check:
             self._read(node)
 
     def _fail(self, node: ast.AST, what: str) -> None:
-        self.machine.fail(node, f"{what}: the result may depend on the order of a loop that has none", MEND)
+        self.machine.fail(node, f"{what}: the result may depend on the order of a loop that has none", HINT)
 
     # Paths.
 

@@ -147,9 +147,9 @@ class Path:
     def frame(self) -> Frame:
         return self.frames[-1]
 
-    def fail(self, node: ast.AST, reason: str, mend: str = "") -> NoReturn:
+    def fail(self, node: ast.AST, reason: str, hint: str = "") -> NoReturn:
         """Raise SpecError at `node` of the function being evaluated."""
-        raise SpecError(reason, place=self.frame.function.place(node), mend=mend)
+        raise SpecError(reason, place=self.frame.function.place(node), hint=hint)
 
     def too_large(self, node: ast.AST, error: TooLargeError) -> NoReturn:
         """Refuse a number that may leave 64 bits: the kernel would not have the value that plain Python has."""

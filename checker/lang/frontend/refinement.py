@@ -44,7 +44,7 @@ def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
         if isinstance(field, BagType):
             raise SpecError(
                 f"refinement {declared.name}: the abstract field {name} is a {field}", place=declared.place,
-                mend="an abstract state has sets, maps and sequences",
+                hint="an abstract state has sets, maps and sequences",
             )  # fmt: skip
     _check_constants(declared, declared.abstract)
     actions = [(a, parameters_of(a, type_)) for a in declared.abstract.actions]
@@ -62,7 +62,7 @@ def _check_constants(declared: Declared, abstract: Model) -> None:
         if name not in made.given and in_force.get(name, value) != value:
             raise SpecError(
                 f"refinement {declared.name}: {abstract.name} sets {name} to {value!r}, and its instance does not",
-                place=made.place, mend=f"{name}={value!r}",
+                place=made.place, hint=f"{name}={value!r}",
             )  # fmt: skip
 
 
@@ -75,11 +75,11 @@ def _check_initial(model: BoundModel, declared: Declared, type_: RecordType) -> 
             mapped = type_.store(declared.function(state))
         except StepEnd as end:
             raise SpecError(f"refinement {declared.name} maps an initial state to none of {type_}: {end}",
-                            place=declared.place, mend="change the mapping") from None  # fmt: skip
+                            place=declared.place, hint="change the mapping") from None  # fmt: skip
         if canonical(type_, mapped) not in wanted:
             raise SpecError(
                 f"refinement {declared.name} maps an initial state to {mapped}, which is not initial in "
-                f"{declared.abstract.name}", place=declared.place, mend="change the mapping, or the abstract @init",
+                f"{declared.abstract.name}", place=declared.place, hint="change the mapping, or the abstract @init",
             )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ class Refinement:
         if any(count > 1 for count in machine.fresh.values()):
             raise SpecError(
                 f"abstract action {action.name} issues two ordinals of one sort in a step", place=action.place,
-                mend="issue one, or split the action",
+                hint="issue one, or split the action",
             )  # fmt: skip
         return g.not_(g.any_([e.condition for e in machine.events])), machine.store.nodes
 

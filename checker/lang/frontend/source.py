@@ -57,7 +57,7 @@ class Function:
         tree = definition(function)
         if tree is None:
             raise SpecError(f"the source of {function.__name__} cannot be read", place=function_place(function),
-                            mend="a spec's functions are written with def in a file")  # fmt: skip
+                            hint="a spec's functions are written with def in a file")  # fmt: skip
         self.tree = tree
         self.parameters = [a.arg for a in self.tree.args.args]
         self._texts: dict[ast.AST, str] = {}
@@ -83,7 +83,7 @@ class Function:
         arguments = self.tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
             raise SpecError(f"{self.tree.name} takes a variable number of arguments", place=self.place(self.tree),
-                            mend="name each parameter")  # fmt: skip
+                            hint="name each parameter")  # fmt: skip
         for statement in self.tree.body:
             for node in ast.walk(statement):
                 self._check_node(node)
@@ -92,12 +92,12 @@ class Function:
         if isinstance(node, ALLOWED):
             if isinstance(node, ast.FunctionDef):
                 raise SpecError("a function inside a function", place=self.place(node),
-                                mend="write the helper at the top of the module")  # fmt: skip
+                                hint="write the helper at the top of the module")  # fmt: skip
             return
-        what, mend = INSTEAD.get(type(node), (type(node).__name__, "docs/writing-a-spec.md says what a spec may use"))
+        what, hint = INSTEAD.get(type(node), (type(node).__name__, "docs/writing-a-spec.md says what a spec may use"))
         if isinstance(node, ast.operator | ast.cmpop | ast.unaryop):
             node = next(n for n in ast.walk(self.tree) if node in ast.iter_child_nodes(n))
-        raise SpecError(f"{what} cannot stand in a spec", place=self.place(node), mend=mend)
+        raise SpecError(f"{what} cannot stand in a spec", place=self.place(node), hint=hint)
 
 
 @functools.lru_cache(maxsize=4096)

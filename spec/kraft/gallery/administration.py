@@ -26,7 +26,7 @@ KAFKA_19975 = Bug(
     name="kafka-19975",
     title="A reassignment waits for ever for a dead replica that it neither adds nor removes",
     label="known: KAFKA-19975",
-    found_in="Apache Kafka from 3.8, mended in December 2025",
+    found_in="Apache Kafka from 3.8, fixed in December 2025",
     story="""An operator replaces a replica, and then a broker dies for good of which another replica is to stay. What
         the reassignment adds comes into the ISR, but it does not complete: since KAFKA-15665 it waits for every target,
         and one of them is dead. No harm could come of completing, for the ISR would not be smaller than before.""",
@@ -87,7 +87,7 @@ CANCEL_KEEPS_MIN_ISR = Bug(
     violates=properties.administration.reassignment_keeps_min_isr,
     states=9,
     guard="""A cancel is refused that would take the ISR below min.insync.replicas when it is not below. With
-        KAFKA-19975 mended, the reassignment of this story completes before it could be cancelled.""",
+        KAFKA-19975 fixed, the reassignment of this story completes before it could be cancelled.""",
 )
 
 COMPLETION_KEEPS_MIN_ISR = Bug(

@@ -387,7 +387,7 @@ REFUSALS = [
 def test_refusals(body: str, reason: str, tmp_path: Path) -> None:
     error = bad(tmp_path, body)
     assert reason in error.reason
-    assert error.mend and error.place.file == str(tmp_path / "bad.py") and error.place.line > 20
+    assert error.hint and error.place.file == str(tmp_path / "bad.py") and error.place.line > 20
 
 
 def test_a_view_is_fine_without_liveness(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def replay(file: Path, model: str | None, changes: dict[str, str], continue_from
 
     recorded = load_trace(file)
     if not (model or recorded.model):
-        raise SpecError(f"{file} names no model", mend="say which one with --model")
+        raise SpecError(f"{file} names no model", hint="say which one with --model")
     wanted = {name: str(value) for name, value in recorded.constants.items()} if model is None else {}
     bound = load(model or recorded.model, {**wanted, **changes})
     try:
