@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from checker.conform.crew import crew
-from checker.conform.divergence import Divergence, tell
+from checker.conform.divergence import Divergence, reproduce
+from checker.conform.pool import pool
 from checker.conform.product import Product, Progress
 from checker.conform.spec_side import kernel_of
 from checker.conform.system import System
@@ -156,7 +156,7 @@ def conform(
     searched = time.monotonic()
     deadline = None if options.time_limit_s is None else started + options.time_limit_s
     budget = Budget(default_memory() if options.memory_bytes is None else options.memory_bytes)
-    with crew(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
+    with pool(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
         product = Product(
             members, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
             limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring,
@@ -219,4 +219,4 @@ def _told(model: BoundModel, system: System[Any], name: str, product: Product) -
     if place is None:
         return None
     first, instances = (place.number, []) if place.pair == BEGIN else product.way_to(place.pair)
-    return tell(model, system, name, first, instances, place)
+    return reproduce(model, system, name, first, instances, place)

@@ -1,4 +1,4 @@
-"""A divergence, told: the shortest trace to it, the two states side by side, and what is at fault."""
+"""The report of a divergence: the shortest trace to it, the two states side by side, and what is at fault."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.conform.along import Along
+from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import places, renumbered
 from checker.conform.driver import Diverges
 from checker.conform.system import Probe, Structure, System
@@ -44,13 +44,13 @@ class Row:
     def differs(self) -> bool:
         return self.spec != self.system
 
-    def told(self) -> str:
+    def text(self) -> str:
         return f"{self.system}, {'before' if self.hidden else 'in the spec'} {self.spec}"
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """What is told of a divergence. rows: the two states side by side; () where the SUT has none."""
+    """A divergence to report. rows: the two states side by side; () where the SUT has none."""
 
     trace: Trace
     rows: tuple[Row, ...]
@@ -61,64 +61,64 @@ class Divergence:
         return self.trace.violation.statement
 
 
-def tell(
+def reproduce(
     model: BoundModel, system: System[Any], name: str, first: int, instances: Sequence[int], place: Place
 ) -> Divergence:
     """The divergence at `place`, to which the instances lead from the initial state with the number `first`.
 
-    name: of the SUT. The way is gone again, by plain Python.
+    name: of the SUT. The behaviour is driven once more, by plain Python.
     """
-    telling = Telling(model, system, name)
-    telling.begin(first)
+    recorder = Recorder(model, system, name)
+    recorder.begin(first)
     for instance in instances:
-        telling.step(instance)
+        recorder.step(instance)
     if place.pair != BEGIN and place.phase == STEP:
-        telling.step(place.number)
+        recorder.step(place.number)
     elif place.phase == ATTEMPT:
-        telling.attempt(place.number)
+        recorder.attempt(place.number)
     elif place.phase == PROBE:
-        telling.probe(telling.along.probes()[place.number][place.probe])
-    telling.found = telling.found or Diverges(UNSTEADY)
-    return telling.told()
+        recorder.probe(recorder.behaviour.probes()[place.number][place.probe])
+    recorder.found = recorder.found or Diverges(UNSTEADY)
+    return recorder.divergence()
 
 
-class Telling:
-    """Goes along a behaviour and takes it down. found: the first divergence, None so far."""
+class Recorder:
+    """Drives the SUT along a behaviour and records both. found: the first divergence, or None so far."""
 
     def __init__(self, model: BoundModel, system: System[Any], name: str) -> None:
         self._model, self._system, self._name = model, system, name
-        self.along = Along(model, system)
+        self.behaviour = Behaviour(model, system)
         self.found: Diverges | None = None
         self._tracer = Tracer(model)
         self._steps: list[Step] = []
-        self._refusal = StepResult(None)  # by the spec, of what is told
+        self._refusal = StepResult(None)  # by the spec, of the last attempt or probe
 
     def begin(self, number: int) -> None:
         """Go to the initial state with this number."""
-        self._try(self.along.begin, number)
-        shown, source = self._model.state_type.itf(self.along.plain), self._model.model.init.source
+        self._try(self.behaviour.begin, number)
+        shown, source = self._model.state_type.itf(self.behaviour.plain), self._model.model.init.source
         self._steps.append(Step(1, "init", "", {}, shown, source=source))
 
     def step(self, instance: int) -> None:
         """Take a step that the spec takes."""
-        before = self.along.plain
-        self._try(self.along.step, instance)
-        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, before, self.along.plain))
+        before = self.behaviour.plain
+        self._try(self.behaviour.step, instance)
+        self._steps.append(self._tracer.step(len(self._steps) + 1, instance, before, self.behaviour.plain))
 
     def attempt(self, instance: int) -> None:
         """Try what the spec refuses."""
-        self._refusal = self.along.result(instance)
-        self._try(self.along.attempt, instance)
-        plain = self.along.plain
+        self._refusal = self.behaviour.result(instance)
+        self._try(self.behaviour.attempt, instance)
+        plain = self.behaviour.plain
         step = self._tracer.step(len(self._steps) + 1, instance, plain, plain)
         self._steps.append(replace(step, notes=(TRIED, *step.notes)))
 
     def probe(self, probe: Probe) -> None:
         """Let a message land that is not under way."""
-        self._try(self.along.probe, probe)
-        result = self.along.driver.outcome(probe)
+        self._try(self.behaviour.probe, probe)
+        result = self.behaviour.driver.outcome(probe)
         self._refusal = result if result.ended else self._refusal
-        reference = self.along.reference
+        reference = self.behaviour.reference
         number = next(i for i, action in enumerate(reference.actions) if action.name == probe.action)
         arguments = tuple(probe.arguments[p.name] for p in reference.parameters[number])
         after = probe.state if result.ended else result.state
@@ -131,13 +131,13 @@ class Telling:
         except Diverges as diverges:
             self.found = self.found or diverges
 
-    def told(self) -> Divergence:
-        """What was found. There must be something."""
+    def divergence(self) -> Divergence:
+        """The divergence that was found. There must be one."""
         assert self.found is not None
         rows = tuple(self._rows(self.found))
         refusal = self._refusal
         guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
-        values = tuple((row.path, row.told()) for row in rows if row.differs)
+        values = tuple((row.path, row.text()) for row in rows if row.differs)
         violation = Violation(self._name, KIND, _sentence(str(self.found)), "", *guard, values)
         trace = Trace(
             model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from checker.conform.crew import Member, ready
+from checker.conform.pool import Member, ready
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
 from checker.explicit.search.path import Packed
@@ -58,7 +58,7 @@ class Product:
     ) -> None:  # fmt: skip
         """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes."""
         self._members = list(members)
-        self._max_depth, self._deadline, self._limit, self._tell = max_depth, deadline, limit, progress
+        self._max_depth, self._deadline, self._limit, self._report = max_depth, deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
         self._pairs: set[tuple[Packed, Structure]] = set()
@@ -165,9 +165,9 @@ class Product:
         return portion.candidates
 
     def _told(self, level: _Level, left: int) -> None:
-        if self._tell is not None:
+        if self._report is not None:
             driven = sum(self.counts.driven) + sum(level.counts.driven)
-            self._tell(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
+            self._report(Progress(self.pairs, driven, self.depth, left, time.monotonic() - self._started))
 
     def _enter(self, found: list[list[Candidate]]) -> int:
         """Number the pairs among the candidates that are new, and share them out. found: by worker."""

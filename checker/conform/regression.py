@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from checker.conform.divergence import KIND, PROBED, Divergence, Telling
+from checker.conform.divergence import KIND, PROBED, Divergence, Recorder
 from checker.conform.loading import load_system
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel, load
@@ -31,46 +31,46 @@ def assert_conforms(
     """
     __tracebackhide__ = True  # pytest shows the call, not what is below
     bound = load(model, constants)
-    telling = Telling(bound, load_system(implementation), implementation)
-    telling.begin(initial)
+    recorder = Recorder(bound, load_system(implementation), implementation)
+    recorder.begin(initial)
     for number, (action, parameters) in enumerate(steps):
-        if telling.found is None:
-            _go(telling, bound, Step(number + 2, action, "", parameters, None), number + 1 == len(steps))
-    if probe and telling.found is None:
-        _land(telling, probe, len(steps) + 2)
-    if telling.found is not None:
-        raise AssertionError(_text(telling.told()))
+        if recorder.found is None:
+            _go(recorder, bound, Step(number + 2, action, "", parameters, None), number + 1 == len(steps))
+    if probe and recorder.found is None:
+        _land(recorder, probe, len(steps) + 2)
+    if recorder.found is not None:
+        raise AssertionError(_text(recorder.divergence()))
 
 
-def _go(telling: Telling, model: BoundModel, step: Step, last: bool) -> None:
+def _go(recorder: Recorder, model: BoundModel, step: Step, last: bool) -> None:
     """Take a step. Raises TraceError where the spec has no such step."""
-    instance = _instance(telling, model, step)
-    result = telling.along.result(instance)
+    instance = _instance(recorder, model, step)
+    result = recorder.behaviour.result(instance)
     if result.ended is None:
-        telling.step(instance)
+        recorder.step(instance)
     elif last and result.ended is EventKind.REQUIRE:
-        telling.attempt(instance)
+        recorder.attempt(instance)
     else:
         raise TraceError(f"{model.name} does not take {step.action} here any more", where=f"step {step.index}")
 
 
-def _instance(telling: Telling, model: BoundModel, step: Step) -> int:
-    reference = telling.along.reference
+def _instance(recorder: Recorder, model: BoundModel, step: Step) -> int:
+    reference = recorder.behaviour.reference
     number = next((i for i, action in enumerate(reference.actions) if action.name == step.action), None)
     if number is None:
         raise TraceError(f"{model.name} has no action {step.action}", where=f"step {step.index}")
     wanted = tuple(given_parameters(model, reference.actions[number], step).values())
     for instance, (action, _) in enumerate(reference.instances):
-        if action == number and reference.arguments(telling.along.plain, instance) == wanted:
+        if action == number and reference.arguments(recorder.behaviour.plain, instance) == wanted:
             return instance
     raise TraceError(f"{step.action} has no such parameters there", where=f"step {step.index}")
 
 
-def _land(telling: Telling, name: str, index: int) -> None:
-    for probes in telling.along.probes():
+def _land(recorder: Recorder, name: str, index: int) -> None:
+    for probes in recorder.behaviour.probes():
         for probe in probes:
             if probe.name == name:
-                telling.probe(probe)
+                recorder.probe(probe)
                 return
     raise TraceError(f"the implementation is not probed with {name} any more", where=f"step {index}")
 

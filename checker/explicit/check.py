@@ -22,7 +22,7 @@ from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
-from checker.running.deadline import CompilationStopped, Patience, Stage, Stopped
+from checker.running.deadline import CompilationStopped, Deadline, Stage, Stopped
 from checker.running.limits import Limits, Progress
 from checker.running.memory import resident_bytes
 from checker.verdicts import (
@@ -167,20 +167,20 @@ def kernel_of(
     found = load_hurried(key)
     if found is not None:
         return found
-    patience = Patience(time.monotonic(), limits or Limits(), stages, resident_bytes())
-    patience.stage = "compiling"
+    deadline = Deadline(time.monotonic(), limits or Limits(), stages, resident_bytes())
+    deadline.stage = "compiling"
     try:
-        program = compile_model(model, partial(_ask, patience, "bindings of actions"))
-        return hurried_kernel(program, key, lambda lines: _ask(patience, "lines of code", 0, lines))
+        program = compile_model(model, partial(_check, deadline, "bindings of actions"))
+        return hurried_kernel(program, key, lambda lines: _check(deadline, "lines of code", 0, lines))
     except Stopped as stopped:
         raise CompilationStopped(str(stopped)) from None
 
 
-def _ask(patience: Patience, what: str, done: int, total: int) -> None:
+def _check(deadline: Deadline, what: str, done: int, total: int) -> None:
     """Raises Stopped where a limit of time or memory is reached, with how far compiling was."""
     try:
-        patience.ask(done, total, what)
-        patience.ask_memory()
+        deadline.check(done, total, what)
+        deadline.check_memory()
     except Stopped as stopped:
         raise Stopped(f"{stopped} while compiling ({done:,} of {total:,} {what})") from None
 

@@ -1,4 +1,4 @@
-"""How long work after a search may take, and who is told how far it is."""
+"""Limits of time and memory of long work, and reports of its progress."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class CompilationStopped(FencepostError):
         return f"{INCOMPLETE}: {self}"
 
 
-class Patience:
-    """Asked again and again by long work. started: `time.monotonic()` from which the time limit counts."""
+class Deadline:
+    """Limits that long work checks as it goes. started: `time.monotonic()` from which the time limit counts."""
 
     def __init__(
         self, started: float, limits: Limits, progress: Callable[[Stage], None] | None = None, memory_bytes: int = 0
@@ -54,13 +54,13 @@ class Patience:
         self.stage = ""
 
     def ask_memory(self) -> None:
-        """Raises Stopped where this process holds more than the limit."""
+        """Raise Stopped if this process holds more memory than the limit."""
         limit = self._limits.memory_bytes
         if limit is not None and resident_bytes() > limit:
             raise Stopped(f"memory limit of {limit / 2**30:.3g} GiB")
 
     def ask(self, done: int, total: int | None, what: str) -> None:
-        """Raises Stopped where the time is up; tells how far the stage is."""
+        """Raise Stopped if the time is up; report how far the stage is."""
         now = time.monotonic()
         limit = self._limits.time_limit_s
         if limit is not None and now - self._started >= limit:

@@ -19,7 +19,7 @@ from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import OutOfMemoryError, Words
-from checker.running.deadline import Patience, Stopped
+from checker.running.deadline import Deadline, Stopped
 from checker.running.interrupts import interrupts
 from checker.running.limits import Limits, Progress
 from checker.spark import work
@@ -215,7 +215,7 @@ class Exploration:
         except (SparkError, StalledError) as error:
             raise CheckpointError(str(error)) from error
 
-    def at_hand(self, patience: Patience) -> local.Exploration:
+    def at_hand(self, deadline: Deadline) -> local.Exploration:
         """The same states in the memory of the driver: see `Explored`."""
         found = local.Exploration(self._kernel, self._given, 1, self.limits)
         done, folder = 0, folder_of(self.job.place)
@@ -227,7 +227,7 @@ class Exploration:
                     for states in RunReader(folder, run, self._kernel.words).groups() if run else ():
                         found.add(states)
                         done += len(states)
-                        patience.ask(done, self._distinct, "states")
+                        deadline.check(done, self._distinct, "states")
                 found.close_level()
         except OutOfMemoryError as error:
             raise Stopped(f"memory limit: for liveness the driver holds all states: {error}") from error

@@ -45,17 +45,17 @@ def measure(name: str, clocks: str, hours: str) -> dict[str, Any]:
     from checker.explicit.search.breadth_first import search
     from checker.lang.liveness import EVENTUALLY
     from checker.lang.loader import load
-    from checker.running.deadline import Patience
+    from checker.running.deadline import Deadline
     from checker.running.limits import Limits
 
     model = load(f"tests/models/liveness_clocks.py/{name}", {"clocks": clocks, "hours": hours})
-    kernel, patience = kernel_of(model), Patience(0.0, Limits())
+    kernel, deadline = kernel_of(model), Deadline(0.0, Limits())
     begun = time.process_time()
     result = search(kernel, [model.state_type.encode(s) for s in model.initial_states()])
     searched, search_mib = time.process_time(), mib()
-    graph = build(kernel, result, patience)
+    graph = build(kernel, result, deadline)
     built = time.process_time()
-    lasso = Seeker(graph, kernel.groups, patience).lasso(0, kernel.obligations[0], EVENTUALLY)
+    lasso = Seeker(graph, kernel.groups, deadline).lasso(0, kernel.obligations[0], EVENTUALLY)
     done = time.process_time()
     assert (lasso is not None) == (name == "weak")
     return {"states": graph.count, "edges": len(graph.targets), "search": searched - begun, "graph": built - searched,

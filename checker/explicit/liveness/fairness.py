@@ -21,7 +21,7 @@ from checker.explicit.liveness import components
 from checker.explicit.liveness.components import NOWHERE
 from checker.explicit.liveness.graph import Bits, Ints, Longs, Numbers, StateGraph, ranges
 from checker.lang.liveness import STRONG
-from checker.running.deadline import Patience
+from checker.running.deadline import Deadline
 
 _BUDGET = 1 << 22  # edges followed without asking whether to go on
 _CHUNK = 1 << 16  # states looked at together
@@ -44,13 +44,13 @@ class Parts:
 class Fairness:
     """Which fair groups are enabled and taken where. A group is enabled where an edge leaves that is a step of it."""
 
-    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], patience: Patience) -> None:
+    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], deadline: Deadline) -> None:
         """groups: as in `Kernel`."""
         self.graph = graph
         self.strong = np.array([group.kind == STRONG for group in groups if group.kind], dtype=bool)
         self.size = len(self.strong)
         self._table = graph.table.up_to(self.size)
-        self._patience = patience
+        self._deadline = deadline
         self._stack, self._cursors = np.empty(graph.count, dtype=np.int32), np.empty(graph.count, dtype=np.int32)
 
     def reached(self, start: Bits, inside: Bits) -> Bits:
@@ -64,7 +64,7 @@ class Fairness:
         record[: components.HEAD] = _addresses(graph.first, graph.targets, marks, self._stack)
         record[components.TAIL] = len(begun)
         while not components.tours()["reach"](record.ctypes.data, _BUDGET):
-            self._patience.ask(int(record[components.HEAD]), None, "states reached")
+            self._deadline.check(int(record[components.HEAD]), None, "states reached")
         found: Bits = marks == 2
         return found
 
@@ -84,7 +84,7 @@ class Fairness:
         record[components.INDEX], record[components.LABEL] = 1, components.LAST_PART
         while True:
             while not components.tours()["components"](record.ctypes.data, _BUDGET):
-                self._patience.ask(int(record[components.VISITED]), None, "states visited")
+                self._deadline.check(int(record[components.VISITED]), None, "states visited")
             if not record[components.AGAIN_SEEN]:
                 return Parts(marks, region & ~graph.busy)
             marks[marks == components.AGAIN] = 0
@@ -156,7 +156,7 @@ class Fairness:
             hits = edges[goal(edges)]
             if len(hits):
                 return self._way(int(hits[0]), entered)
-            self._patience.ask(sum(len(states) for states, _ in entered), None, "states for a loop to show")
+            self._deadline.check(sum(len(states) for states, _ in entered), None, "states for a loop to show")
             new = edges[unseen[graph.targets[edges]]]
             frontier, at = np.unique(graph.targets[new], return_index=True)
             assert len(frontier), "a part that is strongly connected has a way from everywhere to everywhere"

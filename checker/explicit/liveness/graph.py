@@ -24,7 +24,7 @@ from checker.explicit.search.explored import Stored
 from checker.explicit.search.path import Packed, packed
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Context, Words
-from checker.running.deadline import Patience
+from checker.running.deadline import Deadline
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -123,9 +123,9 @@ def _watch_words(kernel: Kernel) -> int:
     return obligation_words(len(kernel.obligations)) + condition_words(kernel.conditions)
 
 
-def build(kernel: Kernel, result: SearchResult, patience: Patience) -> StateGraph:
-    """The graph of a finished search. Raises what `patience` raises."""
-    return _Builder(kernel, result.exploration, edge_bound(result), patience).graph()
+def build(kernel: Kernel, result: SearchResult, deadline: Deadline) -> StateGraph:
+    """The graph of a finished search. Raises what `deadline` raises."""
+    return _Builder(kernel, result.exploration, edge_bound(result), deadline).graph()
 
 
 class _Builder:
@@ -134,12 +134,12 @@ class _Builder:
     A stored state has an index, counted over all shards. order: by number the index; numbers: by index, 1 + number.
     """
 
-    def __init__(self, kernel: Kernel, stored: Stored, edges: int, patience: Patience) -> None:
+    def __init__(self, kernel: Kernel, stored: Stored, edges: int, deadline: Deadline) -> None:
         self._kernel = kernel
         self._shards = stored.shards
         self._offsets = np.cumsum([0, *[shard.count for shard in self._shards]])
         self._count = count = int(self._offsets[-1])
-        self._patience = patience
+        self._deadline = deadline
         self._starts = stored.initial[(stored.initial_bits & abi.OUTSIDE) == 0]
         self._labelling = Labels(kernel)
         self._context = Context(kernel, len(self._shards), _BATCH, edges=_BATCH)
@@ -157,7 +157,7 @@ class _Builder:
         while levels[-1] < self._met:
             start, end = levels[-1], self._met
             for begin in range(start, end, _BATCH):
-                self._patience.ask(begin, self._count, "states")
+                self._deadline.check(begin, self._count, "states")
                 self._expand(begin, min(end, begin + _BATCH))
             levels.append(end)
         edges = self._edges

@@ -23,7 +23,7 @@ from checker.explicit.search.path import Packed
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget
 from checker.lang.liveness import EVENTUALLY_ALWAYS
-from checker.running.deadline import Patience, Stage, Stopped
+from checker.running.deadline import Deadline, Stage, Stopped
 from checker.verdicts import INTERRUPTED
 
 _BEGUN = -1  # in place of an edge into a state: the way begins there
@@ -72,16 +72,16 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
     """The lassos of a search that saw every state. Its limits of time and memory hold for this too, as does Ctrl-C."""
     found = Lassos(undecided={one.property for one in kernel.obligations})
     explored, needed = result.exploration, memory_needed(kernel, result)
-    patience = Patience(explored.started, explored.limits, progress, needed)
+    deadline = Deadline(explored.started, explored.limits, progress, needed)
     try:
         if result.distinct > MOST_STATES:
             raise Stopped(f"liveness is looked at for {MOST_STATES:,} states at most")
-        patience.stage = "liveness, states"
-        exploration = explored.at_hand(patience)
+        deadline.stage = "liveness, states"
+        exploration = explored.at_hand(deadline)
         with _holding(needed, exploration.budget, result):
-            patience.stage = "liveness, graph"
-            graph = build(kernel, replace(result, exploration=exploration), patience)
-            _seek(kernel, graph, patience, found)
+            deadline.stage = "liveness, graph"
+            graph = build(kernel, replace(result, exploration=exploration), deadline)
+            _seek(kernel, graph, deadline, found)
     except Stopped as stopped:
         found.stopped = str(stopped)
     except KeyboardInterrupt:
@@ -89,12 +89,12 @@ def find_lassos(kernel: Kernel, result: SearchResult, progress: Callable[[Stage]
     return found
 
 
-def _seek(kernel: Kernel, graph: StateGraph, patience: Patience, found: Lassos) -> None:
+def _seek(kernel: Kernel, graph: StateGraph, deadline: Deadline, found: Lassos) -> None:
     """Look for the lassos of every obligation."""
-    seeker = Seeker(graph, kernel.groups, patience)
+    seeker = Seeker(graph, kernel.groups, deadline)
     for number, obligation in enumerate(kernel.obligations):
         asked = kernel.properties[obligation.property]
-        patience.stage = f"liveness, {asked.name} (obligation {number + 1} of {len(kernel.obligations)})"
+        deadline.stage = f"liveness, {asked.name} (obligation {number + 1} of {len(kernel.obligations)})"
         if obligation.property not in found.by_property:
             lasso = seeker.lasso(number, obligation, asked.kind)
             if lasso is not None:
@@ -121,9 +121,9 @@ def _holding(needed: int, budget: Budget, result: SearchResult) -> Iterator[None
 class Seeker:
     """Looks for lassos in one graph. groups: as in `Kernel`."""
 
-    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], patience: Patience) -> None:
-        self._graph, self._groups, self._patience = graph, groups, patience
-        self._whole = Fairness(graph, groups, patience)
+    def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], deadline: Deadline) -> None:
+        self._graph, self._groups, self._deadline = graph, groups, deadline
+        self._whole = Fairness(graph, groups, deadline)
 
     def lasso(self, number: int, obligation: KernelObligation, kind: str) -> Lasso | None:
         """The lasso of an obligation: a shortest way, and least by (source, instance) among those.
@@ -132,7 +132,7 @@ class Seeker:
         """
         fairness = self._whole
         if obligation.taken is not None:
-            fairness = Fairness(self._graph.without(obligation.taken), self._groups, self._patience)
+            fairness = Fairness(self._graph.without(obligation.taken), self._groups, self._deadline)
         graph = fairness.graph
         inside, asked, wanted = self._regions(graph, number, obligation, kind)
         parts = fairness.parts(fairness.reached(asked, inside))

@@ -26,7 +26,7 @@ from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit, survey
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget, Context, OutOfMemoryError, Shard, Words
-from checker.running.deadline import Patience
+from checker.running.deadline import Deadline
 from checker.running.interrupts import interrupts
 from checker.running.limits import Limits, Progress
 from checker.running.memory import default_memory
@@ -339,7 +339,7 @@ class Exploration:
             for start in range(first, limit, CHUNK)
         ]
 
-    def at_hand(self, patience: Patience) -> Exploration:
+    def at_hand(self, deadline: Deadline) -> Exploration:
         """Itself: see `Explored`."""
         return self
 

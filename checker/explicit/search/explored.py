@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.store import Shard, Words
-from checker.running.deadline import Patience
+from checker.running.deadline import Deadline
 from checker.running.limits import Limits
 
 
@@ -46,5 +46,5 @@ class Explored(Protocol):
     def select(self, level: int, pick: Picking) -> list[Words]:
         """The states of a level (from 1) that `pick` picks, in parts of shape (n, words)."""
 
-    def at_hand(self, patience: Patience) -> Stored:
+    def at_hand(self, deadline: Deadline) -> Stored:
         """The same states in the memory of this process. Raises Stopped where there is no room, or no time."""

@@ -28,13 +28,13 @@ from checker.lang.ir import EventKind, Kind, Leaf, Node
 from checker.lang.liveness import EVENTUALLY_ALWAYS, LEADS_TO, Liveness, Obligation, StepGroup
 from checker.lang.loader import load
 from checker.lang.program import Program
-from checker.running.deadline import Patience
+from checker.running.deadline import Deadline
 from checker.running.limits import Limits
 from tests.explicit.small_models import Builder
 
 REFUSED, CUT, OUTSIDE = -1, -2, -3
 MODELS = Path(__file__).parents[2] / "models"
-PATIENCE = Patience(0.0, Limits())
+UNLIMITED = Deadline(0.0, Limits())
 
 
 @dataclass(frozen=True)
@@ -330,7 +330,7 @@ def test_random_graphs() -> None:
     violated = 0
     for drawing in [*DRAWINGS, *map(drawn, range(1500))]:
         graph = graph_of(drawing)
-        lasso = Seeker(graph, kernel_groups(drawing), PATIENCE).lasso(0, obligation(drawing), drawing.kind)
+        lasso = Seeker(graph, kernel_groups(drawing), UNLIMITED).lasso(0, obligation(drawing), drawing.kind)
         assert (lasso is not None) == drawing.violated(), drawing
         if lasso is not None:
             violated += 1
@@ -347,7 +347,7 @@ def test_random_models(drawing: Drawing) -> None:
     found = []
     for threads in (1, 2, 7):
         result, lasso = found_by(kernel, initial, threads)
-        graph = build(kernel, result, PATIENCE)
+        graph = build(kernel, result, UNLIMITED)
         told = changed(graph, watched=graph.watched[:, :1], initial=[(starts[words],) for words in graph.initial])
         assert_same_graph(told, expected)
         found.append(lasso)
@@ -375,7 +375,7 @@ def test_parts_are_those_of_another_algorithm(data: st.DataObject) -> None:
     for budget in (1, 1 << 22):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("checker.explicit.liveness.fairness._BUDGET", budget)
-            part = Fairness(graph, [], PATIENCE).parts(region).part
+            part = Fairness(graph, [], UNLIMITED).parts(region).part
         found = [set(np.flatnonzero(part == number).tolist()) for number in set(part.tolist()) - {NOWHERE}]
         assert sorted(map(sorted, found)) == sorted(map(sorted, expected))
 
@@ -387,6 +387,6 @@ GRAPHS = ["liveness_philosophers.py/weak", "liveness_mutex.py/strong_lock", "liv
 def test_the_same_graph_for_any_number_of_threads(target: str) -> None:
     model = load(str(MODELS / target))
     reports = [check(model, Options(threads=n, all_violations=True), started=0.0) for n in (1, 2, 7)]
-    one, *others = [build(r.kernel, r.result, PATIENCE) for r in reports]
+    one, *others = [build(r.kernel, r.result, UNLIMITED) for r in reports]
     for other in others:
         assert_same_graph(other, one)

@@ -14,7 +14,7 @@ from checker.lang.scalars import canonical
 from checker.reference.step import Reference, StepResult
 
 
-class Along:
+class Behaviour:
     """The spec and the SUT after the steps so far.
 
     plain: the spec's state as a trace shows it, where ordinals grow; state: the same with its ordinals by rank, which

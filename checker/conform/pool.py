@@ -17,7 +17,7 @@ from checker.verdicts import ExitCode
 
 
 class WorkerError(FencepostError):
-    """A process of the crew is gone. The message says how it ended."""
+    """A process of the pool has ended. The message says how it ended."""
 
     exit_code = ExitCode.INTERNAL
 
@@ -27,7 +27,7 @@ class WorkerError(FencepostError):
 
 
 class Member(Protocol):
-    """One of a crew: is asked to run a method of its worker, and answers."""
+    """A member of a pool: runs a method of its worker when asked, and answers."""
 
     def ask(self, method: str, *arguments: Any) -> None: ...
 
@@ -108,7 +108,7 @@ def _serve(make: Callable[[], Any], connection: Connection, inherited: list[Conn
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """No search for garbage in cycles: it would look at every state that is kept, again and again.
+    """No search for garbage in cycles: it would look at every state that is kept, each time.
 
     Workers search what is new once, between levels.
     """
@@ -122,7 +122,7 @@ def without_collection() -> Iterator[None]:
 
 
 @contextmanager
-def crew(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
+def pool(make: Callable[[int], Any], jobs: int) -> Iterator[list[Member]]:
     """`jobs` workers, made by their number; their processes are gone when this is left, however it is left."""
     if jobs == 1:
         with without_collection():
