@@ -53,13 +53,13 @@ class Deadline:
         self._last = 0.0
         self.stage = ""
 
-    def ask_memory(self) -> None:
+    def check_memory(self) -> None:
         """Raise Stopped if this process holds more memory than the limit."""
         limit = self._limits.memory_bytes
         if limit is not None and resident_bytes() > limit:
             raise Stopped(f"memory limit of {limit / 2**30:.3g} GiB")
 
-    def ask(self, done: int, total: int | None, what: str) -> None:
+    def check(self, done: int, total: int | None, what: str) -> None:
         """Raise Stopped if the time is up; report how far the stage is."""
         now = time.monotonic()
         limit = self._limits.time_limit_s
