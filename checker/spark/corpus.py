@@ -17,7 +17,7 @@ from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
 from checker.spark.watch import StalledError
 from checker.validate.corpus import Options, Summary, Verdict, validate
-from checker.validate.recorded import ENDINGS, Recorded
+from checker.validate.reader import ENDINGS, Recorded
 from checker.verdicts import INTERRUPTED
 
 TASKS_PER_CORE = 4  # so that a core that is done early takes over from the others

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from checker.lang.loader import BoundModel
 from checker.validate.diagnosis import Diagnosis
-from checker.validate.recorded import MOST_SHOWN, Recorded, in_batches
+from checker.validate.reader import MOST_SHOWN, Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
 from checker.verdicts import INTERRUPTED, ExitCode
 from traces.values import shortened

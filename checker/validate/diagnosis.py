@@ -16,10 +16,10 @@ from checker.reference.replay import difference
 from checker.reference.step import Reference, StepResult
 from checker.reference.trace import line_of, location
 from checker.validate.candidates import HIGH, LOW, Candidates
-from checker.validate.steps import LOOK, START
+from checker.validate.events import LOOK, START
 
 if TYPE_CHECKING:
-    from checker.validate.recorded import Recorded
+    from checker.validate.reader import Recorded
     from checker.validate.validator import Death, Validator
 
 Longs = npt.NDArray[np.int64]

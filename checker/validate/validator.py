@@ -17,7 +17,7 @@ from checker.explicit.kernel.follow import ANY, Follower, Successors, follower_o
 from checker.lang.loader import BoundModel
 from checker.validate.candidates import Candidates, Numbers
 from checker.validate.coverage import Coverage
-from checker.validate.recorded import ANYWHERE, Reader, Recorded
+from checker.validate.reader import ANYWHERE, Reader, Recorded
 
 Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]

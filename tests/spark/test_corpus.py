@@ -12,7 +12,7 @@ from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from checker.spark.corpus import Where, validate_on_spark
 from checker.validate.corpus import Options, Verdict, validate
-from checker.validate.recorded import Recorded, files_below
+from checker.validate.reader import Recorded, files_below
 from tests.validate.walks import Walks, text
 
 LOCAL = Where("local[2]")

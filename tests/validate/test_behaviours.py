@@ -12,7 +12,7 @@ from checker.explicit.search.store import Words
 from checker.lang.loader import load
 from checker.validate.candidates import Bits, Candidates, Longs, Numbers
 from checker.validate.corpus import Options, validate
-from checker.validate.steps import Kinds
+from checker.validate.events import EventKinds
 from checker.validate.validator import ACCEPTED, CUT, REJECTED
 from tests.validate.oracle import Oracle
 from tests.validate.walks import Walks, text
@@ -75,14 +75,14 @@ def blind_to_survivors(numbers: Numbers, before: Candidates, words: Words, survi
     return numbers.unbound(before.item, words)
 
 
-def deaf_to_parameters(kinds: Kinds, wanted: Longs, instances: Longs) -> Bits:
+def deaf_to_parameters(kinds: EventKinds, wanted: Longs, instances: Longs) -> Bits:
     return np.ones(len(wanted), dtype=bool)
 
 
 @pytest.mark.parametrize(("owner", "method", "fault", "model"), [
     (Numbers, "_narrowed", blind_to_ordinals, "tests/models/ordinals.py/sessions"),
     (Numbers, "after", blind_to_survivors, "tests/models/ordinals.py/sessions"),
-    (Kinds, "fits", deaf_to_parameters, "docs/tutorial/lease.py"),
+    (EventKinds, "fits", deaf_to_parameters, "docs/tutorial/lease.py"),
 ])  # fmt: skip
 def test_a_validator_with_a_fault_is_found_out(
     owner: type, method: str, fault: object, model: str, monkeypatch: pytest.MonkeyPatch

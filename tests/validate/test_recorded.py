@@ -14,7 +14,7 @@ from checker.cli.commands.trace.validate import validate as trace_validate
 from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import Options, Summary, Verdict, validate
-from checker.validate.recorded import unpacked
+from checker.validate.reader import unpacked
 from checker.validate.validator import REJECTED, UNDECIDED, UNREADABLE
 from tests.validate.walks import Walks, text
 from traces import events

@@ -67,7 +67,7 @@ def _here(
     model: BoundModel, paths: tuple[str, ...], how: Options, cluster: Cluster, line: ProgressLine, keep: Keep | None
 ) -> Summary:
     from checker.validate.corpus import validate
-    from checker.validate.recorded import files_below
+    from checker.validate.reader import files_below
 
     if any(cluster.given().values()):
         raise click.UsageError(f"{', '.join(cluster.given())}: this is for --engine spark")

@@ -16,7 +16,7 @@ from checker.explicit.kernel.members import NotFixed, Slot, standing
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
 from checker.reference.step import Reference
-from checker.validate.readings import ReadingError, parsed
+from checker.validate.decoding import DecodingError, parsed
 
 LOOK, START = -2, -3  # for an action: no step, the state was looked at; the initial state was
 _PARAMETERS = msgspec.json.Decoder(dict[str, Any])
@@ -25,7 +25,7 @@ Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
 
 
-class Kinds:
+class EventKinds:
     """The kinds of events of one model. actions[kind]: number of the action, ANY, LOOK or START.
 
     leaves_of[instance]: the leaves where members of the state lie that its parameters stand for, in one order for all
@@ -89,7 +89,7 @@ class Kinds:
         return self._sealed
 
     def number(self, action: str | None, parameters: bytes) -> int:
-        """The kind of an event. parameters: JSON text, b"" for none. Raises ReadingError for what the model lacks."""
+        """The kind of an event. parameters: JSON text, b"" for none. Raises DecodingError for what the model lacks."""
         key = (action, parameters)
         found = self._kinds.get(key)
         if found is None:
@@ -100,14 +100,14 @@ class Kinds:
         try:
             recorded = _PARAMETERS.decode(text) if text else {}
         except msgspec.DecodeError:
-            raise ReadingError("the parameters are no JSON object") from None
+            raise DecodingError("the parameters are no JSON object") from None
         if not action:
             if recorded:
-                raise ReadingError("parameters of no action")
+                raise DecodingError("parameters of no action")
             return self.any
         if action not in self._numbers:
             near = suggest(action, self._numbers, "actions")
-            raise ReadingError(f"{self._model.name} has no action {action} ({near})")
+            raise DecodingError(f"{self._model.name} has no action {action} ({near})")
         number = self._numbers[action]
         values = self._values(action, number, recorded)
         shown = ", ".join(f"{n}={_text(recorded[n])}" for n in values)
@@ -119,17 +119,17 @@ class Kinds:
         parameters = {p.name: p for p in self._parameters[number]}
         for name in recorded:
             if name not in parameters:
-                raise ReadingError(f"{action} has no parameter {name} ({suggest(name, parameters, 'parameters')})")
+                raise DecodingError(f"{action} has no parameter {name} ({suggest(name, parameters, 'parameters')})")
         if recorded and any(i not in self._standing for i in self._instances[number]):
             what = "ranges over a place that depends on another member: record it without parameters"
-            raise ReadingError(f"a parameter of {action} {what}")
+            raise DecodingError(f"a parameter of {action} {what}")
         values = {}
         for name, parameter in parameters.items():
             if name in recorded:
                 try:
                     values[name] = parsed(parameter.type, recorded[name])
                 except (ValueError, KeyError, TypeError) as error:
-                    raise ReadingError(f"the parameter {name} of {action} does not fit: {error}") from None
+                    raise DecodingError(f"the parameter {name} of {action} does not fit: {error}") from None
         return values
 
     def _fitting(self, number: int, values: dict[str, Any]) -> Bits:

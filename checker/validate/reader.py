@@ -19,8 +19,8 @@ from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.types import RecordType
-from checker.validate.readings import ReadingError, StateReader
-from checker.validate.steps import Kinds
+from checker.validate.decoding import DecodingError, StateDecoder
+from checker.validate.events import EventKinds
 from traces import events, ndjson
 from traces.document import VERSION as TRACE_VERSION
 from traces.values import shortened
@@ -42,7 +42,7 @@ Event = tuple[int, tuple[int, ...]]
 
 @dataclass
 class Recorded:
-    """One trace. events: per event its kind and the numbers of its fields' readings; lines: per event its line number.
+    """One trace. events: per event its kind and the numbers of its fields' values; lines: per event its line number.
 
     problem: why it cannot be read, "" where it can; silent: steps, and names of actions (None: all), that may go
     unobserved before each event; source: the lines as they are.
@@ -109,8 +109,8 @@ class Reader:
         self._silent = silent
         self._constants = {name: to_itf(value) for name, value in model.constants.items()}
         self._actions = [action.name for action in model.model.actions]
-        self.kinds = Kinds(model)
-        self.states = StateReader(model.state_type)
+        self.kinds = EventKinds(model)
+        self.states = StateDecoder(model.state_type)
         self._known: dict[bytes, Event] = {}
 
     def forget(self) -> None:
@@ -151,35 +151,35 @@ class Reader:
         trace = Recorded(name)
         try:
             self._read_header(trace, header)
-        except ReadingError as error:
+        except DecodingError as error:
             trace.problem = f"line {number}: {error}"
         return trace
 
     def _read_header(self, trace: Recorded, header: dict[str, Any]) -> None:
         form = header.get("format")
         if not isinstance(form, str) or form not in _VERSIONS:
-            raise ReadingError(f'this is no header: it does not say "format": "{events.FORMAT}"')
+            raise DecodingError(f'this is no header: it does not say "format": "{events.FORMAT}"')
         if header.get("version") != _VERSIONS[form]:
             version = _shown(header.get("version"))
-            raise ReadingError(f"version {version} of {form}, and only {_VERSIONS[form]} is read here")
+            raise DecodingError(f"version {version} of {form}, and only {_VERSIONS[form]} is read here")
         for constant, value in _entry(header, "constants", dict, {}).items():
             if constant not in self._constants:
-                raise ReadingError(f"{self._model.name} has no constant {constant} "
+                raise DecodingError(f"{self._model.name} has no constant {constant} "
                                    f"({suggest(constant, self._constants, 'constants')})")  # fmt: skip
             if value != self._constants[constant]:
                 here = _shown(self._constants[constant])
-                raise ReadingError(f"recorded with {constant}={_shown(value)}, and the model has {here}")
+                raise DecodingError(f"recorded with {constant}={_shown(value)}, and the model has {here}")
         if form == ndjson.FORMAT:
             trace.announced, trace.silent = _entry(header, "steps", int, None), (self._silent, None)
             return
         unknown = [key for key in header if key not in _HEADER_KEYS]
         if unknown:
-            raise ReadingError(f"a header has no {unknown[0]} ({suggest(unknown[0], _HEADER_KEYS, 'entries')})")
+            raise DecodingError(f"a header has no {unknown[0]} ({suggest(unknown[0], _HEADER_KEYS, 'entries')})")
         trace.announced = _entry(header, "events", int, None)
         trace.name = shortened(_entry(header, "name", str, trace.name) or trace.name, MOST_SHOWN)
         trace.starts = header.get("starts", INIT)
         if trace.starts not in (INIT, ANYWHERE):
-            raise ReadingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {_shown(trace.starts)}')
+            raise DecodingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {_shown(trace.starts)}')
         trace.silent = self._read_silent(header.get("silent"))
 
     def _read_silent(self, given: Any) -> tuple[int, frozenset[str] | None]:
@@ -187,12 +187,12 @@ class Reader:
             return self._silent, None
         steps = given.get("steps") if isinstance(given, dict) else None
         if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0 or set(given) - {"steps", "actions"}:
-            raise ReadingError('silent steps are declared as {"steps": 2, "actions": ["name", ...]}')
+            raise DecodingError('silent steps are declared as {"steps": 2, "actions": ["name", ...]}')
         names = _entry(given, "actions", list, None)
         for name in names or []:
             if name not in self._actions:
                 near = suggest(str(name), self._actions, "actions")
-                raise ReadingError(f"{self._model.name} has no action {name} ({near})")
+                raise DecodingError(f"{self._model.name} has no action {name} ({near})")
         return steps, None if names is None else frozenset(names)
 
     def _add(self, trace: Recorded, line: bytes, number: int) -> bool:
@@ -202,7 +202,7 @@ class Reader:
         if known is None:
             try:
                 known = self._event(trace, line)
-            except (ReadingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except (DecodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 if b'"format"' in line:
                     return False
                 trace.problem = trace.problem or f"line {number}: {error}"
@@ -231,7 +231,7 @@ class Reader:
         state = found.state
         if found.seen is not None:
             if found.action is not None or state is not None:
-                raise ReadingError("a state is seen with no step, and this line has both")
+                raise DecodingError("a state is seen with no step, and this line has both")
             state, kind = found.seen, self.kinds.look
         elif found.action == events.INIT:
             kind = self.kinds.start
@@ -270,12 +270,12 @@ def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
 
 
 def _entry(header: dict[str, Any], name: str, kind: type, default: Any) -> Any:
-    """An entry of a header that is a `kind`; `default` where it is missing or null. Raises ReadingError."""
+    """An entry of a header that is a `kind`; `default` where it is missing or null. Raises DecodingError."""
     found = header.get(name)
     if found is None:
         return default
     if type(found) is not kind:
-        raise ReadingError(f'"{name}" is {_KINDS[kind]}, not {_shown(found)}')
+        raise DecodingError(f'"{name}" is {_KINDS[kind]}, not {_shown(found)}')
     return found
 
 

@@ -43,27 +43,27 @@ _PAIRS = msgspec.json.Decoder(list[tuple[msgspec.Raw, msgspec.Raw]])
 _ANY = msgspec.json.Decoder()
 
 
-class ReadingError(Exception):
+class DecodingError(Exception):
     """A recorded value that is none of its type. The message says which and why."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class Decoded:
     """What was read: a code for each leaf, and whether it was observed."""
 
     codes: tuple[int, ...]
     known: tuple[bool, ...]
 
 
-Read = Callable[[bytes], Reading]
+Read = Callable[[bytes], Decoded]
 
 
 def reader(type_: Type) -> Read:
     """A function that reads a JSON text as a value of `type_`, of which parts may be missing. It remembers texts."""
     read = _composite(type_)
-    remembered: dict[bytes, Reading] = {}
+    remembered: dict[bytes, Decoded] = {}
 
-    def remembering(text: bytes) -> Reading:
+    def remembering(text: bytes) -> Decoded:
         found = remembered.get(text)
         if found is None:
             if len(remembered) >= KEPT:
@@ -71,7 +71,7 @@ def reader(type_: Type) -> Read:
             try:
                 found = remembered[text] = read(text)
             except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ReadingError(_said(error, text, type_)) from None
+                raise DecodingError(_said(error, text, type_)) from None
         return found
 
     return remembering
@@ -97,20 +97,20 @@ def _composite(type_: Type) -> Read:
     return lambda text: _whole(type_, parsed(type_, _ANY.decode(text)))
 
 
-def _whole(type_: Type, value: Any) -> Reading:
+def _whole(type_: Type, value: Any) -> Decoded:
     codes = type_.encode(type_.store(value))
-    return Reading(tuple(c - (c >> 63 << 64) for c in codes), (True,) * type_.width)  # a set of 64: signed
+    return Decoded(tuple(c - (c >> 63 << 64) for c in codes), (True,) * type_.width)  # a set of 64: signed
 
 
 def _record(type_: RecordType) -> Read:
     fields = {name: reader(field) for name, field in type_.fields.items()}
-    unseen = {name: Reading((0,) * field.width, (False,) * field.width) for name, field in type_.fields.items()}
+    unseen = {name: Decoded((0,) * field.width, (False,) * field.width) for name, field in type_.fields.items()}
 
-    def read(text: bytes) -> Reading:
+    def read(text: bytes) -> Decoded:
         given = _OBJECT.decode(text)
         for name in given:
             if name not in fields:
-                raise ReadingError(f"{type_} has no field {name}; it has {', '.join(fields)}")
+                raise DecodingError(f"{type_} has no field {name}; it has {', '.join(fields)}")
         return _joined([fields[n](bytes(given[n])) if n in given else unseen[n] for n in fields])
 
     return read
@@ -119,19 +119,19 @@ def _record(type_: RecordType) -> Read:
 def _map(type_: MapType) -> Read:
     read_value = reader(type_.value_type)
     names = {_name(type_.key_type, key): i for i, key in enumerate(type_.keys)}
-    unseen = Reading((0,) * type_.value_type.width, (False,) * type_.value_type.width)
+    unseen = Decoded((0,) * type_.value_type.width, (False,) * type_.value_type.width)
 
-    def read(text: bytes) -> Reading:
+    def read(text: bytes) -> Decoded:
         given = _OBJECT.decode(text)
         values = [unseen] * len(names)
         if set(given) == {"#map"}:
             pairs = [(_given_name(type_.key_type, _ANY.decode(k)), v) for k, v in _PAIRS.decode(given["#map"])]
             given = dict(pairs)
             if len(given) < len(pairs):
-                raise ReadingError(f"a {type_} has a key twice")
+                raise DecodingError(f"a {type_} has a key twice")
         for name, value in given.items():
             if name not in names:
-                raise ReadingError(f"{name} is no {type_.key_type}")
+                raise DecodingError(f"{name} is no {type_.key_type}")
             values[names[name]] = read_value(bytes(value))
         return _joined(values)
 
@@ -153,9 +153,9 @@ def _name_of(itf: Any) -> str:
 
 def _option(type_: OptionType) -> Read:
     read_inner = reader(type_.inner)
-    absent = Reading((0,) * type_.width, (True,) * type_.width)
+    absent = Decoded((0,) * type_.width, (True,) * type_.width)
 
-    def read(text: bytes) -> Reading:
+    def read(text: bytes) -> Decoded:
         if text == b"null":
             return absent
         if text.startswith(b"{"):
@@ -167,9 +167,9 @@ def _option(type_: OptionType) -> Read:
                 text = bytes(given.get("value", b"null"))
         inner = read_inner(text)
         if type_.style is OptionStyle.CODE:
-            return Reading((inner.codes[0] + 1, *inner.codes[1:]), inner.known)
+            return Decoded((inner.codes[0] + 1, *inner.codes[1:]), inner.known)
         if type_.style is OptionStyle.TAG:
-            return Reading((1, *inner.codes), (True, *inner.known))
+            return Decoded((1, *inner.codes), (True, *inner.known))
         return inner
 
     return read
@@ -180,7 +180,7 @@ def _listed(type_: SeqType | BagType) -> Read:
     read_element = reader(type_.element if isinstance(type_, SeqType) else type_.slot)
     most = type_.length if isinstance(type_, SeqType) else type_.capacity
 
-    def read(text: bytes) -> Reading:
+    def read(text: bytes) -> Decoded:
         if isinstance(type_, BoundedSetType):
             elements = _LIST.decode(_OBJECT.decode(text)["#set"] if text.startswith(b"{") else text)
         elif text.startswith(b"{"):
@@ -190,26 +190,26 @@ def _listed(type_: SeqType | BagType) -> Read:
             elements = _LIST.decode(text)
         read = [read_element(bytes(element)) for element in elements]
         if len(read) > most:
-            raise ReadingError(f"{len(read)} elements, and the model holds a {type_}")
+            raise DecodingError(f"{len(read)} elements, and the model holds a {type_}")
         if isinstance(type_, BagType) and any(one.codes[0] == 0 for one in read):
-            raise ReadingError(f"null is no member of a {type_}")
+            raise DecodingError(f"null is no member of a {type_}")
         if not all(all(one.known) for one in read):
-            raise ReadingError(f"an element of a {type_} is not told in full")
+            raise DecodingError(f"an element of a {type_} is not told in full")
         if isinstance(type_, SeqType):
             codes = (len(read), *[code for one in read for code in one.codes])
         else:
             head = (1,) if type_.tagged else ()
             slots = sorted(head + one.codes for one in read)
             if isinstance(type_, BoundedSetType) and len(set(slots)) < len(slots):
-                raise ReadingError(f"a {type_} has a member twice")
+                raise DecodingError(f"a {type_} has a member twice")
             codes = tuple(code for slot in slots for code in slot)
-        return Reading((*codes, *[0] * (type_.width - len(codes))), (True,) * type_.width)
+        return Decoded((*codes, *[0] * (type_.width - len(codes))), (True,) * type_.width)
 
     return read
 
 
-def _joined(parts: list[Reading]) -> Reading:
-    return Reading(
+def _joined(parts: list[Decoded]) -> Decoded:
+    return Decoded(
         tuple(code for part in parts for code in part.codes), tuple(known for part in parts for known in part.known)
     )
 
@@ -251,13 +251,13 @@ def _itf(type_: Type, json: Any) -> Any:
     return json
 
 
-class StateReader:
-    """Reads states and keeps, for each field, every distinct reading in a table. Number 0: nothing was observed."""
+class StateDecoder:
+    """Reads states and keeps, for each field, every distinct value in a table. Number 0: nothing was observed."""
 
     def __init__(self, state: RecordType) -> None:
         self._fields = [(name, reader(field)) for name, field in state.fields.items()]
-        self._readings: list[list[Reading]] = [
-            [Reading((0,) * field.width, (False,) * field.width)] for field in state.fields.values()
+        self._decoded: list[list[Decoded]] = [
+            [Decoded((0,) * field.width, (False,) * field.width)] for field in state.fields.values()
         ]
         self._numbers: list[dict[bytes, int]] = [{b"": 0} for _ in self._fields]
         self._look_up = [numbers.get for numbers in self._numbers]
@@ -265,7 +265,7 @@ class StateReader:
         self.nothing = (0,) * len(self._fields)
 
     def read(self, texts: tuple[msgspec.Raw, ...]) -> tuple[int, ...]:
-        """The numbers of a state's fields in the tables. texts: of each field, b"" for none. Raises ReadingError."""
+        """The numbers of a state's fields in the tables. texts: of each field, b"" for none. Raises DecodingError."""
         row = tuple(map(call, self._look_up, map(bytes, texts)))
         if None in row:
             row = tuple(self._number(i, bytes(text)) for i, text in enumerate(texts))
@@ -276,11 +276,11 @@ class StateReader:
         found = numbers.get(text)
         if found is None:
             try:
-                reading = read(text)
-            except ReadingError as error:
-                raise ReadingError(f"{name}: {error}") from None
-            found = numbers[text] = len(self._readings[at])
-            self._readings[at].append(reading)
+                value = read(text)
+            except DecodingError as error:
+                raise DecodingError(f"{name}: {error}") from None
+            found = numbers[text] = len(self._decoded[at])
+            self._decoded[at].append(value)
         return found
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -296,22 +296,22 @@ class StateReader:
         return found
 
     def _sealed(self) -> list[_Table]:
-        for table, readings in zip(self._tables, self._readings, strict=True):
-            table.extend(readings)
+        for table, values in zip(self._tables, self._decoded, strict=True):
+            table.extend(values)
         return self._tables
 
     def forget(self) -> None:
-        """Drop the readings of fields that have many; all numbers given out so far are then void."""
-        for at, readings in enumerate(self._readings):
-            if len(readings) > KEPT:
+        """Drop the values of fields that have many; all numbers given out so far are then void."""
+        for at, values in enumerate(self._decoded):
+            if len(values) > KEPT:
                 self._numbers[at].clear()
                 self._numbers[at][b""] = 0
-                del readings[1:]
-                self._tables[at] = _Table(len(readings[0].codes))
+                del values[1:]
+                self._tables[at] = _Table(len(values[0].codes))
 
 
 class _Table:
-    """The readings of one field as arrays, which grow."""
+    """The values of one field as arrays, which grow."""
 
     def __init__(self, width: int) -> None:
         self._size = 0
@@ -319,12 +319,12 @@ class _Table:
         self._known = np.zeros((64, width), np.bool_)
         self.whole = np.zeros(64, np.bool_)
 
-    def extend(self, readings: list[Reading]) -> None:
-        """Take in the readings that are not in the table yet."""
-        new = readings[self._size :]
+    def extend(self, values: list[Decoded]) -> None:
+        """Take in the values that are not in the table yet."""
+        new = values[self._size :]
         if not new:
             return
-        limit = len(readings)
+        limit = len(values)
         if limit > len(self._codes):
             more = max(limit, 2 * len(self._codes)) - len(self._codes)
             self._codes = np.pad(self._codes, ((0, more), (0, 0)))
