@@ -16,7 +16,7 @@ MOST_STEPS = 20
 def test_is_found(fault: Fault) -> None:
     name, changes, max_depth = MODELS[fault.model]
     model = load(f"kraft/{name}", {constant: str(value) for constant, value in changes.items()})
-    with patched(fault.path, fault.old, fault.new) as system:
+    with patched(fault.function, fault.old, fault.new) as system:
         report = conform(model, system, "kraft", Options(jobs=1, max_depth=max_depth))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
@@ -25,7 +25,7 @@ def test_is_found(fault: Fault) -> None:
 def test_nothing_of_a_fault_stays() -> None:
     from impl.adapters.kraft import SYSTEM
 
-    with patched(FAULTS[0].path, FAULTS[0].old, FAULTS[0].new) as system:
+    with patched(FAULTS[0].function, FAULTS[0].old, FAULTS[0].new) as system:
         assert type(system) is not type(SYSTEM)
     from impl.adapters.kraft import SYSTEM as AFTER
 

@@ -112,7 +112,7 @@ def test_every_proved_property_has_a_mutant() -> None:
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
 def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
     """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""
-    model = planted(load(f"kraft/{mutant.model}"), mutant.file, mutant.old, mutant.new)
+    model = planted(load(f"kraft/{mutant.model}"), mutant.function, mutant.old, mutant.new)
     properties = [p for p in provable(model) if p.name == mutant.breaks]
     proof = prove(model.with_properties(properties), JOBS)
     assert proof.findings[0].claim.name == mutant.breaks

@@ -1,7 +1,9 @@
-"""The implementation with a fault in it: a text of one of its files replaced, loaded beside the one that is right."""
+"""The implementation with a fault in it: a fragment of one of its functions changed, loaded beside the right one."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -13,17 +15,44 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tests import fragments
 from tests.conftest import ROOT
 
 PACKAGES = ("impl.kraft.", "impl.adapters.kraft.")
 """Loaded anew: the implementation, and the adapter that holds its classes."""
 
 
-class Patching(importlib.abc.MetaPathFinder):
-    """Loads modules of the package anew; in `path`, which has `old` once, `new` stands for it."""
+@functools.cache
+def _functions() -> list[tuple[Path, str]]:
+    """The functions and methods of the implementation, each with its file."""
+    files = sorted((ROOT / "impl" / "kraft").rglob("*.py"))
+    return [(file, name) for file in files for name in _named(ast.parse(file.read_text()))]
 
-    def __init__(self, path: Path, old: str, new: str) -> None:
-        self.patched, self.old, self.new = path, old, new
+
+def _named(tree: ast.AST, prefix: str = "") -> dict[str, tuple[list[ast.stmt], int]]:
+    """The functions and methods of a module by name, each as the list it stands in and its place there."""
+    found = {}
+    body: list[ast.stmt] = getattr(tree, "body", [])
+    for index, node in enumerate(body):
+        if isinstance(node, ast.ClassDef):
+            found |= _named(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            found[f"{prefix}{node.name}"] = body, index
+    return found
+
+
+def defined(function: str) -> tuple[Path, str]:
+    """The file of a function and its name in there; `function` is that name, or the module's and that name."""
+    [found] = [(file, name) for file, name in _functions() if function in (name, f"{file.stem}.{name}")]
+    return found
+
+
+class Patching(importlib.abc.MetaPathFinder):
+    """Loads modules of the package anew; in one function `new` stands for `old`."""
+
+    def __init__(self, function: str, old: str, new: str) -> None:
+        self.patched, self.function = defined(function)
+        self.old, self.new = old, new
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -44,18 +73,21 @@ class Patched(importlib.machinery.SourceFileLoader):
         self.patching = patching
 
     def get_code(self, fullname: str) -> Any:
-        text = Path(self.path).read_text()
-        assert text.count(self.patching.old) == 1, f"{self.path} has {text.count(self.patching.old)} of what is to go"
-        return compile(text.replace(self.patching.old, self.patching.new), self.path, "exec")
+        tree = ast.parse(Path(self.path).read_text())
+        body, index = _named(tree)[self.patching.function]
+        function = body[index]
+        assert isinstance(function, ast.FunctionDef)
+        body[index] = fragments.changed(function, self.patching.old, self.patching.new)
+        return compile(tree, self.path, "exec")
 
 
 @contextmanager
-def patched(path: Path, old: str, new: str) -> Iterator[Any]:
+def patched(function: str, old: str, new: str) -> Iterator[Any]:
     """The adapter of the package with the fault, which is gone when this ends."""
     kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(PACKAGES)}
     for name in kept:
         del sys.modules[name]
-    finder = Patching(path, old, new)
+    finder = Patching(function, old, new)
     sys.meta_path.insert(0, finder)
     try:
         yield importlib.import_module("impl.adapters.kraft").SYSTEM
