@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from checker.conform.divergence import Divergence, reproduce
-from checker.conform.pool import pool
 from checker.conform.product import Product, Progress
 from checker.conform.spec_side import kernel_of
 from checker.conform.system import System
@@ -24,7 +23,8 @@ from checker.lang.loader import BoundModel
 from checker.running.interrupts import interrupts
 from checker.running.limits import Limits
 from checker.running.limits import Progress as SearchProgress
-from checker.running.memory import default_memory
+from checker.running.memory import default_memory, without_collection
+from checker.running.pool import Work, team
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, INTERRUPTED, VACUOUS, exit_code
 from traces import Trace
 
@@ -156,9 +156,13 @@ def conform(
     searched = time.monotonic()
     deadline = None if options.time_limit_s is None else started + options.time_limit_s
     budget = Budget(default_memory() if options.memory_bytes is None else options.memory_bytes)
-    with pool(lambda number: Worker(model, kernel, system, number, options.jobs), options.jobs) as members:
+
+    def make(number: int) -> Work:
+        return Worker(model, kernel, system, number, options.jobs).do
+
+    with without_collection(), team(make, options.jobs) as workers:
         product = Product(
-            members, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
+            workers, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
             limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring,
         )  # fmt: skip
         with interrupts(product):

@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from checker.conform.pool import Member, ready
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
 from checker.explicit.search.path import Packed
 from checker.explicit.search.store import Budget, OutOfMemoryError
 from checker.running.memory import Held
+from checker.running.pool import Worker, ready
 
 SLICE_S = 0.1  # a worker reports, and hears of limits, about so often
 
@@ -53,11 +53,11 @@ class Product:
     """
 
     def __init__(
-        self, members: Sequence[Member], actions: int, *, max_depth: int | None = None, deadline: float | None = None,
+        self, workers: Sequence[Worker], actions: int, *, max_depth: int | None = None, deadline: float | None = None,
         limit: str = "", budget: Budget, progress: Callable[[Progress], None] | None = None,
     ) -> None:  # fmt: skip
         """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes."""
-        self._members = list(members)
+        self._workers = list(workers)
         self._max_depth, self._deadline, self._limit, self._report = max_depth, deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
@@ -114,28 +114,28 @@ class Product:
 
     def _begin(self) -> int:
         """Enter the initial pairs. How many there are."""
-        for member in self._members:
-            member.ask("begin")
+        for worker in self._workers:
+            worker.ask("begin")
         level = _Level(len(self.counts.driven))
-        return self._enter([self._taken(member.answer(), level) for member in self._members])
+        return self._enter([self._taken(worker.answer(), level) for worker in self._workers])
 
     def _level(self) -> int:
         """Expand the pairs of a level. How many the next one has."""
         level = _Level(len(self.counts.driven))
-        found: dict[int, list[Candidate]] = {id(member): [] for member in self._members}
+        found: dict[int, list[Candidate]] = {id(worker): [] for worker in self._workers}
         left = dict.fromkeys(found, 0)
-        busy = list(self._members)
-        for member in busy:
-            self._go_on(member)
+        busy = list(self._workers)
+        for worker in busy:
+            self._go_on(worker)
         while busy:
-            for member in ready(busy):
-                portion: Portion = member.answer()
-                found[id(member)] += self._taken(portion, level)
-                left[id(member)] = portion.left
+            for worker in ready(busy):
+                portion: Portion = worker.answer()
+                found[id(worker)] += self._taken(portion, level)
+                left[id(worker)] = portion.left
                 if portion.left and not self._late():
-                    self._go_on(member)
+                    self._go_on(worker)
                 else:
-                    busy.remove(member)
+                    busy.remove(worker)
             self._told(level, sum(left.values()))
         if self.divergence is None:
             self.counts.add(level.counts)
@@ -153,8 +153,8 @@ class Product:
             self.stop(f"memory limit: {error}")
         return self.stopped is not None
 
-    def _go_on(self, member: Member) -> None:
-        member.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)
+    def _go_on(self, worker: Worker) -> None:
+        worker.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)
 
     def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
         level.counts.add(portion.counts)
@@ -192,16 +192,16 @@ class Product:
 
     def _distribute(self, accepted: list[list[Accepted]]) -> int:
         gifts = shared_out([len(pairs) for pairs in accepted])
-        for member, pairs, given in zip(self._members, accepted, gifts, strict=True):
-            member.ask("release", pairs, given)
-        sent: list[list[bytes]] = [[] for _ in self._members]
-        for member in self._members:
-            pickled: dict[int, bytes] = member.answer()
+        for worker, pairs, given in zip(self._workers, accepted, gifts, strict=True):
+            worker.ask("release", pairs, given)
+        sent: list[list[bytes]] = [[] for _ in self._workers]
+        for worker in self._workers:
+            pickled: dict[int, bytes] = worker.answer()
             for whose, packet in pickled.items():
                 sent[whose].append(packet)
-        for member, pairs_of in zip(self._members, sent, strict=True):
-            member.ask("receive", pairs_of)
-        return sum(int(member.answer()) for member in self._members)
+        for worker, pairs_of in zip(self._workers, sent, strict=True):
+            worker.ask("receive", pairs_of)
+        return sum(int(worker.answer()) for worker in self._workers)
 
 
 def shared_out(counts: Sequence[int]) -> list[dict[int, int]]:

@@ -115,6 +115,10 @@ class Worker:
     def _empty(self) -> Portion:
         return Portion(Counts.none(len(self._spec.reference.actions)))
 
+    def do(self, method: str, *arguments: Any) -> Any:
+        """Call one of the methods below by its name."""
+        return getattr(self, method)(*arguments)
+
     def begin(self) -> Portion:
         """Bring the SUT to the initial states that fall to it."""
         states = self._model.initial_states()

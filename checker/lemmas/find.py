@@ -20,10 +20,10 @@ from checker.lemmas.mining import Candidate, Mine
 from checker.lemmas.templates import Templates
 from checker.running.limits import Limits
 from checker.running.limits import Progress as Searched
+from checker.running.pool import OutOfTime
 from checker.symbolic.encoding import program_nodes
 from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program, unproved
 from checker.symbolic.results import PROVED
-from checker.symbolic.workers import OutOfTime
 from checker.verdicts import INTERRUPTED
 
 _CHUNK = 1 << 16  # states

@@ -19,9 +19,9 @@ from checker.lang.ir import support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.lemmas.mining import Candidate
+from checker.running.pool import Died, pool
 from checker.symbolic.induction import Options, Progress
 from checker.symbolic.relation import Relation
-from checker.symbolic.workers import Died, workers
 
 
 @dataclass(frozen=True)
@@ -120,15 +120,15 @@ def houdini(
         step = Step(model, program, candidates, options.timeout_s)
         return lambda task: step.kept(task) if isinstance(task, tuple) else step.telling(task)
 
-    with workers(work_of, options.jobs, options.deadline) as pool:
+    with pool(work_of, options.jobs, options.deadline) as workers:
         shares = [list(range(k, len(candidates), options.jobs)) for k in range(options.jobs)]
-        left = frozenset(n for _, part in pool.answers(shares) if not isinstance(part, Died) for n in part)
+        left = frozenset(n for _, part in workers.answers(shares) if not isinstance(part, Died) for n in part)
         asked = len(left)
         kept: dict[int, Kept] = {}
         done = 0
         while todo := [i for i in _spread(program) if i not in kept or not kept[i].used <= left]:
             tasks = [(instance, left) for instance in todo]
-            for number, answer in pool.answers(tasks):
+            for number, answer in workers.answers(tasks):
                 found = Kept(left, frozenset()) if isinstance(answer, Died) else answer  # then nothing is known
                 kept[todo[number]] = found
                 left -= found.dropped

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _SHARE = 0.8  # of the memory that is available: the default limit
@@ -53,3 +56,15 @@ def _group_memory(otherwise: int) -> int:
         except (OSError, ValueError):
             continue  # no such group, or no limit ("max")
     return otherwise
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection here and in processes forked meanwhile: each would look at all that is kept."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

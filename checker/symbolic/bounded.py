@@ -17,11 +17,11 @@ from checker.lang.frontend import compile_model
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
+from checker.running.pool import Died, OutOfTime, pool
 from checker.symbolic.encoding import State
 from checker.symbolic.induction import PROVABLE, Options, Progress
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
-from checker.symbolic.workers import Died, OutOfTime, workers
 from checker.verdicts import INCOMPLETE, VIOLATED, WITHIN
 
 SHORTEST = "shortest: no shorter behaviour breaks anything"
@@ -86,14 +86,14 @@ def unroll(
     started = time.perf_counter()
     program = compile_model(model.with_properties([p for p in model.model.properties if p.kind in PROVABLE]))
     result = Bounded(model, program)
-    with workers(lambda: Unrolling(model, program, options.timeout_s).violation, 1, options.deadline) as pool:
+    with pool(lambda: Unrolling(model, program, options.timeout_s).violation, 1, options.deadline) as workers:
         try:
-            for number, found in pool.answers(range(steps + 1)):
+            for number, found in workers.answers(range(steps + 1)):
                 if found is not None:
                     if isinstance(found, Run):
                         result.run = found
                     else:
-                        why = f"its process ended with {found.code}" if isinstance(found, Died) else found
+                        why = str(found) if isinstance(found, Died) else found
                         result.stopped = f"unknown after {number} steps: {why}"
                     break
                 result.clear = number

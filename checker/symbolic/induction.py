@@ -18,6 +18,7 @@ from checker.lang.interpret import evaluate
 from checker.lang.ir import EventKind, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
+from checker.running.pool import Died, OutOfTime, Pool, pool
 from checker.symbolic.bounds import Bounds, Growing, growing
 from checker.symbolic.prover import Enabled, Example, Prover
 from checker.symbolic.results import (
@@ -32,7 +33,6 @@ from checker.symbolic.results import (
     Finding,
     Query,
 )
-from checker.symbolic.workers import Died, OutOfTime, Workers, workers
 from checker.verdicts import INTERRUPTED
 
 PROVABLE = ("invariant", "transition invariant", "refinement")
@@ -190,9 +190,9 @@ def prove_program(
     claims = _claims(program, lemmas)
     run = _Run(model, program, claims, options, progress)
     timeout_s = options.timeout_s
-    with workers(lambda: Prover(model, program, claims, timeout_s).work, options.jobs, options.deadline) as pool:
+    with pool(lambda: Prover(model, program, claims, timeout_s).work, options.jobs, options.deadline) as workers:
         try:
-            run.prove(pool)
+            run.prove(workers)
         except (KeyboardInterrupt, OutOfTime) as end:
             run.proof.stopped = options.why(end)
     return run.finished()
@@ -234,16 +234,16 @@ class _Run:
         self.proof.seconds = time.perf_counter() - self.started
         return self.proof
 
-    def prove(self, pool: Workers) -> None:
+    def prove(self, workers: Pool) -> None:
         findings = self.proof.findings
         self._start()
         assumed = frozenset(n for n, f in enumerate(findings) if f.claim.assumable and f.initial is None)
-        answers, assumed = self._rounds(pool, assumed)
+        answers, assumed = self._rounds(workers, assumed)
         self.proof.asked = frozenset(answers)
         self._judge(answers)
-        self._examples(pool, answers)
-        self._widen(pool, answers, assumed)
-        self._vacuous(pool, assumed)
+        self._examples(workers, answers)
+        self._widen(workers, answers, assumed)
+        self._vacuous(workers, assumed)
 
     def _start(self) -> None:
         """The first half of induction: the initial states, taken one by one."""
@@ -276,7 +276,7 @@ class _Run:
         return found
 
     def _rounds(
-        self, pool: Workers, assumed: frozenset[int]
+        self, workers: Pool, assumed: frozenset[int]
     ) -> tuple[dict[tuple[int, int], Answer], frozenset[int]]:
         """(the last answer for each claim and instance, the claims that were shown and may be assumed).
 
@@ -287,7 +287,7 @@ class _Run:
         wanted = frozenset(n for n, claim in enumerate(self.claims) if claim.kind != "lemma")
         queries = self._queries(wanted, assumed)
         while queries:
-            for answer in self._ask(pool, queries):
+            for answer in self._ask(workers, queries):
                 answers[answer.query.claim, answer.query.instance] = answer
             assumed -= {q.claim for q in queries if answers[q.claim, q.instance].verdict != PROVED}
             proved = [a for a in answers.values() if a.verdict == PROVED]
@@ -302,16 +302,16 @@ class _Run:
             self.proof.findings[n].verdict = UNUSED
         return answers, assumed & wanted
 
-    def _ask(self, pool: Workers, queries: Sequence[Query]) -> Iterator[Answer]:
+    def _ask(self, workers: Pool, queries: Sequence[Query]) -> Iterator[Answer]:
         """The answers, as they come; queries about one instance go to one worker."""
         batches: dict[int, list[Query]] = defaultdict(list)
         for query in queries:
             batches[query.instance].append(query)
         tasks = list(batches.values())
         self.asked += queries
-        for number, found in pool.answers(tasks):
+        for number, found in workers.answers(tasks):
             if isinstance(found, Died):
-                reason = f"its process ended with {found.code}"
+                reason = str(found)
                 found = [Answer(q, UNKNOWN, 0.0, reason=reason) for q in tasks[number]]
             for answer in found:
                 finding = self.proof.findings[answer.query.claim]
@@ -341,18 +341,18 @@ class _Run:
                 if finding.verdict == PROVED:
                     finding.verdict, finding.reason = UNKNOWN, f"not shown: {TYPES}"
 
-    def _examples(self, pool: Workers, answers: dict[tuple[int, int], Answer]) -> None:
+    def _examples(self, workers: Pool, answers: dict[tuple[int, int], Answer]) -> None:
         """A counterexample for each claim that some step breaks: by the first such step in declared order."""
         broken: dict[int, Query] = {}
         for key in sorted(answers):
             if answers[key].verdict == REFUTED and self.claims[key[0]].kind != "types":
                 broken.setdefault(key[0], answers[key].query)
         tasks = [Example(query, self.initial[0]) for query in broken.values()]
-        for number, found in pool.answers(tasks):
+        for number, found in workers.answers(tasks):
             if not isinstance(found, Died):
                 self.proof.findings[tasks[number].query.claim].counterexample = found
 
-    def _widen(self, pool: Workers, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
+    def _widen(self, workers: Pool, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
         """Whether what was proved of a bounded network holds for one that keeps every message ever sent."""
         slots = frozenset(i for bag in self.program.bags for slot in bag.slots for i in slot)
         proved = {n for n, finding in enumerate(self.proof.findings) if finding.verdict == PROVED}
@@ -363,20 +363,20 @@ class _Run:
             if n in proved and (i in guarded or (n in assumed and self.reads[n] & slots))
         ]  # fmt: skip
         failed = set(range(len(self.claims))) - proved
-        for answer in self._ask(pool, queries):
+        for answer in self._ask(workers, queries):
             n = answer.query.claim
             used[n] |= answer.used
             failed |= {n} if answer.verdict != PROVED else set()
         found = {n: _closure(used, n) for n in proved}
         self.proof.any_number = {n: rests for n, rests in found.items() if not (rests | {n}) & failed}
 
-    def _vacuous(self, pool: Workers, assumed: frozenset[int]) -> None:
+    def _vacuous(self, workers: Pool, assumed: frozenset[int]) -> None:
         """Actions that no state with the proved invariants can take: of these the proof says nothing."""
         by_action: dict[int, list[int]] = {number: [] for number in range(len(self.program.actions))}
         for number, instance in enumerate(self.program.instances):
             by_action[instance.action].append(number)
         tasks = [Enabled(tuple(instances), assumed) for instances in by_action.values()]
-        enabled = dict(pool.answers(tasks))
+        enabled = dict(workers.answers(tasks))
         self.proof.never = [self.program.actions[n] for n in sorted(enabled) if enabled[n] is False]
 
 

@@ -121,7 +121,7 @@ def test_a_worker_process_that_dies_is_no_verdict(death: str, how: str) -> None:
     died = f"import os\nimport checker.conform.worker as w\ndef begin(self): {death}\nw.Worker.begin = begin"
     code, out, err = ended(*SERVED, before=died)
     assert (code, out) == (5, "")
-    assert err.startswith(f"internal error: a process of the exploration ended by itself ({how}")
+    assert err.startswith(f"internal error: a worker process ended by itself ({how}")
     assert err.endswith("; there is no verdict\n")
 
 

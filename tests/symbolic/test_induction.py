@@ -202,7 +202,7 @@ def test_a_worker_that_dies_costs_its_answers(monkeypatch: pytest.MonkeyPatch) -
     patched(monkeypatch, killed)
     proof = proof_of("post")
     assert finding(proof, TYPES).verdict == UNKNOWN
-    assert finding(proof, TYPES).reason == "its process ended with -9"
+    assert finding(proof, TYPES).reason == "its process ended with SIGKILL"
     assert PROVED not in verdicts(proof).values()
 
 
