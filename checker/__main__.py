@@ -5,7 +5,7 @@ import traceback
 
 
 def main() -> None:
-    """Run the command. Ctrl-C while its modules are loaded, or a broken installation, is no verdict either."""
+    """Run the command. Ctrl-C while its modules are loaded, or a broken installation, is not a verdict either."""
     try:
         from checker.cli.main import main as run
 

@@ -36,7 +36,7 @@ class FencepostWarning(UserWarning):
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a write failed for want of room, not because of a path that was wrong from the start."""
+    """True if a write failed for want of room, not because of a path that was wrong from the start."""
     return error.errno in _FULL
 
 

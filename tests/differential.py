@@ -117,7 +117,7 @@ class Pair:
 
 
 def is_refined(declared: Declared, before: Any, after: Any) -> bool:
-    """Whether a step, seen through a refinement mapping, is a step of the abstract model or none."""
+    """True if a step, seen through a refinement mapping, is a step of the abstract model or none."""
     assert declared.abstract is not None
     try:
         start, end = declared.function(before), declared.function(after)

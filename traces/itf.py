@@ -6,7 +6,7 @@ tag that is a keyword of Python ("None"!) nor a payload such as {"#set": [...]}.
 
     a tag that is a keyword gets an underscore          {"tag": "None_", ...}
     the payload of a bare case is {}                    {"tag": "None_", "value": {}}
-    a payload that is no scalar, list or record is      {"tag": "Some", "value": {"value": {"#set": [...]}}}
+    a payload that is not a scalar, list or record is      {"tag": "Some", "value": {"value": {"#set": [...]}}}
     wrapped in one: itf-py gives Some(value=frozenset(...)), just as it gives Some(value=1)
 
 Reading undoes it, but only in files that carry our mark; a file of another tool is taken literally.
@@ -76,7 +76,7 @@ def from_itf(obj: object) -> Trace:
     itf = Json(obj)
     for name in ("vars", "states"):
         if name not in itf.fields():
-            raise TraceError(f'this is no ITF file: the field "{name}" is missing')
+            raise TraceError(f'this is not an ITF file: the field "{name}" is missing')
     meta = itf.get("#meta", {})
     ours = meta.fields().get("fencepost")
     if ours is not None:

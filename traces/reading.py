@@ -38,7 +38,7 @@ def parse(text: str) -> object:
         ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
         what = (
-            "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is no integer"
+            "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is not an integer"
         )
         raise TraceError(what) from None
 
@@ -124,7 +124,7 @@ class Json:
             try:
                 return int(content.text())
             except ValueError:
-                raise TraceError("this is no integer", where=content.path) from None
+                raise TraceError("this is not an integer", where=content.path) from None
         if name == "#unserializable":
             return {name: content.text()}
         if name not in _CONTAINERS:

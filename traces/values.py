@@ -48,7 +48,7 @@ def look_up(value: Value, path: Iterable[Value]) -> Value | None:
 
 
 def named_parts(value: Value) -> tuple[str, dict[str, Value]] | None:
-    """A value taken apart by one level: the tag ("" if it is no case of a union), and its parts by name.
+    """A value taken apart by one level: the tag ("" if it is not a case of a union), and its parts by name.
 
     Records, maps with plain keys, and cases and options of such have named parts; None for any other value.
     """

@@ -114,7 +114,7 @@ def _place_of_others(error: BaseException) -> Place | None:
 
 
 def _nobody_reads() -> bool:
-    """Whether the reader of standard output or standard error is gone."""
+    """True if the reader of standard output or standard error is gone."""
     streams = select.poll()
     for number in (1, 2):
         streams.register(number, 0)

@@ -47,7 +47,7 @@ def name_value_pairs(context: click.Context, parameter: click.Parameter, values:
 def finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     """Refuse nan and inf, which click's ranges let pass."""
     if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no amount")
+        raise click.BadParameter(f"{value} is not an amount")
     return value
 
 

@@ -138,7 +138,7 @@ def _ordinals(node: Any, ordinal: type[Any]) -> set[Any]:
 
 
 def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:
-    """Two structures side by side: the places in them that are no tuples, or not the same kind of tuple in both."""
+    """Two structures side by side: the places in them that are not tuples, or not the same kind of tuple in both."""
     alike = type(spec) is type(system) and not isinstance(spec, ordinal)
     if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)

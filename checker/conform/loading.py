@@ -33,7 +33,7 @@ def load_system(name: str) -> System[Any]:
     system: System[Any] | None = getattr(module, attribute, None)
     missing = [needed for needed in NEEDED if not hasattr(system, needed)]
     if system is None or missing:
-        what = f"{attribute} of {module_name} is no system under test: it has no {', '.join(missing)}"
+        what = f"{attribute} of {module_name} is not a system under test: it has no {', '.join(missing)}"
         raise SpecError(what, hint="checker/conform/system.py says what an adapter has")
     return system
 

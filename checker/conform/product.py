@@ -97,7 +97,7 @@ class Product:
             left = self._level()
 
     def _over(self) -> bool:
-        """Whether something says stop."""
+        """True if the exploration has to stop."""
         if self._max_depth is not None and self.depth >= self._max_depth:
             self.stop(f"depth limit of {self._max_depth}")
         return self._late()
@@ -143,7 +143,7 @@ class Product:
         return 0 if any(left.values()) else self._enter(list(found.values()))
 
     def _late(self) -> bool:
-        """Whether something says stop in the middle of a level."""
+        """True if the exploration has to stop in the middle of a level."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self.stop(self._limit)
         self._budget.hold(*self._held.now())

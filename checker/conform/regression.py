@@ -95,7 +95,7 @@ def to_test(trace: Trace) -> str:
     """
     violation = trace.violation
     if violation is None or violation.kind != KIND:
-        raise TraceError("this is no trace of a divergence", hint="fencepost conform --trace-out writes one")
+        raise TraceError("this is not a trace of a divergence", hint="fencepost conform --trace-out writes one")
     model = load(trace.model, {name: str(value) for name, value in trace.constants.items()})
     constants: Parameters = {
         name: str(trace.constants[name]) for name, value in model.constants.items() if value != usual(model, name)
@@ -134,7 +134,7 @@ def test_{name}() -> None:
 def _initial(model: BoundModel, trace: Trace) -> int:
     shown = [model.state_type.itf(state) for state in model.initial_states()]
     if trace.steps[0].state not in shown:
-        raise TraceError(f"its first state is no initial state of {model.name}", where="step 1")
+        raise TraceError(f"its first state is not an initial state of {model.name}", where="step 1")
     return shown.index(trace.steps[0].state)
 
 

@@ -294,7 +294,7 @@ class _Judge:
         return self.result.stopped or (self._lassos.stopped if self._lassos else None) or self._untraced
 
     def _unfinished(self) -> bool:
-        """Whether part of the space was not looked at: stopped by a limit, or by the first violation."""
+        """True if part of the space was not looked at: stopped by a limit, or by the first violation."""
         return self.result.stopped is not None or (self.result.violated and not self.all_violations)
 
     def bounds(self) -> list[str]:

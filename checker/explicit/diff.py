@@ -350,7 +350,7 @@ def steps(kernel: Kernel, context: Context, states: Words) -> tuple[Longs, Longs
 
 
 def _beside(edges: Longs) -> Iterator[Longs]:
-    """The steps that are no candidates: out of the constraint, and those that break down."""
+    """The steps that are not candidates: out of the constraint, and those that break down."""
     if len(edges):
         metas, codes = edges[:, -2], edges[:, -1]
         yield edges[(codes >= 0) & (codes & abi.OUTSIDE != 0)][:, :-1]

@@ -33,7 +33,7 @@ class Exhibit:
 
     @property
     def as_declared(self) -> bool:
-        """Whether the property broke, in as many states as the gallery says."""
+        """True if the property broke, in as many states as the gallery says."""
         return self.trace is not None and self.states == self.bug.states
 
 

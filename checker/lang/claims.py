@@ -33,7 +33,7 @@ Claim = Type | AnyInteger
 
 
 def claims_of(function: FunctionType) -> Mapping[str, Claim]:
-    """What a helper says of its parameters and, as "return", of its value; nothing of what is no type of a spec.
+    """What a helper says of its parameters and, as "return", of its value; nothing of what is not a type of a spec.
 
     Raises SpecError for an annotation that cannot be resolved, and for a range or bound that cannot be.
     """
@@ -57,7 +57,7 @@ def _claims(function: FunctionType) -> dict[str, Claim]:
 
 
 def is_held(function: Any) -> TypeGuard[FunctionType]:
-    """Whether a function is a helper whose code holds its annotations."""
+    """True if a function is a helper whose code holds its annotations."""
     return isinstance(function, FunctionType) and HELD in function.__dict__
 
 
@@ -131,7 +131,7 @@ class _Holder:
             claim = claims_of(self.function).get(name)
             if isinstance(claim, AnyInteger):
                 if not isinstance(value, int) or isinstance(value, bool):
-                    raise RuntimeViolation(f"{value!r} is no integer")
+                    raise RuntimeViolation(f"{value!r} is not an integer")
             elif claim is not None:
                 _fit(claim, value)
         return value

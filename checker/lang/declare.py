@@ -155,7 +155,8 @@ def _check_record(cls: type[Any]) -> None:
     """Refuse what a record cannot inherit or hold."""
     for base in cls.__mro__[1:]:
         if base is not object and not isinstance(base.__dict__.get(MARK), RecordInfo):
-            raise SpecError(f"{cls.__name__} inherits from {base.__name__}, which is no record", place=field_place(cls),
+            raise SpecError(f"{cls.__name__} inherits from {base.__name__}, which is not a record",
+                            place=field_place(cls),
                             hint="give the class no base, or one with the same decorator")  # fmt: skip
     for name in inspect.get_annotations(cls):
         if name.startswith("_"):
@@ -178,7 +179,7 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
 
         def assign(self: Any, name: str, value: Any) -> None:
             if name in self.__dict__:
-                check_writable()  # making a record is no write
+                check_writable()  # making a record is not a write
             self.__dict__[name] = _stored(self, name, value)
 
         cls.__setattr__ = assign  # type: ignore[assignment]
@@ -258,7 +259,7 @@ class Declared:
     def __post_init__(self) -> None:
         if self.fair not in ("", "weak", "strong"):
             hint = 'fair="weak" or fair="strong"'
-            raise SpecError(f"fair={self.fair!r} of {self.name} is no fairness", place=self.place, hint=hint)
+            raise SpecError(f"fair={self.fair!r} of {self.name} is not a fairness", place=self.place, hint=hint)
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
@@ -421,9 +422,10 @@ class Model:
             for declared in found:
                 if not isinstance(declared, Declared) or declared.kind not in kinds:
                     name = getattr(declared, "name", getattr(declared, "__name__", declared))
+                    article = "an" if what[0] in "aeiou" else "a"
                     mark = "weak_fairness" if what == "fairness" else kinds[0].replace(" ", "_")
                     raise SpecError(
-                        f"model {self.name}: {name} is no {what}", place=self.place,
+                        f"model {self.name}: {name} is not {article} {what}", place=self.place,
                         hint=f"mark it with @{mark}, or list it where it belongs",
                     )  # fmt: skip
             names = [d.name for d in found]

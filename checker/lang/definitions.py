@@ -93,7 +93,7 @@ def _check(bindings: list[_Binding], file: str, owner: str) -> None:
 
 
 def _exclusive(a: Branch, b: Branch) -> bool:
-    """Whether no run goes through both."""
+    """True if no run goes through both."""
     return any(x[0] == y[0] and x[1] != y[1] for x, y in zip(a, b, strict=False))
 
 

@@ -145,7 +145,7 @@ def highs(greatest: Node, least: Node | None = None) -> frozenset[int]:
             stack += [(node.args[0], up), (node.args[1], not up)]
         elif node.op in (Op.MUL, Op.DIV, Op.MOD):
             stack += [(a, way) for a in node.args for way in (True, False)]
-        else:  # of a SELECT, the condition is no INT
+        else:  # of a SELECT, the condition is not an INT
             stack += [(a, up) for a in node.args]
     return frozenset(found)
 

@@ -6,7 +6,7 @@ it is disabled again and again; a strongly fair one is taken again and again if 
 Fairness of A is about <<A>>_vars: a step that changes nothing is none, and where only such steps are possible the
 group is disabled. So a state in which no fair group is enabled, a deadlock for one, may be where everything ends.
 A behaviour that again and again comes to a state where a fair step is cut by a bound, or leads outside a state
-constraint, is no counterexample: the property then holds within bounds.
+constraint, is not a counterexample: the property then holds within bounds.
 """
 
 from __future__ import annotations

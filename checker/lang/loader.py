@@ -287,7 +287,7 @@ def load_spec(target: str) -> Spec:
 
 @contextlib.contextmanager
 def _importing() -> Iterator[None]:
-    """Around the import of a spec: no constants are in force, and what it prints is no part of the answer."""
+    """Around the import of a spec: no constants are in force, and what it prints is not part of the answer."""
     with unbound(), contextlib.redirect_stdout(sys.stderr):
         yield
 
@@ -352,7 +352,7 @@ def _listed(module: ModuleType) -> list[Model]:
                         hint="MODELS = [Model(...), ...]; without it, the file itself is a model")  # fmt: skip
     for model in listed:
         if not isinstance(model, Model):
-            raise SpecError(f"MODELS lists {shortened(repr(model))}, which is no Model", place=place,
+            raise SpecError(f"MODELS lists {shortened(repr(model))}, which is not a Model", place=place,
                             hint="MODELS = [Model(...), ...]")  # fmt: skip
     return list(listed)
 
@@ -424,7 +424,7 @@ def bound(
     for name in model.hide:
         if name not in history_fields(cls):
             raise SpecError(
-                f"model {model.name} hides {name}, which is no history field of {cls.__name__}",
+                f"model {model.name} hides {name}, which is not a history field of {cls.__name__}",
                 place=model.place,
                 hint=suggest(name, history_fields(cls), "history fields"),
             )
@@ -434,7 +434,7 @@ def bound(
 def _override(values: dict[str, Any], changes: Mapping[str, Any], where: str, model: Model) -> None:
     for name, value in changes.items():
         if name not in values:
-            raise SpecError(f"{where} sets {name}, which is no constant", place=model.place,
+            raise SpecError(f"{where} sets {name}, which is not a constant", place=model.place,
                             hint=suggest(name, values, "constants"))  # fmt: skip
         if type(value) is not type(values[name]):
             raise SpecError(f"{where} sets {name} to {value!r}, and its default is {values[name]!r}", place=model.place,
@@ -510,5 +510,5 @@ def _constants_in(starts: Iterable[ModuleType]) -> list[ConstantsInfo]:
 
 
 def _is_instance(info: ConstantsInfo) -> bool:
-    """Whether these are the constants of an instance of a spec."""
+    """True if these are the constants of an instance of a spec."""
     return INSTANCE in vars(sys.modules[info.cls.__module__])

@@ -183,7 +183,7 @@ def _drawn(name: str, helper: Callable[..., Any], where: str, earlier: list[Para
     """A parameter that is drawn from the set which `helper` makes of the state and of earlier parameters."""
     example = f"def {name}s(s: S) -> Set[...], and MemberOf({name}s)"
     if not inspect.isfunction(helper) or helper.__name__ == "<lambda>":
-        raise SpecError(f"{where}: {getattr(helper, '__name__', helper)} is no helper", hint=f"write {example}")
+        raise SpecError(f"{where}: {getattr(helper, '__name__', helper)} is not a helper", hint=f"write {example}")
     place = function_place(helper)
     given = hints(helper).get("return")
     collection = resolve(given, f"what {helper.__name__} returns") if given is not None else None
@@ -205,7 +205,8 @@ def _member(name: str, text: str, where: str, state: RecordType, earlier: list[P
     try:
         path = ast.parse(text, mode="eval").body
     except SyntaxError:
-        raise SpecError(f"{where}: {text!r} is no path into the state", hint='MemberOf("channels[broker]")') from None
+        raise SpecError(f"{where}: {text!r} is not a path into the state",
+                        hint='MemberOf("channels[broker]")') from None  # fmt: skip
     collection = _path_type(path, where, state, {p.name: p for p in earlier})
     if isinstance(collection, SetType):
         return Parameter(name, collection.element, tuple(map(Member, range(collection.size))), path, collection)

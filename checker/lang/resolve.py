@@ -58,7 +58,7 @@ def field_types(cls: type[Any]) -> dict[str, Type] | None:
 
 
 def record_type(cls: type[Any]) -> RecordType:
-    """The type of a class marked `@record`, `@message` or `@state`. Raises SpecError for a field that is no type."""
+    """The type of a class marked `@record`, `@message` or `@state`. Raises SpecError for a field that is not a type."""
     found: RecordType = cached(cls, lambda: _make_record(cls))
     return found
 
@@ -174,7 +174,7 @@ def resolve(hint: Any, where: str) -> Type:
 
 def _no_type(hint: Any, where: str) -> SpecError:
     return SpecError(
-        f"{where}: {getattr(hint, '__name__', hint)} is no finite type",
+        f"{where}: {getattr(hint, '__name__', hint)} is not a finite type",
         hint="use bool, an enum, Nat, Range, an Ordinal, an Identity, Option, Set, Map, Seq, Bag or a record",
     )
 
@@ -200,7 +200,7 @@ def _class_type(cls: type[Any], where: str) -> Type:
 
 
 def _check_enum(cls: type[enum.Enum], where: str) -> None:
-    """Refuse an enum that is no plain list of names: with none, with two for one value, with values that combine."""
+    """Refuse an enum that is not a plain list of names: with none, with two for one value, with values that combine."""
     if issubclass(cls, enum.Flag):
         raise SpecError(f"{where}: members of the Flag {cls.__name__} combine", hint="a Set of the members of an Enum")
     same = [name for name, member in cls.__members__.items() if member.name != name]

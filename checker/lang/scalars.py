@@ -26,7 +26,7 @@ class LeafType:
 
 
 def wrong(value: Any, type_: Type) -> RuntimeViolation:
-    return RuntimeViolation(f"{shortened(repr(value))} is no {type_}")
+    return RuntimeViolation(f"{shortened(repr(value))} is not a value of {type_}")
 
 
 class Type:
@@ -70,7 +70,7 @@ class Type:
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is one value only: what a budget of 0 leaves of a counter or a sequence."""
+        """True if there is one value only: what a budget of 0 leaves of a counter or a sequence."""
         return all(leaf.is_constant for _, leaf in self.leaves)
 
 
@@ -161,7 +161,7 @@ class RangeType(Scalar):
         if isinstance(itf, dict) and "#bigint" in itf:
             itf = int(itf["#bigint"])
         if not isinstance(itf, int) or isinstance(itf, bool) or not self.lo <= itf <= self.hi:
-            raise ValueError(f"{itf!r} is no number of {self}")
+            raise ValueError(f"{itf!r} is not a number of {self}")
         return itf
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class EnumType(Scalar):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, str) or itf not in self.cls.__members__:
-            raise ValueError(f"{itf!r} is no {self}")
+            raise ValueError(f"{itf!r} is not a value of {self}")
         return self.cls[itf]
 
     def __str__(self) -> str:
@@ -225,7 +225,7 @@ class IdentityType(Scalar):
         for member in self.domain():
             if repr(member) == itf:
                 return member
-        raise ValueError(f"{itf!r} is no {self}")
+        raise ValueError(f"{itf!r} is not a value of {self}")
 
     def __str__(self) -> str:
         return self.cls.__name__
@@ -255,7 +255,7 @@ class OrdinalType(Type):
         if isinstance(itf, dict) and "#bigint" in itf:
             itf = int(itf["#bigint"])
         if not isinstance(itf, int) or isinstance(itf, bool) or itf < 0:
-            raise ValueError(f"{itf!r} is no {self}")
+            raise ValueError(f"{itf!r} is not a value of {self}")
         return self.cls(itf)
 
     def __str__(self) -> str:
@@ -287,7 +287,7 @@ class FixedOrdinalType(Scalar):
 
     def parse(self, itf: Any) -> Any:
         if OrdinalType(self.cls).parse(itf).value:
-            raise ValueError(f"{itf!r} is no {self}")
+            raise ValueError(f"{itf!r} is not a value of {self}")
         return self.cls(0)
 
     def __str__(self) -> str:

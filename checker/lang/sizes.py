@@ -15,7 +15,7 @@ MAX_LEAVES = 16_384
 def bound_of(size: Size, where: str, what: str) -> int:
     """The number that a size or a bound stands for, with the constants in force. what: "size", "maximum", ...
 
-    Raises SpecError where it cannot be computed, is no whole number, or takes more than 64 bits.
+    Raises SpecError where it cannot be computed, is not a whole number, or takes more than 64 bits.
     """
     try:
         value: Any = size() if callable(size) else size
@@ -25,7 +25,7 @@ def bound_of(size: Size, where: str, what: str) -> int:
             hint="a number, or a function of the constants: Nat(lambda: Design.max_version)",
         ) from None
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SpecError(f"{where}: the {what} is {shortened(repr(value))}, which is no whole number",
+        raise SpecError(f"{where}: the {what} is {shortened(repr(value))}, which is not a whole number",
                         hint="a number, or a function of the constants that gives one")  # fmt: skip
     if not LOWEST <= value <= HIGHEST:
         raise SpecError(f"{where}: the {what} {shortened(value)} takes more than 64 bits",

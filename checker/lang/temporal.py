@@ -15,7 +15,7 @@ def _actions(found: Declared | Sequence[Declared] | None, what: str, hint: str) 
     for one in listed:
         if not isinstance(one, Declared) or one.kind != "action":
             name = getattr(one, "name", getattr(one, "__name__", one))
-            raise SpecError(f"{what} speaks of {name}, which is no action", place=caller_place(2), hint=hint)
+            raise SpecError(f"{what} speaks of {name}, which is not an action", place=caller_place(2), hint=hint)
     if found is not None and not listed:
         raise SpecError(f"{what} speaks of no action", place=caller_place(2), hint=hint)
     return listed

@@ -97,7 +97,7 @@ class OptionType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or itf.get("tag") not in ("None", "Some"):
-            raise ValueError(f"{itf!r} is no option")
+            raise ValueError(f"{itf!r} is not an option")
         return None if itf["tag"] == "None" else self.inner.parse(itf.get("value"))
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class SetType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or not isinstance(itf.get("#set"), list):
-            raise ValueError(f"{itf!r} is no set")
+            raise ValueError(f"{itf!r} is not a set")
         return frozenset(self.element.parse(m) for m in itf["#set"])
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ class MapType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or not isinstance(itf.get("#map"), list):
-            raise ValueError(f"{itf!r} is no map")
+            raise ValueError(f"{itf!r} is not a map")
         items = {self.key_type.parse(k): self.value_type.parse(v) for k, v in itf["#map"]}
         if set(items) != set(self.keys):
             raise ValueError(f"a map over {self.key_type} must have each of {self.keys} as a key")
@@ -247,7 +247,7 @@ class SeqType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, list):
-            raise ValueError(f"{itf!r} is no sequence")
+            raise ValueError(f"{itf!r} is not a sequence")
         return tuple(self.element.parse(element) for element in itf)
 
     def __str__(self) -> str:
@@ -291,7 +291,7 @@ class BagType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or not isinstance(itf.get("#map"), list):
-            raise ValueError(f"{itf!r} is no bag")
+            raise ValueError(f"{itf!r} is not a bag")
         return Bag(self.element.parse(m) for m, n in itf["#map"] for _ in range(n))
 
     def __str__(self) -> str:
@@ -316,7 +316,7 @@ class BoundedSetType(BagType):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or not isinstance(itf.get("#set"), list):
-            raise ValueError(f"{itf!r} is no set")
+            raise ValueError(f"{itf!r} is not a set")
         return frozenset(self.element.parse(m) for m in itf["#set"])
 
     def __str__(self) -> str:
@@ -369,7 +369,7 @@ class RecordType(Type):
 
     def parse(self, itf: Any) -> Any:
         if not isinstance(itf, dict) or set(itf) - {"#meta"} < set(self.fields):
-            raise ValueError(f"{itf!r} is no {self}: it needs the fields {', '.join(self.fields)}")
+            raise ValueError(f"{itf!r} is not a value of {self}: it needs the fields {', '.join(self.fields)}")
         return self.cls(**{name: t.parse(itf[name]) for name, t in self.fields.items()})
 
     def __str__(self) -> str:

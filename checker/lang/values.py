@@ -127,7 +127,7 @@ class Ordinal:
 
     @classmethod
     def is_fixed(cls) -> bool:
-        """Whether the model in force has only one of this sort."""
+        """True if the model in force has only one of this sort."""
         return cls._fixed()
 
     def __init__(self, value: int) -> None:
@@ -175,7 +175,7 @@ class Map(Generic[K, V]):
     def __setitem__(self, key: K, value: V) -> None:
         check_writable()
         if key not in self._items:
-            raise RuntimeViolation(f"{key!r} is no key of this map")
+            raise RuntimeViolation(f"{key!r} is not a key of this map")
         self._items[key] = self._store(value) if self._store else value
 
     def __iter__(self) -> Iterator[K]:

@@ -81,7 +81,7 @@ def first_difference(result: SearchResult, ours: Stepper, theirs: Stepper) -> Di
 
 
 def breaks_down(result: SearchResult, steps: Stepper) -> bool:
-    """Whether some of these steps breaks down in a state that a search stored."""
+    """True if some of these steps breaks down in a state that a search stored."""
     return any(
         np.any(steps.steps(shard.store_address, *part)[:, -1] == ERROR)
         for shard in result.exploration.shards
@@ -138,6 +138,6 @@ def extent(
 
 
 def _all_stutter(shard: Shard, rows: Rows) -> bool:
-    """Whether these steps lead to the states that they start from."""
+    """True if these steps lead to the states that they start from."""
     before = shard.states(0, shard.count)[rows[:, -2] >> abi.META_SHIFT]
     return bool(np.all(rows[:, -1] == FIRED) and np.array_equal(rows[:, :-2].view(np.uint64), before))

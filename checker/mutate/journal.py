@@ -36,7 +36,7 @@ class Journal:
                 verdict = Verdict.from_json({name: value for name, value in entry.items() if name != "model"})
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 hint = "cut the file off before that line, or start anew with --checkpoint FILE"
-                raise SpecError(f"line {number} of {path} is damaged: it is no verdict", hint=hint) from None
+                raise SpecError(f"line {number} of {path} is damaged: it is not a verdict", hint=hint) from None
             if verdict.verdict != UNDECIDED:  # those are tried again: another limit may decide them
                 self.found[entry["model"], verdict.key] = verdict
         if not lines:

@@ -71,7 +71,7 @@ class Verdict:
 
 
 class Original:
-    """A model that was explored whole, and what its mutants are held to. Raises SpecError for one that is no measure.
+    """A model that was explored whole, and what its mutants are held to. Raises SpecError for others.
 
     max_states: of a mutant; one with more is undecided (None: 4 times the model's, and a million at least).
     memory_bytes: that one mutant may take.
@@ -257,7 +257,7 @@ def _how(before: int | None, after: int | None) -> str:
 
 
 def _same(ours: Program, theirs: Program) -> bool:
-    """Whether two variants compile to the same steps."""
+    """True if two variants compile to the same steps."""
     pairs = zip(ours.instances, theirs.instances, strict=True)
     return all(a is b or _meaning(a, ours.sites) == _meaning(b, theirs.sites) for a, b in pairs)
 

@@ -145,7 +145,7 @@ class Finder:
             self._statement(statement, here)
 
     def _can_go(self, statement: ast.stmt, nested: bool) -> bool:
-        """Whether a statement is one that is dropped: a guard, an assignment, an early return.
+        """True if a statement is one that is dropped: a guard, an assignment, an early return.
 
         The first assignment to a local name stays: without it the function means nothing.
         """
@@ -267,7 +267,7 @@ class Finder:
         if isinstance(node.func, ast.Name) and node.func.id in _SWAPPED:
             other = ast.Name(_SWAPPED[node.func.id], ast.Load())
             self.offer("quantifier", path, node, ast.Call(other, node.args, node.keywords))
-        if isinstance(node.func, ast.Attribute):  # a method's receiver; what is called is no value
+        if isinstance(node.func, ast.Attribute):  # a method's receiver; what is called is not a value
             self._expression(node.func.value, (*path, ("func", None), ("value", None)))
         for index, argument in enumerate(node.args):
             self._expression(argument, (*path, ("args", index)))
@@ -305,7 +305,7 @@ class Finder:
         return isinstance(node, ast.Call) and looked_up(node.func, self.scope) in functions
 
     def _is_setting(self, node: ast.expr) -> bool:
-        """Whether an expression is made of constants of the model alone."""
+        """True if an expression is made of constants of the model alone."""
         found = [self.scope.get(n.id) for n in ast.walk(node) if isinstance(n, ast.Name)]
         switches = [isinstance(getattr(value, MARK, None), ConstantsInfo) for value in found]
         enums = [isinstance(value, type) and issubclass(value, enum.Enum) for value in found]

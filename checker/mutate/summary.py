@@ -38,7 +38,7 @@ def read_explained(path: Path) -> dict[str, str]:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SpecError(f"{path} is no TOML: {str(error)[:200]}", hint=_HINT) from None
+        raise SpecError(f"{path} is not TOML: {str(error)[:200]}", hint=_HINT) from None
     groups = found.pop(SHARED, [])
     reasons = list(found.items())
     for group in groups if isinstance(groups, list) else [groups]:

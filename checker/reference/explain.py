@@ -199,7 +199,7 @@ def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
 
 
 def _clash(parts: list[_Part]) -> bool:
-    """Whether one name stands for different things in different parts: parameters of two helpers, say."""
+    """True if one name stands for different things in different parts: parameters of two helpers, say."""
     meant: dict[str, Any] = {}
     return any(meant.setdefault(name, value) != value for part in parts for name, value in part.names.items())
 

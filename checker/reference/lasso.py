@@ -37,7 +37,7 @@ class _Fair:
 def goes_round(model: BoundModel, trace: Trace, states: list[Any]) -> str:
     """Whether a lasso that was run again is one, as `fencepost trace replay` says it."""
     if trace.loop is None or not states:
-        return "it is no loop: what must eventually happen could still happen"
+        return "it is not a loop: what must eventually happen could still happen"
     reference = Reference(model)
     last, turn = len(states) - 1, trace.loop - 1
     comes_back = turn >= 0 and reference.canonical(states[turn]) == reference.canonical(states[last])
@@ -79,7 +79,7 @@ def unfair(model: BoundModel, loop: Sequence[Any], before: int = 0) -> tuple[str
 
 
 def _asks(group: Group, state: Any) -> bool:
-    """Whether the condition of a fair group holds."""
+    """True if the condition of a fair group holds."""
     with read_only():
         return group.declared.kind != "fairness" or bool(group.declared.function(state, *group.binding))
 

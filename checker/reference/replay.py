@@ -25,7 +25,7 @@ ANOTHER_ORDER = "ordinals stand in another order"
 
 @dataclass(frozen=True)
 class Departure:
-    """Where a trace is no behaviour of the model: at step `index`, for `reason`."""
+    """Where a trace is not a behaviour of the model: at step `index`, for `reason`."""
 
     index: int
     reason: str
@@ -73,7 +73,7 @@ def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
         return goes_round(model, trace, replayed.states)
     if declared.kind == "deadlock":
         stuck = next(reference.successors(replayed.states[-1]), None) is None
-        return "its end is a deadlock" if stuck else "its end is no deadlock"
+        return "its end is a deadlock" if stuck else "its end is not a deadlock"
     try:
         holds = reference.evaluate(declared, *replayed.states[-(declared.span or 1) :])
     except RuntimeViolation as error:
@@ -88,7 +88,7 @@ def _initial(model: BoundModel, reference: Reference, recorded: Step) -> tuple[s
     initial = model.initial_states()
     if any(reference.canonical(state) == reference.canonical(wanted) for state in initial):
         return "", wanted
-    return f"this is no initial state: {difference(model, initial[0], wanted)}", None
+    return f"this is not an initial state: {difference(model, initial[0], wanted)}", None
 
 
 def _parsed(model: BoundModel, recorded: Step) -> Any:
@@ -158,11 +158,11 @@ def given_parameters(model: BoundModel, action: Declared, recorded: Step) -> dic
 
 
 def not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -> str:
-    """Which parameter is no member of the collection of the state that it ranges over, "" for none."""
+    """Which parameter is not a member of the collection of the state that it ranges over, "" for none."""
     for parameter in parameters:
         values = (parameter.value(candidate, before, given) for candidate in parameter.candidates)
         if parameter.source and (True, given[parameter.name]) not in values:
-            return f"{parameter.name} is no member of {parameter.source} there"
+            return f"{parameter.name} is not a member of {parameter.source} there"
     return ""
 
 

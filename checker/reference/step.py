@@ -121,7 +121,7 @@ class Reference:
                 yield instance, result.state
 
     def evaluate(self, declared: Declared, *states: Any) -> bool:
-        """Whether a property holds. Raises RuntimeViolation where evaluating it breaks down."""
+        """True if a property holds. Raises RuntimeViolation where evaluating it breaks down."""
         try:
             with read_only():
                 return bool(declared.function(*states))

@@ -60,7 +60,7 @@ class Tracer:
         """The trace from the initial state `first` by `instances`.
 
         broken: the property that the end breaks (None: the last instance ends in a runtime error, or
-        the trace is no counterexample); head: further lines for its head.
+        the trace is not a counterexample); head: further lines for its head.
         """
         states = [first]
         steps = [Step(1, "init", "", {}, self.type.itf(first), source=self.model.model.init.source)]

@@ -127,7 +127,7 @@ class Folder:
             raise cannot_write(self.named(name), error) from error
 
     def remove(self, names: Sequence[str]) -> None:
-        """Delete files; those that are gone already are no error."""
+        """Delete files; those that are gone already are not an error."""
         for name in names:
             with suppress(FileNotFoundError):
                 self.fs.delete_file(self.path(name))

@@ -147,7 +147,7 @@ class Exploration:
         self._tell(0)
 
     def _is_small(self) -> bool:
-        """Whether the driver does the next level itself: few states, which lie next to few of those visited."""
+        """True if the driver does the next level itself: few states, which lie next to few of those visited."""
         groups = sum(-(-run.states // GROUP) for files in self.shards for run in files.visited)
         beside = min(groups, SUCCESSORS * self._frontier)
         return self._frontier <= self._options.small and beside <= self._options.small_groups

@@ -82,7 +82,7 @@ class Cluster:
 
     @property
     def is_local(self) -> bool:
-        """Whether all tasks run on this machine, in processes of this one's JVM."""
+        """True if all tasks run on this machine, in processes of this one's JVM."""
         return str(self._context.master).startswith("local")
 
     def cores(self) -> int:
@@ -172,7 +172,7 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
         conf = {**conf, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_file(_LOGGING_FILE)} {_JIT} {theirs}"}
     if master is not None:
         if not _MASTER.fullmatch(master):
-            raise SparkError(f"{master} is no master of Spark: write local[2], spark://HOST:7077, yarn or k8s://HOST:443")
+            raise SparkError(f"{master} is not a master of Spark: write local[2], spark://HOST:7077, yarn or k8s://HOST:443")
         settings["spark.master"] = master
         settings |= {**_LOCAL, "spark.executorEnv.PYTHONPATH": str(_ROOT)} if master.startswith("local") else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -230,6 +230,6 @@ def _error_of(error: BaseException, where: str = "") -> Exception:
 
 
 def _is_bug(words: str) -> bool:
-    """Whether a task raised one of Python's own errors, which no file, machine or missing module explains."""
+    """True if a task raised one of Python's own errors, which no file, machine or missing module explains."""
     kind = getattr(builtins, words.partition(":")[0], None)
     return isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, OSError | ImportError)

@@ -172,7 +172,7 @@ class Bounds:
         ))  # fmt: skip
 
     def _of_few(self, place: Growing, found: Property) -> bool:
-        """Whether an invariant speaks of a bag so that what breaks it is some few members, which have room in it."""
+        """True if an invariant speaks of a bag so that what breaks it is some few members, which have room in it."""
         if place.kind != "bag" or found.condition is None or _depth(found.reads.quantified, place) > place.most:
             return False
         members = self._members_in(found.condition, place.leaves)
@@ -187,7 +187,7 @@ class Bounds:
         ))  # fmt: skip
 
     def _as_narrow(self, place: Growing, instance: Instance, index: int, conditions: list[Node]) -> bool:
-        """Whether a step that breaks a transition property breaks it where a bag holds what it takes, and few others.
+        """True if a step that breaks a transition property breaks it where a bag holds what it takes, and few others.
 
         So it is where it breaks it for want of some members, or because of some, which have room in the bag then.
         """
@@ -259,7 +259,7 @@ class Bounds:
         return sum(isinstance(p, Member) for p in instance.parameters) if self._taken(place, instance) else 0
 
     def _seen(self, place: Growing, instance: Instance) -> bool:
-        """Whether anything but guards, cuts and its own change of the place shows the step what stands there."""
+        """True if anything but guards, cuts and its own change of the place shows the step what stands there."""
         if place.kind == "inside":
             return True
         absent = self._conditions(instance, EventKind.ABSENT)
@@ -278,7 +278,7 @@ class Bounds:
         )
 
     def _asks(self, root: Node, place: Growing) -> bool:
-        """Whether an expression asks anything of the members of a bag."""
+        """True if an expression asks anything of the members of a bag."""
         asked = (n for n in reachable([root]) if n.serial in self.program.quantifiers)
         return any(self.reads(node) & place.leaves for node in asked)
 
@@ -294,7 +294,7 @@ class Bounds:
         return next((s for s in starts if all(self._rebuilt.is_false(g, s) for g in guards)), None)
 
     def _only_some(self, root: Node, leaves: frozenset[int], way: int = 1) -> bool:
-        """Whether `root` holds, as far as these leaves go, because some members are such, and never for want of some.
+        """True if `root` holds, as far as these leaves go, because some members are such, and never for want of some.
 
         way: -1 to ask that of its negation.
         """

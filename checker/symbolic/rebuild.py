@@ -18,7 +18,7 @@ class Rebuilt:
         self._graph = Graph(1 + max((node.serial for node in program_nodes(program)), default=0))
 
     def is_false(self, node: Node, codes: Mapping[int, int]) -> bool:
-        """Whether a condition is false wherever the leaves have these codes, as folding shows."""
+        """True if a condition is false wherever the leaves have these codes, as folding shows."""
         found = self.given(node, codes)
         return found.op is Op.CONST and not found.data
 

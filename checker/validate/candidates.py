@@ -154,7 +154,7 @@ class Numbers:
     def observed(self, found: Candidates, codes: Longs, known: Bits, *, plain: bool) -> tuple[Candidates, Bits]:
         """The candidates once what was observed of them is taken in, and which of them agree with it.
 
-        plain: look at leaves that are no ordinals, too.
+        plain: look at leaves that are not ordinals, too.
         """
         agree = np.ones(len(found), dtype=bool)
         looked_at = np.flatnonzero(known.any(axis=0))

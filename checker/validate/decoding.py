@@ -80,7 +80,7 @@ def reader(type_: Type) -> Read:
 def _said(error: Exception, text: bytes, type_: Type) -> str:
     shown = text[:80].decode("utf-8", "replace") + ("..." if len(text) > 80 else "")
     if isinstance(error, msgspec.DecodeError):
-        return f"{shown} is no {type_}"
+        return f"{shown} is not a value of {type_}"
     return f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
 
 
@@ -131,7 +131,7 @@ def _map(type_: MapType) -> Read:
                 raise DecodingError(f"a {type_} has a key twice")
         for name, value in given.items():
             if name not in names:
-                raise DecodingError(f"{name} is no {type_.key_type}")
+                raise DecodingError(f"{name} is not a value of {type_.key_type}")
             values[names[name]] = read_value(bytes(value))
         return _joined(values)
 
@@ -192,7 +192,7 @@ def _listed(type_: SeqType | BagType) -> Read:
         if len(read) > most:
             raise DecodingError(f"{len(read)} elements, and the model holds a {type_}")
         if isinstance(type_, BagType) and any(one.codes[0] == 0 for one in read):
-            raise DecodingError(f"null is no member of a {type_}")
+            raise DecodingError(f"null is not a member of a {type_}")
         if not all(all(one.known) for one in read):
             raise DecodingError(f"an element of a {type_} is not told in full")
         if isinstance(type_, SeqType):

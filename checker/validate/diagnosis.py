@@ -52,7 +52,7 @@ class Diagnosis:
         action = self._validator.reader.kinds.actions[kind]
         if action in (LOOK, START):
             candidate, other = self._nearest(death.before, codes, known)
-            what = "this is no initial state" if action == START else "the state is not what was seen"
+            what = "this is not an initial state" if action == START else "the state is not what was seen"
             shown = None if action == START else self._itf(death.before, candidate)
             return Refusal(f"{what}: {other}", shown)
         return self._elsewhere(death.before, kind, action, codes, known) or self._refused(death.before, kind, action)
@@ -149,7 +149,7 @@ class Diagnosis:
     def _absent(self, action: int) -> str:
         parameters = [] if action == ANY else self._reference.parameters[action]
         paths = [(p.name, ast.unparse(p.path)) for p in parameters if p.path is not None]
-        members = "; ".join(f"{name} is no member of {path} there" for name, path in paths)
+        members = "; ".join(f"{name} is not a member of {path} there" for name, path in paths)
         return members or "no action can be taken there"
 
     def _possible(self, before: Candidates, kind: int, action: int) -> Longs:

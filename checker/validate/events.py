@@ -100,7 +100,7 @@ class EventKinds:
         try:
             recorded = _PARAMETERS.decode(text) if text else {}
         except msgspec.DecodeError:
-            raise DecodingError("the parameters are no JSON object") from None
+            raise DecodingError("the parameters are not a JSON object") from None
         if not action:
             if recorded:
                 raise DecodingError("parameters of no action")
@@ -154,7 +154,7 @@ class EventKinds:
         return (signed, tuple(known)) if any(known) else ((), ())
 
     def fits(self, kinds: Longs, instances: Longs) -> Bits:
-        """Whether events of these kinds, row by row, may be these instances, by parameters that are no members."""
+        """Whether events of these kinds, row by row, may be these instances, by parameters that are not members."""
         allowed, rows, _ = self._tables()
         return rows[allowed[kinds], instances]
 

@@ -158,7 +158,7 @@ class Reader:
     def _read_header(self, trace: Recorded, header: dict[str, Any]) -> None:
         form = header.get("format")
         if not isinstance(form, str) or form not in _VERSIONS:
-            raise DecodingError(f'this is no header: it does not say "format": "{events.FORMAT}"')
+            raise DecodingError(f'this is not a header: it does not say "format": "{events.FORMAT}"')
         if header.get("version") != _VERSIONS[form]:
             version = _shown(header.get("version"))
             raise DecodingError(f"version {version} of {form}, and only {_VERSIONS[form]} is read here")
@@ -255,7 +255,7 @@ class Reader:
 
 
 def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
-    """Decodes a line that is no header, with the parts of its state as raw JSON.
+    """Decodes a line that is not a header, with the parts of its state as raw JSON.
 
     The last row is what a trace of Fencepost's own has besides, and is not looked at.
     """

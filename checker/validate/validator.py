@@ -30,7 +30,7 @@ CUT = "a step that may be this one exceeds a bound of the model"
 
 @dataclass
 class Death:
-    """Where a trace is no behaviour: no candidate is left after event `event` (a position in the trace).
+    """Where a trace is not a behaviour: no candidate is left after event `event` (a position in the trace).
 
     before: the candidates before it (some of them, where there are many). undecided: why it may be one all the same.
     """

@@ -138,7 +138,7 @@ def test_a_deadlock_counts_only_where_it_is_asked_for(run: Run) -> None:
     assert "✗ deadlock after step 4: no action can be taken" in listed.stdout
     assert "note:" not in listed.stdout
     assert "take_second_fork  require(s.fork_held_by[second_fork(seat)] is None)" in listed.stdout
-    assert "note:" not in run("check", f"{BOUNDS}/finished").stdout, "a terminal state is no deadlock"
+    assert "note:" not in run("check", f"{BOUNDS}/finished").stdout, "a terminal state is not a deadlock"
 
 
 def test_all_violations_gives_a_shortest_trace_for_each(run: Run, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_counterexample_to_induction_is_a_trace_of_two_states(run: Run, tmp_pa
     assert len(load(file).steps) == 2
     replayed = run("trace", "replay", file)
     assert replayed.exit_code == 1
-    assert "this is no initial state" in replayed.stdout
+    assert "this is not an initial state" in replayed.stdout
 
 
 def test_ctrl_c_ends_a_proof_without_a_claim(start: Start) -> None:

@@ -67,7 +67,7 @@ def test_both_formats_are_drawn_alike(run: Run, lease: Path) -> None:
     [
         ("gone.ndjson", None, "gone.ndjson: cannot read it: No such file or directory"),
         ("x.txt", "", 'x.txt: no format has the ending ".txt". Known are'),
-        ("x.json", "{}", 'x.json: this is no ITF file: the field "vars" is missing'),
+        ("x.json", "{}", 'x.json: this is not an ITF file: the field "vars" is missing'),
         ("x.itf.json", "nonsense", "x.itf.json, line 1, column 1: this is not JSON"),
         ("x.ndjson", "[]", "x.ndjson, line 1: expected an object, found a list"),
         ("x.ndjson", "", "x.ndjson: the file is empty"),
@@ -129,7 +129,7 @@ def test_a_corrupted_state_departs(run: Run, lease: Path) -> None:
 def test_a_corrupted_first_state_departs(run: Run, lease: Path) -> None:
     found = run("trace", "replay", changed(lease, 1, other_serving))
     assert found.exit_code == 1
-    assert "at step 1: this is no initial state: serving: {}, not {broker0, broker1}" in found.stdout
+    assert "at step 1: this is not an initial state: serving: {}, not {broker0, broker1}" in found.stdout
 
 
 def test_a_corrupted_parameter_names_the_guard(run: Run, lease: Path) -> None:
@@ -173,7 +173,7 @@ def set_to(*path: str, value: Any) -> Change:
         (2, set_to("action", value="grnt"), "step 2: docs/tutorial/lease.py has no action grnt. Did you mean grant?"),
         (2, set_to("parameters", value={"brokr": "broker0"}), "step 2: grant has no parameter brokr. Did you mean bro"),
         (2, set_to("parameters", "broker", value="broker7"), "step 2: the parameter broker does not fit: 'broker7' is"),
-        (4, set_to("state", "lease", value=5), "step 4: its state is none of docs/tutorial/lease.py: 5 is no option"),
+        (4, set_to("state", "lease", value=5), "its state is none of docs/tutorial/lease.py: 5 is not an option"),
         (4, set_to("state", value={"x": 1}), "step 4: its state has x; a state of docs/tutorial/lease.py has lease, s"),
         (0, set_to("model", value="docs/tutorial/lese.py"), "did you mean docs/tutorial/lease.py"),
         (0, set_to("model", value=""), "names no model\nhint: say which one with --model"),
@@ -224,7 +224,7 @@ def test_a_member_that_is_not_there_cannot_be_taken(run: Run, tmp_path: Path) ->
 
     found = run("trace", "replay", changed(file, 2, take))
     assert found.exit_code == 1
-    assert "step 2: take cannot be taken: letter is no member of " in found.stdout
+    assert "step 2: take cannot be taken: letter is not a member of " in found.stdout
 
 
 # What differs, in words.

@@ -76,8 +76,8 @@ def test_the_guard_that_refuses_is_shown() -> None:
     ("name", "says"),
     [
         ("nothing", "there is no implementation nothing"),
-        ("tests.conform.lease_server:Server", "Server of tests.conform.lease_server is no system under test: it has"),
-        ("tests.conform.lease_server:NOBODY", "NOBODY of tests.conform.lease_server is no system under test"),
+        ("tests.conform.lease_server:Server", "Server of tests.conform.lease_server is not a system under test: it"),
+        ("tests.conform.lease_server:NOBODY", "NOBODY of tests.conform.lease_server is not a system under test"),
         ("no/name", "'no/name' names no implementation"),
     ],
 )
@@ -144,7 +144,7 @@ def test_another_trace_is_no_divergence(tmp_path: Path) -> None:
     run("check", "docs/tutorial/lease.py", "--quiet", "--trace-out", trace)
     assert load(trace).violation is not None
     result = run("trace", "to-test", trace)
-    assert result.exit_code == 2 and "this is no trace of a divergence" in result.stderr
+    assert result.exit_code == 2 and "this is not a trace of a divergence" in result.stderr
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

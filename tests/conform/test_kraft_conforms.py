@@ -113,5 +113,5 @@ def taken(pin: Pin) -> set[str]:
 
 
 def test_every_step_is_taken_in_some_model() -> None:
-    """But for one: where somebody goes down, somebody comes back, and that is no step of the implementation."""
+    """But for one: where somebody goes down, somebody comes back, and that is not a step of the implementation."""
     assert set(STEPS) - set().union(*map(taken, PINS)) == {"go_down"}

@@ -68,7 +68,7 @@ class TestByHand:
         found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"begins_at_two": "true"})
         assert counts(found) == [(6, 2, 5, 0, 2), (4, 0, 3, 0, 0)]
         assert lengths(found) == [1, 1]
-        assert "this is no initial state: count: 2, not 0" in found.traces[0].tail[0]
+        assert "this is not an initial state: count: 2, not 0" in found.traces[0].tail[0]
 
     def test_a_step_that_breaks_down(self) -> None:
         found = compared(f"{DIFFERING}/free", AS_IT_STANDS, {"slips": "true"})

@@ -35,11 +35,11 @@ CONSTANTS = [
              '''A step.'''
              require(«s.count in order»)
              s.count = 1
-         """, "no set, sequence or bag", "tuple"),
+         """, "is not a set, sequence or bag", "tuple"),
 ]  # fmt: skip
 
 PROPERTIES = [
-    more(10, "an invariant that is no condition",
+    more(10, "an invariant that is not a condition",
          """
          @invariant(source="-")
          «def leader(s: Cluster) -> bool:»
@@ -78,10 +78,10 @@ PROPERTIES = [
          «def upwards(s: Cluster) -> bool:»
              return s.count >= 0
          """, "needs 2", "before"),
-    more(10, "a view that hides what is no history",
+    more(10, "a view that hides what is not a history",
          """
          «model = Model("hidden", "-", start, [tick], [], hide=["count"])»
-         """, "no history field", "history"),
+         """, "is not a history field", "history"),
 ]  # fmt: skip
 
 MODELS = [
@@ -93,11 +93,11 @@ MODELS = [
 
 
          «model = Model("wrong", "-", start, [fine], [])»
-         """, "fine is no action", "@action"),
+         """, "fine is not an action", "@action"),
     more(11, "an action as a property",
          """
          «model = Model("wrong", "-", start, [tick], [tick])»
-         """, "tick is no property", "@invariant"),
+         """, "tick is not a property", "@invariant"),
     more(11, "a function without a mark",
          """
          def plain(s: Cluster) -> None:
@@ -105,7 +105,7 @@ MODELS = [
 
 
          «model = Model("wrong", "-", start, [plain], [])»
-         """, "plain is no action", "@action"),
+         """, "plain is not an action", "@action"),
     more(11, "an action twice",
          """
          «model = Model("wrong", "-", start, [tick, tick], [])»
@@ -153,7 +153,7 @@ HEADERS = [
              '''A step.'''
              s.count = 1
          """, "@action without its header", "who="),
-    more(12, "an actor that is no parameter",
+    more(12, "an actor that is not a parameter",
          """
          @action(who="broker {brokre}", source="-")
          «def step(s: Cluster, broker: Broker) -> None:»

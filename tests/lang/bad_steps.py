@@ -38,13 +38,13 @@ ACTIONS = [
               "netwrok is nothing of the state", "network"),
     parameter(5, "a member of no collection", '«mode: Annotated[Mode, MemberOf("mode")]»',
               "mode", "set, bag, sequence"),
-    parameter(5, "an index that is no earlier parameter", '«x: Annotated[bool, MemberOf("sessions[broker]")]»',
+    parameter(5, "an index that is not an earlier parameter", '«x: Annotated[bool, MemberOf("sessions[broker]")]»',
               "nothing of the state", "earlier parameter"),
-    parameter(5, "a set drawn by no helper", "«broker: Annotated[Broker, MemberOf(lambda s: s.isr)]»", "is no helper",
+    parameter(5, "a set drawn by no helper", "«broker: Annotated[Broker, MemberOf(lambda s: s.isr)]»", "not a helper",
               "def brokers(s: s) -> set[...]"),
     drawn("what a helper that draws no set returns", "«def chosen(s: Cluster) -> Log:»\n    return s.log",
           "not declared to return a set", "memberof(brokers)"),
-    drawn("a set drawn from what is no earlier parameter", "«def chosen(s: Cluster, mode: Mode) -> Set[Broker]:»\n"
+    drawn("a set drawn from what is not an earlier parameter", "«def chosen(s: Cluster, mode: Mode) -> Set[Broker]:»\n"
           "    return s.isr", "chosen takes mode", "earlier parameters"),
     drawn("a set that may not exist", "def chosen(s: Cluster) -> Set[Broker]:\n    «return s.isr - {s.log[0]}»",
           "drawn from a set that may not exist: an index outside", "test first"),

@@ -6,9 +6,9 @@ from tests.lang.bad_spec import body, field, more, parameter
 
 TYPES = [
     field(1, "an int without bounds", "«offset: int»", "int without bounds", "nat(5)"),
-    field(1, "a list", "«names: list[bool]»", "no finite type", "seq"),
-    field(1, "a text", "«name: str»", "no finite type", "enum"),
-    field(1, "a float", "«ratio: float»", "no finite type"),
+    field(1, "a list", "«names: list[bool]»", "is not a finite type", "seq"),
+    field(1, "a text", "«name: str»", "is not a finite type", "enum"),
+    field(1, "a float", "«ratio: float»", "is not a finite type"),
     field(1, "a sequence without a maximum", "«log: Seq[Broker]»", "how long", "atmost(3)"),
     field(1, "a bag without a maximum", "«network: Bag[Request]»", "how long", "atmost(3)"),
     field(1, "a set of more than 1,024", "«pairs: Set[Pair]»", "2048 possible members, and at most 1024",
@@ -130,7 +130,7 @@ CONSTRAINTS = [
          «def small(s: Cluster, broker: Broker) -> bool:»
              return s.count < 2
          """, "takes 2 states and needs 1"),
-    more(4, "a constraint that is no condition",
+    more(4, "a constraint that is not a condition",
          """
          @constraint
          «def small(s: Cluster) -> bool:»
@@ -144,7 +144,7 @@ CONSTRAINTS = [
 
 
          «model = Model("bounded", "-", start, [tick], [], constraints=[small])»
-         """, "small is no constraint", "@constraint"),
+         """, "small is not a constraint", "@constraint"),
 ]  # fmt: skip
 
 BAD_TYPES = [*TYPES, *ORDINALS, *BOUNDS, *CONSTRAINTS]

@@ -85,7 +85,7 @@ def test_accepted(changes: dict[str, str], tmp_path: Path) -> None:
 
 def test_a_model_lists_assumptions_of_its_own(tmp_path: Path) -> None:
     rest = 'MODELS = [Model("own", "-", start, [tick], [], assumptions=[tick])]'
-    with pytest.raises(SpecError, match="tick is no assumption"):
+    with pytest.raises(SpecError, match="tick is not an assumption"):
         load_with(tmp_path, rest=rest)
     with pytest.raises(SpecError, match="takes parameters"):
         load_with(tmp_path, rest="@assume\ndef of_a_state(s: Cluster) -> bool:\n    return True")

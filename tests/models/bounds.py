@@ -1,4 +1,4 @@
-"""Bounds: what cuts, what violates, what a state constraint leaves out, and what is no deadlock.
+"""Bounds: what cuts, what violates, what a state constraint leaves out, and what is not a deadlock.
 
 With limit = n:
 
@@ -13,7 +13,7 @@ With limit = n:
 - `constraint_is_checked`: invariants are checked on a state that breaks the constraint: violated by
   the shortest trace, n+2 states.
 - `swallowed`: a guard refuses before the store that would be cut: 2 states, and no cut.
-- `underflow`: a Nat below 0 is no cut but a violation, in the initial state's only step.
+- `underflow`: a Nat below 0 is not a cut but a violation, in the initial state's only step.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ fairness of the same makes it happen.
 
 `lamp` is switched for ever: that it is on comes again and again, that it is off does too, and neither comes to stay;
 `switch` is taken again and again. A lamp that burns out comes to stay dark (`burns_out`), and from then on `switch`
-changes nothing: it is no step of <<switch>>_vars, so that it may not be asked for, although its guard is true.
+changes nothing: it is not a step of <<switch>>_vars, so that it may not be asked for, although its guard is true.
 `numbered` issues a new number to a lamp that stays on: the states are the same but for the number, yet each step
 changes it, so that `renew` is taken again and again.
 

@@ -161,7 +161,7 @@ def remove_what_is_not_there(s: Gate) -> None:
 
 @action(who="-", source="-")
 def key_outside(s: Gate) -> None:
-    """2 is no level."""
+    """2 is not a level."""
     require(s.open)
     s.by_level[s.position + 1] = True
 

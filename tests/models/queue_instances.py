@@ -1,7 +1,7 @@
 """Two queues in a row are one queue with room for both; and a queue is one that has more room.
 
 `whole` is an instance of `queue.py` with the room of both queues: what is in them, one after the other, refines it.
-With `losing`, a value that is carried over may get lost, and that is no step of a queue. With two values, and places
+With `losing`, a value that is carried over may get lost, and that is not a step of a queue. With two values, and places
 for 1 and 2 of them, there are 3 * 7 = 21 states. `small` and `large` are two other instances, with 3 and 15 states, of
 values of their own; the small one refines the large one, and not the other way round: what does not fit has no image.
 """

@@ -9,7 +9,7 @@
   receipts: 865 generated. Three messages sent and read reach every memory, and one more is sent: depth 8.
 - `copied_levels`: three places hold 0, 1, 2, and any place may take over the value of another. These are
   maps of 3 to 3, and a step composes one with an idempotent of defect 1; by Howie's theorem these generate
-  all 21 that are no permutations: 22 states. Each is left by 3 places * its different values:
+  all 21 that are not permutations: 22 states. Each is left by 3 places * its different values:
   9 + 18*3*2 + 3*3 = 126: 127 generated. Depth 4: (2, 0, 0) and its like are 3 steps away, the rest fewer.
 - `turns`: 3 seats in turn switch their light: after 3 steps all are on, after 6 all are off again: 6 states,
   7 generated, depth 6.

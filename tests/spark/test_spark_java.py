@@ -41,4 +41,4 @@ def test_a_master_that_is_none_is_refused_before_java_is_started() -> None:
     arguments = ["check", "tests/models/two_phase_commit.py", "--engine", "spark", "--master", "nonsense"]
     refused = CliRunner().invoke(fencepost, arguments, prog_name="fencepost")
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-    assert "nonsense is no master of Spark: write local[2], spark://HOST:7077" in refused.stderr
+    assert "nonsense is not a master of Spark: write local[2], spark://HOST:7077" in refused.stderr

@@ -69,7 +69,7 @@ class Oracle:
         self._silent = silent
 
     def accepts(self, trace: list[Event]) -> bool:
-        """Whether some path explains all events."""
+        """True if some path explains all events."""
         for state in self._initial:
             path, names = self._alive(Path(), {}, state)
             rest = trace

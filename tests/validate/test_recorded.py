@@ -56,12 +56,12 @@ def test_plain_json_and_itf_say_the_same(lease: BoundModel) -> None:
     ("garbage", "malformed"),
     ('{"action":"grnat"}', "no action grnat (did you mean grant?)"),
     ('{"action":"grant","parameters":{"brocker":"broker0"}}', "no parameter brocker"),
-    ('{"action":"grant","parameters":{"broker":"broker7"}}', "'broker7' is no Broker"),
-    ('{"action":"grant","parameters":[]}', "the parameters are no JSON object"),
+    ('{"action":"grant","parameters":{"broker":"broker7"}}', "'broker7' is not a value of Broker"),
+    ('{"action":"grant","parameters":[]}', "the parameters are not a JSON object"),
     ('{"parameters":{"broker":"broker0"}}', "parameters of no action"),
     ('{"action":"grant","paramters":{}}', "paramters"),
     ('{"state":{"leese":null}}', "leese"),
-    ('{"state":{"lease":3}}', "lease: 3 is no Broker"),
+    ('{"state":{"lease":3}}', "lease: 3 is not a value of Broker"),
     ('{"state":{"serving":{"broker0":1}}}', "serving"),
     ('{"state":[]}', "object"),
     ('{"seen":{"lease":null},"action":"grant"}', "no step"),
@@ -84,23 +84,23 @@ def test_an_event_before_the_broken_line_can_still_be_refused(lease: BoundModel)
 
 @pytest.mark.parametrize(("header", "said"), [
     ('{"format":"fencepost-events","version":2}', "version 2"),
-    ('{"format":"other","version":1}', "no header"),
-    ('{"version":1}', "no header"),
+    ('{"format":"other","version":1}', "not a header"),
+    ('{"version":1}', "not a header"),
     ('{"format":"fencepost-events","version":1,"constants":{"broker_stops_first":true}}', "=true, and the model has f"),
     ('{"format":"fencepost-events","version":1,"constants":{"brokers":3}}', "no constant brokers"),
     ('{"format":"fencepost-events","version":1,"modle":"lease"}', "no modle (did you mean model?)"),
     ('{"format":"fencepost-events","version":1,"starts":"here"}', '"anywhere"'),
     ('{"format":"fencepost-events","version":1,"silent":3}', "silent steps are declared as"),
     ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":["grnat"]}}', "did you mean grant?"),
-    ('{"format":"fencepost-events","version":1', "no header"),
-    ('{"format":[]}', "no header"),
+    ('{"format":"fencepost-events","version":1', "not a header"),
+    ('{"format":[]}', "not a header"),
     ('{"format":"fencepost-events","version":[1]}', "version [1]"),
     ('{"format":"fencepost-events","version":1,"constants":5}', '"constants" is an object, not 5'),
     ('{"format":"fencepost-events","version":1,"name":[]}', '"name" is a text, not []'),
     ('{"format":"fencepost-events","version":1,"events":true}', '"events" is a number, not true'),
     ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":5}}', '"actions" is a list, not 5'),
     ('{"format":"fencepost-events","version":1,"silent":{"steps":1,"actions":[[]]}}', "no action []"),
-    ('{"format":"fencepost-events","version":1,"constants":' + "[" * 100_000, "no header"),
+    ('{"format":"fencepost-events","version":1,"constants":' + "[" * 100_000, "not a header"),
     ('{"format":"fencepost-trace","version":1,"steps":{}}', '"steps" is a number, not {}'),
 ])  # fmt: skip
 def test_a_header_that_does_not_fit(lease: BoundModel, header: str, said: str) -> None:
@@ -166,7 +166,7 @@ def test_why_a_trace_is_rejected(lease: BoundModel) -> None:
     nothing = only(judged(lease, lines(START, '{"state":{"serving":["broker0","broker1"]}}')))
     assert nothing.reason.startswith("no action leads to this state; the nearest, grant, leads elsewhere")
     start = only(judged(lease, lines('{"action":"init","state":{"lease":"broker0"}}')))
-    assert start.reason == "this is no initial state: lease: –, not broker0" and start.line == 2
+    assert start.reason == "this is not an initial state: lease: –, not broker0" and start.line == 2
     seen = only(judged(lease, lines(START, '{"seen":{"lease":"broker0"}}')))
     assert seen.reason == "the state is not what was seen: lease: –, not broker0"
 
@@ -229,7 +229,7 @@ def test_members_of_the_state_are_parameters_by_their_value() -> None:
                  take % '{"epoch":9}')  # fmt: skip
     bad = good.replace(b'{"epoch":9}', b'{"epoch":4}')
     verdict = only(judged(model, good, bad))
-    assert (verdict.trace, verdict.line) == ("t1", 5) and "is no member of network there" in verdict.reason
+    assert (verdict.trace, verdict.line) == ("t1", 5) and "is not a member of network there" in verdict.reason
 
 
 def test_silent_steps_are_taken_up_to_the_bound_that_is_declared(lease: BoundModel) -> None:

@@ -19,7 +19,7 @@ Numbers = dict[str, dict[int, int]]
 
 @dataclass(frozen=True)
 class Event:
-    """An event as JSON, None for what was not recorded. look: it is no step."""
+    """An event as JSON, None for what was not recorded. look: it is not a step."""
 
     action: str | None
     parameters: dict[str, Any] | None

@@ -29,7 +29,7 @@ def _new_folder(context: click.Context, parameter: click.Parameter, place: str) 
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise click.BadParameter(f"{path} is there already: name a new folder")
     if not path.resolve().parent.is_dir() or not os.access(path.resolve().parent, os.W_OK):
-        raise click.BadParameter(f"{path}: {path.resolve().parent} is no folder that can be written to")
+        raise click.BadParameter(f"{path}: {path.resolve().parent} is not a folder that can be written to")
     return place
 
 

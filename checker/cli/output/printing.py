@@ -58,7 +58,7 @@ def verdict_line(verdict: str, reason: str = "") -> str:
 
 
 def use_color() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody objects."""
+    """True if standard output is a terminal that shows colours, and nobody objects."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

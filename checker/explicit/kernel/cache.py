@@ -84,7 +84,7 @@ def load_entry(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def store_entry(key: str, metadata: Mapping[str, Any], code: bytes) -> None:
-    """Keep an entry. A cache that cannot be written is no error: the next start compiles again."""
+    """Keep an entry. A cache that cannot be written is not an error: the next start compiles again."""
     described = json.dumps(metadata).encode()
     body = len(described).to_bytes(_LENGTH, "little") + described + code
     name = _name(key)

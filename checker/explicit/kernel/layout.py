@@ -121,7 +121,7 @@ class Layout:
 
     @property
     def has_view(self) -> bool:
-        """Whether some leaf is left out of a state's identity."""
+        """True if some leaf is left out of a state's identity."""
         return any(leaf.hidden for leaf in self.leaves)
 
     def canonical(self, codes: Sequence[int]) -> list[int]:

@@ -264,5 +264,5 @@ class Runtime:
 
 
 def observed_by_bitmap(layout: Layout, leaf: int) -> bool:
-    """Whether the survey keeps which codes of the leaf it saw (else the OR of its values)."""
+    """True if the survey keeps which codes of the leaf it saw (else the OR of its values)."""
     return layout.bits[leaf] <= BITMAP_BITS

@@ -52,7 +52,7 @@ class Findings:
 
     @property
     def violated(self) -> bool:
-        """Whether a property or a type bound is broken."""
+        """True if a property or a type bound is broken."""
         return bool(self.broken or self.errors)
 
     @property

@@ -56,7 +56,7 @@ class SearchResult:
 
     @property
     def violated(self) -> bool:
-        """Whether a property or a type bound is broken."""
+        """True if a property or a type bound is broken."""
         return bool(self.broken or self.errors)
 
     def cuts(self, sites: list[Site]) -> dict[int, int]:

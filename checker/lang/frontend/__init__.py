@@ -198,7 +198,7 @@ class _Compiler:
         for _, field, _, _ in string.Formatter().parse(action.who):
             if field and field.split(".")[0].split("[")[0] not in names:
                 raise SpecError(
-                    f"action {action.name}: who names {field}, which is no parameter", place=action.place,
+                    f"action {action.name}: who names {field}, which is not a parameter", place=action.place,
                     hint=f"its parameters: {', '.join(sorted(names)) or 'none'}",
                 )  # fmt: skip
 
@@ -326,7 +326,7 @@ class _Compiler:
         return leaves, self.graph.any_([e.condition for e in machine.events])
 
     def _outside(self, after: list[Node], updates: dict[int, Node], facts: Facts) -> Node:
-        """Whether the state after breaks a constraint, which the state before did not."""
+        """The condition that the state after breaks a constraint, which the state before did not."""
         outside = self.graph.false
         for declared in self.model.model.constraints:
             holds, errors = self._evaluate(declared, [list(after)], facts)

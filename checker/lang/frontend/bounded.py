@@ -57,7 +57,7 @@ class Bounded(Collections):
         return self._slots_of(kept, element, node)
 
     def is_subset(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
-        """Whether every member of `a` is one of `b`."""
+        """The condition that every member of `a` is one of `b`."""
         g = self.graph
         return g.all_([
             g.or_(g.not_(there), self.contains(b, member, node)) for there, member in self.elements(a, node)

@@ -148,7 +148,7 @@ class Calls(Ordering):
         if isinstance(holder, Val) and isinstance(holder.type, UnionType):
             holder = self._known_variant(holder, holder.type, node)
         if not (isinstance(holder, Val) and isinstance(holder.type, RecordType)):
-            self.fail(node, f"{self.describe(holder)} is no record")
+            self.fail(node, f"{self.describe(holder)} is not a record")
         nodes = list(holder.nodes)
         for keyword in node.keywords:
             type_ = holder.type.fields.get(keyword.arg or "")
@@ -229,7 +229,7 @@ class Calls(Ordering):
         return Truth(self.graph.not_(self._first(node, False)))
 
     def _first(self, node: ast.Call, wanted: bool) -> Node:
-        """Whether an element is `wanted`; those after the first such one are not evaluated, as in Python."""
+        """The condition that an element is `wanted`; those after the first such one are not evaluated, as in Python."""
         [argument] = self._argument(node)
         g, found = self.graph, self.graph.false
 
@@ -343,7 +343,7 @@ class Calls(Ordering):
         return [node]
 
     def is_variant(self, symbol: Symbol, kind: Symbol, node: ast.AST) -> Node:
-        """Whether a union (or option of one) is of the variant whose class is `kind`."""
+        """The condition that a union (or option of one) is of the variant whose class is `kind`."""
         if not (isinstance(kind, Static) and isinstance(kind.value, type)):
             self.fail(node, "the kinds of a union are its messages' classes")
         symbol = self.value(symbol, node)
@@ -361,7 +361,7 @@ class Calls(Ordering):
             return self.graph.eq(symbol.nodes[0], self.graph.integer(symbol.type.tags[kind.value]))
         if isinstance(symbol, Val) and isinstance(symbol.type, RecordType):
             return self.graph.boolean(symbol.type.cls is kind.value)
-        self.fail(node, f"{self.describe(symbol)} is no union of messages")
+        self.fail(node, f"{self.describe(symbol)} is not a union of messages")
 
     # Constructors and methods.
 

@@ -122,7 +122,7 @@ class Codes(Path):
 
     @staticmethod
     def same_type(a: Type, b: Type) -> bool:
-        """Whether two types have the same values: classes of one name in two instances of a spec do not."""
+        """True if two types have the same values: classes of one name in two instances of a spec do not."""
         alike = a is b or (type(a) is type(b) and str(a) == str(b) and a.leaves == b.leaves)
         return alike and (a is b or _classes(a) == _classes(b))
 

@@ -43,7 +43,7 @@ class Collections(Places):
         if isinstance(symbol, Display) and symbol.kind == "tuple" and symbol.elements:
             type_ = SeqType(self._element_type(symbol, node), len(symbol.elements))
             return Val(type_, self.coerced(symbol, type_, node))
-        self.fail(node, f"{self.describe(symbol)} is no sequence")
+        self.fail(node, f"{self.describe(symbol)} is not a sequence")
 
     def _element_type(self, symbol: Display, node: ast.expr) -> Any:
         first = self.value(symbol.elements[0], node)
@@ -143,7 +143,7 @@ class Collections(Places):
 
     @staticmethod
     def _are_of_two_kinds(a: Symbol, b: Symbol) -> bool:
-        """Whether two values are messages of different classes."""
+        """True if two values are messages of different classes."""
         types = [s.type for s in (a, b) if isinstance(s, Val)]
         records = [t for t in types if isinstance(t, RecordType)]
         return len(records) == 2 and records[0].cls is not records[1].cls
@@ -302,12 +302,12 @@ class Collections(Places):
         return symbol.elements if isinstance(symbol, Display) else ()
 
     def contains(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
-        """Whether `member` is in `collection`."""
+        """The condition that `member` is in `collection`."""
         g = self.graph
         if isinstance(collection, Location) and isinstance(collection.type, MapType):
             self.fail(node, "a map has every key", "ask for its value")
         if isinstance(collection, Static):
-            self.fail(node, f"{self.describe(collection)} is no set, sequence or bag", "ask a tuple or frozenset")
+            self.fail(node, f"{self.describe(collection)} is not a set, sequence or bag", "ask a tuple or frozenset")
         collection = self.unwrapped(collection, node)
         if isinstance(collection, Choice):
             yes, no = self.contains(collection.yes, member, node), self.contains(collection.no, member, node)

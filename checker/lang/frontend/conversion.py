@@ -67,7 +67,7 @@ class Conversion(Numbering):
 
     @staticmethod
     def _overlaps(whole: tuple[Any, ...], way: tuple[Any, ...]) -> bool:
-        """Whether assigning `whole` may replace the record that `way` leads to."""
+        """True if assigning `whole` may replace the record that `way` leads to."""
         if len(whole) > len(way):
             return False
         for a, b in zip(whole, way, strict=False):
@@ -79,7 +79,7 @@ class Conversion(Numbering):
         return True
 
     def value(self, symbol: Symbol, node: ast.AST) -> Symbol:
-        """A symbol that is no place: what stands there now."""
+        """A symbol that is not a place: what stands there now."""
         if isinstance(symbol, Location):
             return self.symbol(symbol.type, self.loaded(symbol, node))
         if isinstance(symbol, Val) and symbol.origins:
@@ -364,7 +364,7 @@ class Conversion(Numbering):
                 result = tuple(self.graph.select(here, a, b) for a, b in zip(nodes, result, strict=True))
         if result is None:
             self.fail(node, f"{self.describe(symbol)} where a {type_} is needed")
-        self.error(self.graph.not_(fits), node, f"this is no {type_}")
+        self.error(self.graph.not_(fits), node, f"this is not a value of {type_}")
         return result
 
     def slot_of(self, type_: BagType, member: Symbol, node: ast.AST) -> list[Node]:
@@ -380,7 +380,7 @@ class Conversion(Numbering):
 
     @staticmethod
     def is_among(a: Type, b: Type) -> bool:
-        """Whether `a` is one of the messages that the union `b` is of, or a union of some of them."""
+        """True if `a` is one of the messages that the union `b` is of, or a union of some of them."""
         parts = a.variants if isinstance(a, UnionType) else [a]
         return isinstance(b, UnionType) and all(isinstance(p, RecordType) and p.cls in b.tags for p in parts)
 
@@ -396,7 +396,7 @@ class Conversion(Numbering):
     # Equality.
 
     def equal(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
-        """Whether two symbols have the same value."""
+        """The condition that two symbols have the same value."""
         a, b = self.value(a, node), self.value(b, node)
         for x, y in ((a, b), (b, a)):
             if isinstance(x, Choice):
@@ -461,7 +461,7 @@ class Conversion(Numbering):
         return isinstance(type_, UnionType) and isinstance(symbol.type, RecordType) and symbol.type.cls in type_.tags
 
     def _is_alike(self, symbol: Symbol, type_: BoundedSetType) -> bool:
-        """Whether it is a set with a bound, maybe another one, of the same elements."""
+        """True if it is a set with a bound, maybe another one, of the same elements."""
         return self.is_bounded(symbol) and self.same_type(symbol.type.element, type_.element)  # type: ignore[union-attr]
 
     @staticmethod

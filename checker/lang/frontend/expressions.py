@@ -333,7 +333,7 @@ class Expressions(Bounded):
         return Truth(result)
 
     def _compares_counts(self, node: ast.Compare) -> bool:
-        """Whether this is `after.bag.count(m) < before.bag.count(m)`, or the like: what else the bag holds is the same
+        """True if this is `after.bag.count(m) < before.bag.count(m)`, or the like: what else the bag holds is the same
         to it."""
         calls = [part for part in (node.left, *node.comparators) if isinstance(part, ast.Call)]
         holders = [c.func.value for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "count"]

@@ -32,7 +32,7 @@ def compile_liveness(
 ) -> tuple[Liveness | None, list[tuple[str, Node]]]:
     """The liveness of a model, None where none is asked for; and what of it may break down when it is evaluated, where.
 
-    before: the leaves of a state. Raises SpecError for what is no obligation, or could not be checked soundly.
+    before: the leaves of a state. Raises SpecError for what is not an obligation, or could not be checked soundly.
     """
     asked = [(i, p) for i, p in enumerate(properties) if p.kind in LIVENESS]
     if not asked:

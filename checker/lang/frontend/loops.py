@@ -39,7 +39,7 @@ class _Path:
     indexed: bool = False  # an index was passed: what follows is not part of `fields`
 
     def meets(self, other: _Path) -> bool:
-        """Whether one may contain the other."""
+        """True if one may contain the other."""
         shorter = min(len(self.fields), len(other.fields))
         return self.of_state == other.of_state and self.fields[:shorter] == other.fields[:shorter]
 
@@ -166,7 +166,7 @@ class _Check:
             self._fail(node, f"{ast.unparse(target)} is set to one value or another")
 
     def _read_before_given(self, name: str) -> bool:
-        """Whether a round may read what an earlier one left in a local name."""
+        """True if a round may read what an earlier one left in a local name."""
         given = [s for s in self.loop.body if isinstance(s, ast.Assign | ast.AnnAssign) and name in _given(s)]
         start = given[0].lineno if given else sys.maxsize
         return any(
@@ -175,7 +175,7 @@ class _Check:
         )
 
     def _used_after(self, name: str) -> bool:
-        """Whether a name given in the loop is read outside it."""
+        """True if a name given in the loop is read outside it."""
         inside = {id(n) for n in ast.walk(self.loop)}
         return any(
             isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
@@ -204,5 +204,5 @@ class _Check:
             yield from ast.walk(statement)
 
     def _is_prefix(self, node: ast.AST) -> bool:
-        """Whether a node is only the beginning of a longer path in the body."""
+        """True if a node is only the beginning of a longer path in the body."""
         return any(isinstance(n, ast.Attribute | ast.Subscript) and n.value is node for n in self._body())

@@ -93,7 +93,7 @@ class Numbering(Codes):
     # Sets.
 
     def has_number(self, words: Sequence[Node], number: Node) -> Node:
-        """Whether a set holds the member with this number."""
+        """The condition that a set holds the member with this number."""
         g = self.graph
         places = zip(words, self._places_of(number, len(words)), strict=True)
         return g.any_([g.and_(inside, g.has(word, bit)) for word, (inside, bit) in places])

@@ -44,7 +44,7 @@ class Ordering(Expressions):
     # What has an order.
 
     def has_order(self, node: ast.expr) -> bool:
-        """Whether what a `for` goes through has an order of its own: no set, bag, map or identity has."""
+        """True if what a `for` goes through has an order of its own: no set, bag, map or identity has."""
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == "range":
                 return True
@@ -56,14 +56,14 @@ class Ordering(Expressions):
         return self._is_sequence(symbol)
 
     def check_in_order(self, node: ast.expr, reason: str) -> None:
-        """Raise SpecError with this reason where it is no sequence, range or finite type."""
+        """Raise SpecError with this reason where it is not a sequence, range or finite type."""
         call = node.func if isinstance(node, ast.Call) else None
         view = isinstance(call, ast.Attribute) and call.attr in ("items", "values")
         if view or not (self.has_order(node) or isinstance(self.peeked(node), Static)):
             self.fail(node, reason, "go through a sequence or a type: (b for b in Broker if b in members)")
 
     def names_in_order(self, node: ast.expr) -> bool:
-        """Whether plain Python goes through it in a known order: of sets and bags it does not."""
+        """True if plain Python goes through it in a known order: of sets and bags it does not."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return True
         symbol = self.peeked(node)
@@ -74,7 +74,7 @@ class Ordering(Expressions):
     # What is less.
 
     def less(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
-        """Whether `a` comes before `b`, two values of one type."""
+        """The condition that `a` comes before `b`, two values of one type."""
         if isinstance(a, Num) and isinstance(b, Num):
             return self.graph.lt(a.node, b.node)
         if isinstance(a, Truth) and isinstance(b, Truth):

@@ -92,4 +92,4 @@ class Places(Conversion):
         if isinstance(holder, Val) and isinstance(holder.type, MapType):
             keys = [self.literal(holder.type.key_type, k) for k in holder.type.keys]
             return [(k, self._map_value(holder, holder.type, k, node)) for k in keys]
-        self.fail(node, f"{self.describe(holder)} is no map")
+        self.fail(node, f"{self.describe(holder)} is not a map")

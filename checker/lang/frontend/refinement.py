@@ -92,7 +92,7 @@ class Refinement:
         self._taken: dict[tuple[Node, ...], list[Taken]] = {}
 
     def broken(self, before: Mapped, after: Mapped) -> Node:
-        """Where the step from `before` to `after` is no step of the abstract spec, and changes something."""
+        """Where the step from `before` to `after` is not a step of the abstract spec, and changes something."""
         g = self.graph
         same = g.all_([g.eq(a, b) for a, b in zip(before[0], after[0], strict=True)])
         allowed = g.any_([same, *self._steps(before[0], after[0])])
@@ -132,7 +132,7 @@ class Refinement:
         return g.not_(g.any_([e.condition for e in machine.events])), machine.store.nodes
 
     def _matches(self, node: Node, wanted: Node, before: tuple[Node, ...]) -> Node:
-        """Whether a leaf comes out as `wanted`; a fresh ordinal may be any above those that were live."""
+        """The condition that a leaf comes out as `wanted`; a fresh ordinal may be any above those that were live."""
         g = self.graph
         if node.op is Op.FRESH:
             same_sort = [b for b in before if b.kind is Kind.ORDINAL and b.sort == node.sort]

@@ -30,7 +30,7 @@ class Binding:
 
 
 def may_return(statement: ast.stmt | Binding) -> bool:
-    """Whether a return stands anywhere inside."""
+    """True if a return stands anywhere inside."""
     if isinstance(statement, Binding):
         return any(may_return(s) for s in statement.body)
     return _has_return(statement)
@@ -313,7 +313,7 @@ class Machine(Calls):
         try:
             hint = eval(compile(ast.Expression(annotation), self.frame.function.file, "eval"), names)
         except Exception:
-            self.fail(annotation, "this is no type", "name a declared type")
+            self.fail(annotation, "this is not a type", "name a declared type")
         return resolve(hint, where)
 
     def _annotated(self, node: ast.AnnAssign) -> None:

@@ -25,7 +25,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Val:
-    """A value of a declared type that is no number or boolean: one node per leaf."""
+    """A value of a declared type that is not a number or boolean: one node per leaf."""
 
     type: Type
     nodes: tuple[Node, ...]

@@ -189,7 +189,7 @@ FAULTS = [
           "member.broker_id not in image.registrations or image.registrations[member.broker_id].fenced"),
     Fault("late", "the broker epoch of a member is not looked at (KIP-903)", "is_eligible",
           "member.broker_epoch == image.registrations[member.broker_id].broker_epoch", "True"),
-    Fault("reassignment", "brokers join that are no replicas", "isr.error_of",
+    Fault("reassignment", "brokers join that are not replicas", "isr.error_of",
           "not set(isr) <= set(partition.replicas)"),
     Fault("late", "the leader epoch is checked after the partition epoch", "isr.error_of",
           "if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:\n"

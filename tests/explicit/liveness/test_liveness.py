@@ -352,9 +352,9 @@ LEAD = '@action(who="b", source="t")\ndef lead(s: S, broker: Broker) -> None:\n 
 REFUSALS = [
     ("@weak_fairness(start)\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of start, which is no"),
     ("@strong_fairness()\ndef f(s: S) -> bool:\n    return True\n", "@strong_fairness speaks of no action"),
-    ("@weak_fairness\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of f, which is no action"),
+    ("@weak_fairness\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of f, which is not an action"),
     ('@always_eventually(source="t", taken=start)\ndef p(s: S) -> bool:\n    return True\n',
-     "@always_eventually speaks of start, which is no action"),
+     "@always_eventually speaks of start, which is not an action"),
     (FAIR + "@weak_fairness(boot)\ndef f(s: S) -> int:\n    return 1\n", "f returns an integer, not a boolean"),
     (FAIR + "@weak_fairness(boot)\ndef f() -> bool:\n    return True\n", "fairness f takes no state"),
     (FAIR + "@weak_fairness(boot)\ndef f(s: S, other: Broker) -> bool:\n    return True\n",
@@ -367,7 +367,7 @@ REFUSALS = [
      'model = Model("m", "", start, [boot], [p], fairness=[f])\n', "fairness f speaks of lead, which is none of its"),
     (FAIR + LEAD + '@leads_to(source="t", taken=lead)\ndef q(s: S) -> tuple[bool, bool]:\n    return True, True\n\n'
      'model = Model("m", "", start, [boot], [q])\n', "leads-to q speaks of lead, which is none of its actions"),
-    (FAIR + 'model = Model("m", "", start, [boot], [p], fairness=[boot])\n', "model m: boot is no fairness"),
+    (FAIR + 'model = Model("m", "", start, [boot], [p], fairness=[boot])\n', "model m: boot is not a fairness"),
     ('@leads_to(source="t")\ndef p(s: S) -> bool:\n    return s.up\n', "p returns a boolean, not a condition and"),
     ('@leads_to(source="t")\ndef p(s: S) -> object:\n    return s.up, s.up, s.up\n', "p returns a tuple of 3, not a"),
     ('@leads_to(source="t")\ndef p(s: S) -> object:\n    return s.up, s.leader\n', "not a condition and a goal"),
@@ -377,7 +377,7 @@ REFUSALS = [
     ('@eventually\ndef p(s: S) -> bool:\n    return s.up\n', "@eventually without its header"),
     ('@eventually(source="t")\ndef p(s: S) -> bool:\n    s.up = True\n    return True\n', "assigns to the state"),
     ('@action(who="b", source="t", fair="very")\ndef a(s: S) -> None:\n    """A."""\n    s.up = True\n',
-     "fair='very' of a is no fairness"),
+     "fair='very' of a is not a fairness"),
     ('@eventually(source="t")\ndef p(s: S) -> bool:\n    return s.up\n\n'
      'model = Model("m", "", start, [boot], [p], hide=["up"])\n', "model m hides up and checks p"),
 ]  # fmt: skip

@@ -72,7 +72,7 @@ class Drawing:
         return self.steps[instance][state] != state or (instance, state) in self.renewing
 
     def of_group(self, group: Group, state: int, instance: int) -> bool:
-        """Whether what an instance does in a state is a step of a group, if it is enabled there."""
+        """True if what an instance does in a state is a step of a group, if it is enabled there."""
         inside = group.where is None or state in group.where
         return instance in group.instances and inside and self.changes(state, instance)
 
@@ -109,7 +109,7 @@ class Drawing:
             found |= more
 
     def fair_tour(self, states: set[int], taken: set[tuple[int, int]]) -> bool:
-        """Whether going round in exactly these states by exactly these (source, instance) is fair."""
+        """True if going round in exactly these states by exactly these (source, instance) is fair."""
         for group in self.groups:
             enabled = [self.enabled(group, s) for s in states]
             asked = {"weak": all(enabled), "strong": any(enabled)}[group.kind]
