@@ -55,6 +55,8 @@ class Timing:
     """KAFKA-17793: a lease counts from when the heartbeat reaches the controller; else from when it is processed."""
     lease_begins_anew: bool = True
     "A new active controller gives the broker a whole lease; else it takes it for one that was silent since for ever."
+    kafka_18138: bool = True
+    """KAFKA-18138: a new active controller knows the lease of every broker; else only of those that it has heard of."""
     lease_check_by_timer: bool = True
     """A new active controller looks for a lease that runs out by itself; else only once a heartbeat was processed
     (as in the other models)."""
@@ -114,7 +116,8 @@ class Lease:
     fenced: bool
     silence: Silence  # ticks since a heartbeat last reached a controller that was the active one
     mishaps: Mishaps
-    checks_leases: bool  # the active controller looks for a lease that runs out
+    tracked: bool  # the active controller knows the broker's lease
+    checks_leases: bool  # it looks for a lease that runs out
     failovers: Failovers
     heard: Failovers  # of how many failovers the broker knows
     office: Office  # ticks since the active controller is active
@@ -134,6 +137,7 @@ def just_heard() -> Lease:
         fenced=False,
         silence=0,
         mishaps=0,
+        tracked=True,
         checks_leases=True,
         failovers=0,
         heard=0,
@@ -157,7 +161,7 @@ def broker_is_due(s: Lease) -> bool:
 
 def lease_is_over(s: Lease) -> bool:
     """The controller has found out that the lease is over."""
-    return not s.fenced and s.checks_leases and s.lease_age >= Timing.session_timeout_ticks
+    return not s.fenced and s.tracked and s.checks_leases and s.lease_age >= Timing.session_timeout_ticks
 
 
 def controller_is_due(s: Lease) -> bool:
@@ -200,6 +204,7 @@ def arrive(s: Lease) -> None:
     s.silence = 0
     if Timing.lease_from_arrival:
         s.lease_age = 0
+        s.tracked = True
 
 
 @action(who="controller", source="KIP-631, Broker Leases", kafka="QuorumController.processBrokerHeartbeat")
@@ -208,6 +213,7 @@ def process(s: Lease) -> None:
     require(s.stall == 0 and (s.exchange == Exchange.QUEUED or s.backlog))
     if not Timing.lease_from_arrival:
         s.lease_age = 0
+        s.tracked = True
     if s.exchange == Exchange.QUEUED:
         s.exchange = Exchange.ANSWERED
         s.delay = 0
@@ -260,6 +266,7 @@ def fail_over(s: Lease) -> None:
     s.failovers += 1
     s.office = 0
     s.lease_age = 0 if Timing.lease_begins_anew else Timing.session_timeout_ticks
+    s.tracked = Timing.kafka_18138
     s.checks_leases = Timing.lease_check_by_timer
     s.stall = 0
     s.backlog = False
