@@ -72,8 +72,8 @@ def find_lemmas(
     program = compile_model(provable)
     limits = replace(limits, time_limit_s=options.left_s(limits.time_limit_s))
     try:
-        explored, mined = _mined(model, program, options.jobs, limits, searched)
-    except KeyboardInterrupt as end:
+        explored, mined = _mined(model, program, options, limits, searched)
+    except (KeyboardInterrupt, OutOfTime) as end:
         return Found(unproved(provable, program, options.why(end)), {}, "no state", 0, 0, 0)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     own = [
@@ -90,12 +90,12 @@ def find_lemmas(
 
 
 def _mined(
-    model: BoundModel, program: Program, threads: int, limits: Limits, searched: Callable[[Searched], None] | None
+    model: BoundModel, program: Program, options: Options, limits: Limits, searched: Callable[[Searched], None] | None
 ) -> tuple[str, list[Candidate]]:
-    """(what was explored, in words, the candidates that it does not refute)."""
+    """(what was explored, in words, the candidates that it does not refute). Raises OutOfTime."""
     kernel = kernel_of(model.with_properties([]))
     initial = [model.state_type.encode(s) for s in model.initial_states()]
-    result = search(kernel, initial, threads=threads, limits=limits, progress=searched)
+    result = search(kernel, initial, threads=options.jobs, limits=limits, progress=searched)
     if result.stopped == INTERRUPTED:
         raise KeyboardInterrupt
 
@@ -104,7 +104,7 @@ def _mined(
 
     graph = Graph(1 + max(node.serial for node in program_nodes(program)))
     families = Templates(model.state_type, program, graph).families()
-    found = [c for bag, facts in families if facts for c in Mine(bag, facts, graph, states()).candidates()]
+    found = [c for bag, facts in families if facts for c in Mine(bag, facts, graph, states(), options.ask).candidates()]
     stopped = f" (stopped: {result.stopped})" if result.stopped is not None else ""
     return f"{result.distinct:,} states{stopped}", found
 

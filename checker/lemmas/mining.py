@@ -6,7 +6,7 @@ alike ones once; a fact or its negation (a *literal*) is then a column of bits, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -60,10 +60,15 @@ def _mixed(words: npt.NDArray[np.uint64], weights: npt.NDArray[np.uint64]) -> np
 
 
 class Mine:
-    """The candidates of one family of facts. choices: how many expressions each fact has."""
+    """The candidates of one family of facts.
 
-    def __init__(self, bag: str, facts: Sequence[Fact], graph: Graph, states: Iterable[Columns]) -> None:
-        self.bag, self.facts, self.graph = bag, facts, graph
+    ask: called again and again, and may raise, to leave off.
+    """
+
+    def __init__(
+        self, bag: str, facts: Sequence[Fact], graph: Graph, states: Iterable[Columns], ask: Callable[[], None]
+    ) -> None:
+        self.bag, self.facts, self.graph, self._ask = bag, facts, graph, ask
         truth = self._rows(states)
         columns = np.ascontiguousarray(truth.T)
         width = -(-len(truth) // 64) * 64
@@ -79,6 +84,7 @@ class Mine:
         for some in states:
             memo: dict[int, Column] = {}
             for choice in range(len(self.facts[0].nodes)):
+                self._ask()
                 packed = np.zeros((width, len(some)), dtype=np.uint8)
                 for start in range(0, len(self.facts), 8):
                     truth = [value(f.nodes[choice], some, memo) != 0 for f in self.facts[start : start + 8]]
@@ -106,6 +112,7 @@ class Mine:
                 yield self._candidate([a, b])
         joins = [a for a in self._differing(literals) if a % 2 == 0 and self.facts[a // 2].joins and not self.bag]
         for a, b in combinations(joins, 2):
+            self._ask()
             if never[a, b] or never[a, b ^ 1] or never[a ^ 1, b]:
                 continue
             possible = [c for c in literals if not never[a, c] and not never[b, c]]
@@ -117,6 +124,7 @@ class Mine:
     def _never_together(self, literals: Sequence[int]) -> npt.NDArray[np.bool_]:
         found = np.zeros((len(self.bits), len(self.bits)), dtype=bool)
         for a in literals:
+            self._ask()
             found[a, literals] = ~(self.bits[literals] & self.bits[a]).any(axis=1)
         return found
 

@@ -17,8 +17,10 @@ from checker.running.limits import Progress as Searched
 from checker.symbolic import results
 from checker.symbolic.induction import PROVABLE, Options, Progress, Proof
 from checker.symbolic.induction import prove as prove_by_induction
+from checker.symbolic.workers import OutOfTime
 from checker.verdicts import (
     INCOMPLETE,
+    INTERRUPTED,
     NOT_PROVED,
     PROVED,
     PROVED_WITHIN,
@@ -152,7 +154,13 @@ def prove(
     else:
         found = find_lemmas(model, how, Limits(time_limit_s=find_lemmas_s), searched=searching, progress=proving)
         proof = found.proof
-    triaged = {}
-    if triage_s and any(f.counterexample is not None for f in proof.findings):
-        triaged = triage(proof, Limits(time_limit_s=how.left_s(triage_s)), threads, progress=triaging)
+    triaged: dict[int, Triaged] = {}
+    left_s = how.left_s(triage_s)
+    if left_s and any(f.counterexample is not None for f in proof.findings):
+        triaged = triage(proof, Limits(time_limit_s=left_s), threads, progress=triaging)
+        reasons = [t.stopped for t in triaged.values() if t.stopped is not None]
+        if INTERRUPTED in reasons:
+            proof.stopped = INTERRUPTED
+        elif reasons and how.is_over:
+            proof.stopped = how.why(OutOfTime())
     return ProofReport(proof, triaged, found)

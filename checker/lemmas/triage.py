@@ -14,10 +14,11 @@ from checker.explicit.check import Options, Report, bounds, check
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES
 from checker.lemmas.distinguish import Distinction, distinguish
+from checker.running.deadline import CompilationStopped
 from checker.running.limits import Limits, Progress
 from checker.symbolic.induction import Proof
 from checker.symbolic.results import NO_ERROR
-from checker.verdicts import VIOLATED
+from checker.verdicts import INTERRUPTED, VIOLATED
 from traces import Trace
 
 REACHABLE, UNREACHABLE, UNKNOWN = "reachable", "unreachable", "unknown"
@@ -28,28 +29,39 @@ class Triaged:
     """What a counterexample to induction is.
 
     REACHABLE: the claim is false, `trace` is a shortest violation. UNREACHABLE: the search came to its end without
-    one; `distinction` says what no reached state has. UNKNOWN: the search was stopped. explored: in words, what the
-    search saw.
+    one; `distinction` says what no reached state has. UNKNOWN: it was stopped. explored: in words, what the search saw.
+    stopped: why it came to no end.
     """
 
     verdict: str
     explored: str
     trace: Trace | None = None
     distinction: Distinction | None = None
+    stopped: str | None = None
 
 
 def triage(
     proof: Proof, limits: Limits, threads: int, progress: Callable[[Progress], None] | None = None
 ) -> dict[int, Triaged]:
-    """Claim -> what its counterexample is, for all claims of a proof that have one. One search decides them all."""
+    """Claim -> what its counterexample is, for all claims of a proof that have one. One search decides them all.
+
+    A limit, or Ctrl-C, leaves what is not decided by then UNKNOWN.
+    """
     open_ = {n: f for n, f in enumerate(proof.findings) if f.counterexample is not None}
     wanted = {f.claim.name.removesuffix(EVALUATES) for f in open_.values()}
     known: list[Declared] = [*proof.model.model.properties, *proof.model.model.lemmas]
     declared = list({d.name: d for d in known if d.name in wanted}.values())
     model = proof.model.with_properties(declared)
     options = Options(threads=threads, limits=limits, all_violations=True)
-    report = check(model, options, started=time.perf_counter(), progress=progress)
-    return {n: _one(proof, n, report) for n in open_}
+    found: dict[int, Triaged] = {}
+    try:
+        report = check(model, options, started=time.perf_counter(), progress=progress)
+        for n in open_:
+            found[n] = _one(proof, n, report)
+    except (CompilationStopped, KeyboardInterrupt) as end:
+        why = INTERRUPTED if isinstance(end, KeyboardInterrupt) else str(end)
+        found |= {n: Triaged(UNKNOWN, f"stopped: {why}", stopped=why) for n in open_ if n not in found}
+    return found
 
 
 def _one(proof: Proof, claim: int, report: Report) -> Triaged:
@@ -62,7 +74,7 @@ def _one(proof: Proof, claim: int, report: Report) -> Triaged:
         if found.verdict == VIOLATED and (found.kind == "runtime error" if errors else found.name == name):
             return Triaged(REACHABLE, explored, found.trace)
     if result.stopped is not None:
-        return Triaged(UNKNOWN, f"{explored}; stopped: {result.stopped}")
+        return Triaged(UNKNOWN, f"{explored}; stopped: {result.stopped}", stopped=result.stopped)
     example = finding.counterexample
     assert example is not None
     read = proof.reads(claim, example.instance)

@@ -59,6 +59,16 @@ class Options:
         left_s = max(0.0, self.deadline - time.monotonic())
         return left_s if most_s is None else min(most_s, left_s)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the time limit has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def ask(self) -> None:
+        """Raises OutOfTime once the time limit has passed: for long work that waits for no worker."""
+        if self.is_over:
+            raise OutOfTime
+
     def why(self, end: BaseException) -> str:
         """Why work was stopped, in words. end: KeyboardInterrupt or OutOfTime."""
         return INTERRUPTED if isinstance(end, KeyboardInterrupt) else f"time limit of {self.time_limit_s:g} s"

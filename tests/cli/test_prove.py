@@ -7,11 +7,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
 
+from checker.explicit.check import check
+from checker.lemmas import triage
+from checker.running.deadline import CompilationStopped
+from checker.symbolic.induction import Options
+from checker.verdicts import INTERRUPTED
 from traces import load
 
 Run = Callable[..., Result]
@@ -97,6 +104,58 @@ def test_a_proof_has_a_time_limit(run: Run, more: list[str]) -> None:
     found = run("prove", "kraft/membership", "--time-limit-s", "0.01", "--quiet", *more)
     assert found.exit_code == 3
     assert "incomplete: time limit of 0.01 s" in found.stdout
+
+
+def interrupted(*arguments: Any, **named: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def searched_in_part(*arguments: Any, **named: Any) -> Any:
+    report = check(*arguments, **named)
+    return replace(report, result=replace(report.result, stopped=INTERRUPTED))
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("check", interrupted), ("check", searched_in_part), ("distinguish", interrupted)]
+)
+def test_ctrl_c_in_triage_leaves_the_proof(
+    monkeypatch: pytest.MonkeyPatch, run: Run, name: str, instead: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(triage, name, instead)
+    found = run("prove", LEASE, *REPAIRED)
+    assert (found.exit_code, last(found)) == (3, "incomplete: interrupted")
+    assert "not proved (not inductive: unknown)" in found.stdout
+    assert "types are kept       types          proved" in found.stdout
+
+
+def test_a_triage_that_does_not_come_to_its_search_decides_nothing(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    def stopped(*arguments: Any, **named: Any) -> Any:
+        raise CompilationStopped("time limit of 1 s while compiling")
+
+    monkeypatch.setattr(triage, "check", stopped)
+    found = run("prove", LEASE, *REPAIRED)
+    assert (found.exit_code, last(found)) == (3, "not proved: one_leader_serves")
+    assert "unknown (stopped: time limit of 1 s while compiling)" in found.stdout
+    monkeypatch.setattr(Options, "is_over", True)
+    found = run("prove", LEASE, *REPAIRED, "--time-limit-s", "1000")
+    assert (found.exit_code, last(found)) == (3, "incomplete: time limit of 1000 s")
+
+
+def test_one_counterexample_is_drawn_and_all_on_demand(run: Run, tmp_path: Path) -> None:
+    one = run("prove", f"{MODELS}/wrong", "--trace-out", tmp_path / "one.ndjson").stdout
+    every = run("prove", f"{MODELS}/wrong", "--every-counterexample").stdout
+    assert (one.count("\n✗ "), every.count("\n✗ ")) == (2, 6), "in the table, and below it"
+    assert "and 2 counterexamples more: --every-counterexample draws them" in one
+    assert "--every-counterexample" not in every
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_budget_of_0_is_named(run: Run) -> None:
+    stopped = ("--time-limit-s", "0.01", "--quiet")
+    printed = run("prove", "kraft/membership", "--set", "max_crashes=0", *stopped).stdout
+    assert "; switched off, being 0: " in printed
+    assert "max_crashes" in printed.split("; switched off, being 0: ")[1].splitlines()[0].split(", ")
+    assert "max_crashes=1" in run("prove", "kraft/membership", *stopped).stdout
 
 
 def test_the_page_shows_what_is_printed(run: Run) -> None:

@@ -64,6 +64,13 @@ def test_a_false_property_is_not_proved() -> None:
     assert verdict(found, "one_leader_serves") == REFUTED
 
 
+def test_mining_looks_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes before and after it waits for a search or for workers, which have limits of their own."""
+    monkeypatch.setattr(Options, "is_over", True)
+    found = find_lemmas(load(LEASE), Options(time_limit_s=1000), Limits())
+    assert (found.proof.stopped, found.mined) == ("time limit of 1000 s", 0)
+
+
 def mined(model: BoundModel) -> tuple[list[Candidate], list[list[int]]]:
     """(the candidates of all families, the codes of every reached state)."""
     program, kernel = compile_model(model), kernel_of(model)
@@ -72,7 +79,7 @@ def mined(model: BoundModel) -> tuple[list[Candidate], list[list[int]]]:
     graph = Graph(1 + max(n.serial for n in program_nodes(program)))
     candidates = [
         candidate for bag, facts in Templates(model.state_type, program, graph).families()
-        for candidate in Mine(bag, facts, graph, [Columns(kernel.layout, w) for w in words]).candidates()
+        for candidate in Mine(bag, facts, graph, [Columns(kernel.layout, w) for w in words], lambda: None).candidates()
     ]  # fmt: skip
     return candidates, [kernel.layout.unpack([int(w) for w in row]) for part in words for row in part]
 

@@ -56,6 +56,8 @@ def _scope(report: ProofReport) -> list[str]:
         for name, value in proof.model.constants.items()
         if (value != usual[name] if isinstance(value, bool) else value != 0)
     ]
+    zeros = [name for name, value in proof.model.constants.items() if not isinstance(value, bool) and value == 0]
+    held = "runs of any length" + f", with {' '.join(constants)}" * bool(constants)
     kept: dict[str, list[str]] = {}
     any_number: dict[str, None] = {}
     for n, verdict in enumerate(report.verdicts):
@@ -66,7 +68,7 @@ def _scope(report: ProofReport) -> list[str]:
             any_number |= {place.path: None for place in found.any_number}
     free = [p.path for p in proof.places if str(p) not in kept and p.path not in any_number]
     rows = [
-        ("holds for", "runs of any length" + f", with {' '.join(constants)}" * bool(constants)),
+        ("holds for", held + f"; switched off, being 0: {', '.join(zeros)}" * bool(zeros)),
         ("unbounded", ", ".join(sorted({leaf.sort for leaf in proof.program.leaves if leaf.sort}))),
         ("free", f"{', '.join(free)}: may hold anything before a step" if free else ""),
         ("any number", f"{', '.join(any_number)}: a step sees any of all that was ever sent" if any_number else ""),
