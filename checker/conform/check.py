@@ -162,13 +162,13 @@ def conform(
 
     with without_collection(), team(make, options.jobs) as workers:
         product = Product(
-            workers, len(model.model.actions), max_depth=options.max_depth, deadline=deadline,
+            workers, len(model.model.actions), deadline=deadline,
             limit=f"time limit of {options.time_limit_s or 0:g} s", budget=budget, progress=exploring,
         )  # fmt: skip
         with interrupts(product):
             if alone.stopped == INTERRUPTED:
                 product.stop(INTERRUPTED)
-            product.run()
+            product.explore(options.max_depth)
     explored = time.monotonic()
     divergence = _told(model, system, name, product)
     finished = alone.stopped is None

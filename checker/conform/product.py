@@ -20,6 +20,7 @@ from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
 from checker.explicit.search.path import Packed
 from checker.explicit.search.store import Budget, OutOfMemoryError
+from checker.running.levels import LevelSearch
 from checker.running.memory import Held
 from checker.running.pool import Worker, ready
 
@@ -45,20 +46,19 @@ class _Level:
         self.probed: dict[Structure, int] = {}
 
 
-class Product:
+class Product(LevelSearch):
     """An exploration. The results are its attributes.
 
-    counts: of whole levels, and where it was stopped of the last one too. depth: levels of pairs; initial ones are
-    level 1. divergence: the first place that diverges. stopped: why it was not finished.
+    counts: of whole levels, and where it was stopped of the last one too. divergence: the first place that diverges.
     """
 
     def __init__(
-        self, workers: Sequence[Worker], actions: int, *, max_depth: int | None = None, deadline: float | None = None,
+        self, workers: Sequence[Worker], actions: int, *, deadline: float | None = None,
         limit: str = "", budget: Budget, progress: Callable[[Progress], None] | None = None,
     ) -> None:  # fmt: skip
         """deadline: of `time.monotonic()`, and `limit` what to say then. budget: of the memory of all processes."""
         self._workers = list(workers)
-        self._max_depth, self._deadline, self._limit, self._report = max_depth, deadline, limit, progress
+        self._deadline, self._limit, self._report = deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
         self._pairs: set[tuple[Packed, Structure]] = set()
@@ -66,9 +66,9 @@ class Product:
         self._parents, self._instances = array("q"), array("l")
         self._probed: dict[Structure, int] = {}
         self.counts = Counts.none(actions)
-        self.depth = 0
+        self._depth = 0
+        self._left = 0
         self.divergence: Place | None = None
-        self.stopped: str | None = None
 
     @property
     def pairs(self) -> int:
@@ -85,22 +85,19 @@ class Product:
         """Messages that were tried there."""
         return sum(self._probed.values())
 
-    def stop(self, reason: str) -> None:
-        """End the exploration at the next opportunity; the first reason counts."""
-        self.stopped = self.stopped or reason
+    @property
+    def depth(self) -> int:
+        """Levels of pairs that were expanded, one perhaps in part."""
+        return self._depth
 
-    def run(self) -> None:
-        """Explore until all is explored, something diverges, or something says stop."""
-        left = self._begin()
-        while left and self.divergence is None and not self._over():
-            self.depth += 1
-            left = self._level()
+    @property
+    def frontier(self) -> int:
+        """Pairs of the next level."""
+        return self._left
 
-    def _over(self) -> bool:
-        """True if the exploration has to stop."""
-        if self._max_depth is not None and self.depth >= self._max_depth:
-            self.stop(f"depth limit of {self._max_depth}")
-        return self._late()
+    def decided(self) -> bool:
+        """Whether something diverges."""
+        return self.divergence is not None
 
     def way_to(self, pair: int) -> tuple[int, list[int]]:
         """(the number of an initial state, the instances of a shortest way from it) of a pair."""
@@ -112,15 +109,16 @@ class Product:
 
     # A level.
 
-    def _begin(self) -> int:
-        """Enter the initial pairs. How many there are."""
+    def begin(self) -> None:
+        """Enter the initial pairs."""
         for worker in self._workers:
             worker.ask("begin")
         level = _Level(len(self.counts.driven))
-        return self._enter([self._taken(worker.answer(), level) for worker in self._workers])
+        self._left = self._enter([self._taken(worker.answer(), level) for worker in self._workers])
 
-    def _level(self) -> int:
-        """Expand the pairs of a level. How many the next one has."""
+    def expand_level(self) -> None:
+        """Expand the pairs of a level, in all workers."""
+        self._depth += 1
         level = _Level(len(self.counts.driven))
         found: dict[int, list[Candidate]] = {id(worker): [] for worker in self._workers}
         left = dict.fromkeys(found, 0)
@@ -132,7 +130,7 @@ class Product:
                 portion: Portion = worker.answer()
                 found[id(worker)] += self._taken(portion, level)
                 left[id(worker)] = portion.left
-                if portion.left and not self._late():
+                if portion.left and not self.is_over():
                     self._go_on(worker)
                 else:
                     busy.remove(worker)
@@ -140,18 +138,18 @@ class Product:
         if self.divergence is None:
             self.counts.add(level.counts)
             self._probed.update(level.probed)
-        return 0 if any(left.values()) else self._enter(list(found.values()))
+        self._left = 0 if any(left.values()) else self._enter(list(found.values()))
 
-    def _late(self) -> bool:
-        """True if the exploration has to stop in the middle of a level."""
+    def limit(self) -> str | None:
+        """The limit on time or memory that is reached."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            self.stop(self._limit)
+            return self._limit
         self._budget.hold(*self._held.now())
         try:
             self._budget.check()
         except OutOfMemoryError as error:
-            self.stop(f"memory limit: {error}")
-        return self.stopped is not None
+            return f"memory limit: {error}"
+        return None
 
     def _go_on(self, worker: Worker) -> None:
         worker.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)

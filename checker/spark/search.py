@@ -21,6 +21,7 @@ from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import OutOfMemoryError, Words
 from checker.running.deadline import Deadline, Stopped
 from checker.running.interrupts import interrupts
+from checker.running.levels import LevelSearch
 from checker.running.limits import Limits, Progress
 from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
@@ -61,66 +62,52 @@ def search(
     saved: what `Checkpoint.load` gave, to go on from. stopped: why nothing is to be explored after all. Raises
     CheckpointError, SparkError.
     """
-    exploration = Exploration(cluster, job, initial, options)
+    exploration = Exploration(cluster, job, initial, options, saved)
     exploration.stopped = stopped
     with interrupts(exploration):
-        exploration.run(saved)
+        if stopped is None:
+            exploration.explore(options.limits.max_depth)
         exploration.tidy()
     return exploration.result()
 
 
-class Exploration:
+class Exploration(LevelSearch):
     """A search and where its states are (see `Explored`). levels, shards: as in `Saved`."""
 
-    def __init__(self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options) -> None:
-        self.cluster, self.job, self._options = cluster, job, options
+    def __init__(
+        self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None
+    ) -> None:
+        self.cluster, self.job, self._options, self._saved = cluster, job, options, saved
         self._kernel, self._given, self.limits = job.kernel(), initial, options.limits
         self._checkpoint = Checkpoint(folder_of(job.place), job.key)
         self.findings = Findings(self._kernel, initial)
         self.initial, self.initial_bits = self.findings.initial, self.findings.initial_bits
         self.levels: list[list[Run | None]] = []
         self.shards = [ShardFiles() for _ in range(job.shards)]
-        self.stopped: str | None = None
         self._distinct = self._sent_bytes = self._peak_bytes = 0
         self._told = cluster.broadcast(job)
         self._job_tasks = 0
         self.started = time.monotonic()
 
-    def stop(self, reason: str) -> None:
-        """End the search at the next opportunity; the first reason counts."""
-        self.stopped = self.stopped or reason
-
-    def run(self, saved: Saved | None) -> None:
-        """Search until all is explored, or something says stop."""
-        if self.stopped is not None:
-            return
-        if saved is not None:
-            self._restore(saved)
+    def begin(self) -> None:
+        """Enter the initial states, or go on from what was saved."""
+        if self._saved is not None:
+            self._restore(self._saved)
         else:
             self._checkpoint.create()
             self._enter_initial()
-        limits = self.limits
-        while self.stopped is None and not self._decided() and self._frontier:
-            reason = self._limit()
-            if reason is None and limits.max_depth is not None and self.depth >= limits.max_depth:
-                reason = f"depth limit of {limits.max_depth}"
-            if reason is not None:
-                self.stop(reason)
-                return
-            try:
-                self._level()
-            except Cancelled as error:
-                self.stop(str(error))  # unless that was what cancelled it
-                return
 
-    def _decided(self) -> bool:
+    def decided(self) -> bool:
+        """Whether something is violated."""
         return self.findings.violated and not self._options.all_violations
 
-    def _limit(self) -> str | None:
+    def limit(self) -> str | None:
+        """The limit on states or time that is reached."""
         return reached_limit(self.limits, self._distinct, time.monotonic() - self.started)
 
     @property
-    def _frontier(self) -> int:
+    def frontier(self) -> int:
+        """States of the last level."""
         return sum(run.states for run in self.levels[-1] if run is not None)
 
     @property
@@ -137,10 +124,14 @@ class Exploration:
         self.findings.note_initial(found.broken)
         self._save()
 
-    def _level(self) -> None:
-        """Expand the last level."""
+    def expand_level(self) -> None:
+        """Expand the last level, in the driver or as a job."""
         level = len(self.levels) + 1
-        found = self._alone(level) if self._is_small() else self._together(level)
+        try:
+            found = self._alone(level) if self._is_small() else self._together(level)
+        except Cancelled as error:
+            self.stop(str(error))  # unless that was what cancelled it
+            return
         self._take(found)
         self.findings.note_level(level, found.broken, found.deadlocks)
         self._save()
@@ -149,8 +140,8 @@ class Exploration:
     def _is_small(self) -> bool:
         """True if the driver does the next level itself: few states, which lie next to few of those visited."""
         groups = sum(-(-run.states // GROUP) for files in self.shards for run in files.visited)
-        beside = min(groups, SUCCESSORS * self._frontier)
-        return self._frontier <= self._options.small and beside <= self._options.small_groups
+        beside = min(groups, SUCCESSORS * self.frontier)
+        return self.frontier <= self._options.small and beside <= self._options.small_groups
 
     def _alone(self, level: int) -> Found:
         """A level in the driver, for all shards."""
@@ -179,7 +170,7 @@ class Exploration:
 
     def _together(self, level: int) -> Found:
         """A level as a job."""
-        told, shards, tasks = self._told, self.shards, self._tasks(self._frontier)
+        told, shards, tasks = self._told, self.shards, self._tasks(self.frontier)
 
         def expand(numbers: Iterable[int]) -> Iterator[tuple[int, bytes | Found]]:
             return (item for task in numbers for item in expand_task(told.value, shards, task, tasks))
@@ -260,16 +251,13 @@ class Exploration:
 
     def _tick(self, done: int) -> bool:
         """Called while a job runs: whether it may go on."""
-        reason = self._limit()
-        if reason is not None:
-            self.stop(reason)
         self._tell(done)
-        return self.stopped is None
+        return not self.is_over()
 
     def _tell(self, done: int) -> None:
         if self._options.progress is not None:
             self._options.progress(Progress(
-                self.findings.generated, self._distinct, len(self.levels), self._frontier, 0,
+                self.findings.generated, self._distinct, len(self.levels), self.frontier, 0,
                 time.monotonic() - self.started, self._peak_bytes, self._sent_bytes, (done, self._job_tasks),
             ))  # fmt: skip
 

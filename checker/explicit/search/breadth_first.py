@@ -28,6 +28,7 @@ from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget, Context, OutOfMemoryError, Shard, Words
 from checker.running.deadline import Deadline
 from checker.running.interrupts import interrupts
+from checker.running.levels import LevelSearch
 from checker.running.limits import Limits, Progress
 from checker.running.memory import default_memory
 
@@ -63,12 +64,13 @@ def search(
     exploration.all_violations = all_violations
     exploration.stop_on_witness = stop_on_witness
     exploration.progress = progress
+    exploration.checkpoint, exploration.resume = checkpoint, resume
     with exploration.crew(), interrupts(exploration):
-        exploration.run(checkpoint, resume)
+        exploration.explore(exploration.limits.max_depth)
     return exploration.result()
 
 
-class Exploration:
+class Exploration(LevelSearch):
     """The stored states of a search, by shard and level, and the search itself (see `Explored`).
 
     bounds[l]: per shard, the index of the first state of level l + 1; the last entry is where the next level goes.
@@ -83,7 +85,9 @@ class Exploration:
         self.all_violations = False
         self.stop_on_witness: int | None = None
         self.progress: Callable[[Progress], None] | None = None
-        self.stopped: str | None = None
+        self.checkpoint: Path | None = None
+        self.resume: Path | None = None
+        self._saved: Checkpoint | None = None
         self.findings = Findings(kernel, initial)
         self.initial, self.initial_bits = self.findings.initial, self.findings.initial_bits
         memory = default_memory() if limits.memory_bytes is None else limits.memory_bytes
@@ -109,7 +113,7 @@ class Exploration:
 
     @contextmanager
     def crew(self) -> Iterator[None]:
-        """The threads, for the time of a search."""
+        """The threads, and what locks a checkpoint, for the time of a search."""
         self._meeting = threading.Barrier(self.threads, action=self._meet)
         with ExitStack() as stack:
             self._pool: ThreadPoolExecutor | None = None
@@ -119,6 +123,7 @@ class Exploration:
                 yield
             finally:
                 del self._meeting, self._pool  # they refer back: without them memory goes with the result
+                self._saved = None
 
     def _together(self, work: Callable[[int], None]) -> None:
         """Run work(t) for every thread t; the calling thread is number 0."""
@@ -133,39 +138,31 @@ class Exploration:
         if found:  # where one thread fails, the others only find that it is gone
             raise next((f for f in found if not isinstance(f, threading.BrokenBarrierError)), found[0])
 
-    def stop(self, reason: str) -> None:
-        """End the search at the next opportunity; the first reason counts."""
-        self.stopped = self.stopped or reason
-
     # The search.
 
-    def run(self, checkpoint: Path | None, resume: Path | None) -> None:
-        """Search until all is explored, or something says stop."""
-        saved = Checkpoint.open(resume, self) if resume else None
-        if checkpoint is not None and checkpoint != resume:
-            saved = Checkpoint.create(checkpoint, self)
-        if not resume:
+    def begin(self) -> None:
+        """Enter the initial states, or what `resume` holds."""
+        if self.resume is not None:
+            self._saved = Checkpoint.open(self.resume, self)
+        if self.checkpoint is not None and self.checkpoint != self.resume:
+            self._saved = Checkpoint.create(self.checkpoint, self)
+        if self.resume is None:
             self._enter_initial()
-        if saved and self._whole:
-            saved.save(self)
-        while self.stopped is None and not self._decided() and self._frontier():
-            reason = self._limit()
-            if reason is None and self.limits.max_depth is not None and self.depth >= self.limits.max_depth:
-                reason = f"depth limit of {self.limits.max_depth}"
-            if reason is not None:
-                self.stop(reason)
-                break
-            self._tell_use()
-            self._level()
-            if saved and self._whole and self._positions == self._ends:
-                saved.save(self)
+        self._save()
 
-    def _decided(self) -> bool:
+    def _save(self) -> None:
+        if self._saved is not None and self._whole and self._positions == self._ends:
+            self._saved.save(self)
+
+    def decided(self) -> bool:
+        """Whether something is violated, or the witness reached that is waited for."""
         if self.stop_on_witness is not None and self.stop_on_witness in self.findings.witnesses:
             return True
         return not self.all_violations and self.findings.violated
 
-    def _frontier(self) -> int:
+    @property
+    def frontier(self) -> int:
+        """States of the last level."""
         return sum(s.count for s in self.shards) - sum(self.bounds[-2])
 
     @property
@@ -205,8 +202,9 @@ class Exploration:
         """What was entered since `begin_level` is a level."""
         self.bounds.append([shard.count for shard in self.shards])
 
-    def _level(self) -> None:
-        """Expand the last level."""
+    def expand_level(self) -> None:
+        """Expand the last level, in as many threads as pay."""
+        self._tell_use()
         self._positions, self._ends = list(self.bounds[-2]), list(self.bounds[-1])
         self.begin_level()
         for context in self.contexts:
@@ -220,6 +218,7 @@ class Exploration:
         broken = np.bitwise_or.reduce([c.record[abi.BROKEN] for c in self.contexts])
         deadlocks = sum(int(c.record[abi.DEADLOCKS]) for c in self.contexts)
         self.findings.note_level(len(self.bounds) - 1, self._gather() | int(broken), deadlocks)
+        self._save()
 
     def _alone(self) -> None:
         """A level in the calling thread, for all shards."""
@@ -274,10 +273,7 @@ class Exploration:
         except OutOfMemoryError as error:
             self.stop(f"memory limit: {error}")
         left = self._positions != self._ends
-        reason = self._limit() if left else None
-        if reason is not None:
-            self.stop(reason)
-        self._going = left and self.stopped is None
+        self._going = left and not self.is_over()
         if self._going:
             self._tell_use()
         now = time.monotonic()
@@ -289,9 +285,10 @@ class Exploration:
         self.kernel.used(time.process_time() - self._started_cpu, self._is_stopped)
 
     def _is_stopped(self) -> bool:
-        return self.stopped is not None or self._limit() is not None
+        return self.stopped is not None or self.limit() is not None
 
-    def _limit(self) -> str | None:
+    def limit(self) -> str | None:
+        """The limit on states or time that is reached."""
         return reached_limit(self.limits, self.distinct, time.monotonic() - self.started)
 
     def _progress(self, now: float) -> Progress:
