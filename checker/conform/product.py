@@ -96,7 +96,7 @@ class Product(LevelSearch):
         return self._left
 
     def decided(self) -> bool:
-        """Whether something diverges."""
+        """True if something diverges."""
         return self.divergence is not None
 
     def way_to(self, pair: int) -> tuple[int, list[int]]:

@@ -26,7 +26,7 @@ class LevelSearch(ABC):
 
     @abstractmethod
     def decided(self) -> bool:
-        """Whether what is looked for was found."""
+        """True if what is looked for was found."""
 
     @abstractmethod
     def limit(self) -> str | None:
@@ -41,7 +41,7 @@ class LevelSearch(ABC):
         self.stopped = self.stopped or reason
 
     def is_over(self) -> bool:
-        """Whether a limit or something else stops the search; to be asked in the middle of a long level, too."""
+        """True if a limit or something else stops the search; to be asked in the middle of a long level, too."""
         reason = self.limit()
         if reason is not None:
             self.stop(reason)

@@ -98,7 +98,7 @@ class Exploration(LevelSearch):
             self._enter_initial()
 
     def decided(self) -> bool:
-        """Whether something is violated."""
+        """True if something is violated."""
         return self.findings.violated and not self._options.all_violations
 
     def limit(self) -> str | None:

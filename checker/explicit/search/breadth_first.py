@@ -155,7 +155,7 @@ class Exploration(LevelSearch):
             self._saved.save(self)
 
     def decided(self) -> bool:
-        """Whether something is violated, or the witness reached that is waited for."""
+        """True if something is violated, or the witness reached that is waited for."""
         if self.stop_on_witness is not None and self.stop_on_witness in self.findings.witnesses:
             return True
         return not self.all_violations and self.findings.violated
