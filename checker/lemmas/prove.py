@@ -14,10 +14,10 @@ from checker.lemmas.find import Found, find_lemmas
 from checker.lemmas.triage import REACHABLE, Triaged, triage
 from checker.running.limits import Limits
 from checker.running.limits import Progress as Searched
+from checker.running.pool import OutOfTime
 from checker.symbolic import results
 from checker.symbolic.induction import PROVABLE, Options, Progress, Proof
 from checker.symbolic.induction import prove as prove_by_induction
-from checker.symbolic.workers import OutOfTime
 from checker.verdicts import (
     INCOMPLETE,
     INTERRUPTED,
