@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.search.walk import Walker
 from checker.lang.declare import Declared
 from checker.lang.frontend import compile_model

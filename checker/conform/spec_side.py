@@ -11,8 +11,9 @@ import numpy as np
 
 from checker.conform.canonical import Canonical
 from checker.conform.system import Structure, System
+from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.kernel.codegen import FIRED
-from checker.explicit.kernel.kernel import Kernel, compile_kernel, load_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.path import Packed
 from checker.explicit.search.walk import Walker
 from checker.lang.frontend import compile_model

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.kernel.kernel import Kernel, hurried_kernel, load_hurried
+from checker.explicit.kernel.build import hurried_kernel, load_hurried
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.liveness.lasso import lasso_trace
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.checkpoint import CheckpointError

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from checker.explicit.diff import look_up
 from checker.explicit.kernel import abi
-from checker.explicit.kernel.kernel import Kernel, passing_kernel
+from checker.explicit.kernel.build import passing_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Context, Shard, Words
 from checker.lang.ir import EventKind

@@ -17,7 +17,8 @@ import numpy as np
 
 from checker.explicit.check import SHORTEST, Report, declared_by
 from checker.explicit.kernel import abi
-from checker.explicit.kernel.kernel import Kernel, passing_kernel
+from checker.explicit.kernel.build import passing_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.layout import LayoutError
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Target, first_state, shortest, way_to

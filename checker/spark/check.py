@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from checker.errors import UnwritableError
 from checker.explicit.check import Report, judge
+from checker.explicit.kernel.build import KernelSource, kernel_source
 from checker.explicit.kernel.cache import load_entry, store_entry
-from checker.explicit.kernel.kernel import KernelSource, kernel_source
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_model
 from checker.lang.loader import BoundModel

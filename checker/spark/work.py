@@ -23,8 +23,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from checker.explicit.kernel import abi
+from checker.explicit.kernel.build import KernelSource, compile_source, load_kernel
 from checker.explicit.kernel.cache import cache_directory
-from checker.explicit.kernel.kernel import Kernel, KernelSource, compile_source, load_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.runtime import LANES
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import survey

@@ -81,7 +81,7 @@ def test_the_memory_limit(spec: Path, run: Run) -> None:
 
 
 def test_the_code_of_a_large_model_is_waited_for(spec: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.explicit.kernel.kernel.LONG_LINES", 0)
+    monkeypatch.setattr("checker.explicit.kernel.build.LONG_LINES", 0)
     found = run("check", spec, "--set", "n=3")
     assert (found.exit_code, "28 generated, 8 distinct" in found.stdout) == (0, True), found.output
 

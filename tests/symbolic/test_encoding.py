@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import z3
 
-from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.search.breadth_first import search
 from checker.lang.ir import EventKind, Kind
 from checker.lang.loader import load

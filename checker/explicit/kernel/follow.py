@@ -20,7 +20,7 @@ from checker.explicit.kernel.assembler import DECLARATIONS, Function
 from checker.explicit.kernel.cache import load_entry, store_entry
 from checker.explicit.kernel.codegen import Transitions
 from checker.explicit.kernel.coverage import plan_counters
-from checker.explicit.kernel.kernel import describe, layout_of, sites_of
+from checker.explicit.kernel.description import describe, layout_of, sites_of
 from checker.explicit.kernel.layout import Layout
 from checker.explicit.kernel.lowering import word_arguments, word_names, word_parameters
 from checker.explicit.kernel.native import compile_ir, link

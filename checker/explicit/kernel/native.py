@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 
 QUICK_LINES = 200_000  # from this length on, code is made in a quarter of the time and runs at two thirds of the speed
 OPTIMIZED_S_PER_LINE = 40e-6  # measured: 35 to 42 microseconds on models of 2,900 to 81,000 lines
+POLL_S = 0.01  # between looks at a process that compiles
 
 
 def host() -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.explicit.kernel.kernel import KernelGroup
+from checker.explicit.kernel.description import KernelGroup
 from checker.explicit.liveness import components
 from checker.explicit.liveness.components import NOWHERE
 from checker.explicit.liveness.graph import Bits, Ints, Longs, Numbers, StateGraph, ranges

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from checker.explicit.kernel.kernel import Kernel, KernelGroup, KernelObligation
+from checker.explicit.kernel.description import KernelGroup, KernelObligation
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.watch import PER_WORD
 from checker.explicit.liveness.fairness import Fairness
 from checker.explicit.liveness.graph import MOST_STATES, Bits, Longs, StateGraph, build, memory_needed

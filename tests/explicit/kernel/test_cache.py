@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from checker.errors import FencepostWarning
+from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.kernel.cache import cache_directory, own_sources
-from checker.explicit.kernel.kernel import compile_kernel, load_kernel
 from checker.explicit.search.breadth_first import search
 from tests.explicit.small_models import epochs, subsets
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.layout import LayoutError
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Path, Target, shortest

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.kernel.kernel import Kernel, compile_kernel, hurried_kernel, load_hurried, load_kernel
+from checker.explicit.kernel.build import compile_kernel, hurried_kernel, load_hurried, load_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.native import Compilation
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.results import SearchResult

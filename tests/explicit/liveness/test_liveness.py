@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checker.explicit.check import Options, Report, check
-from checker.explicit.kernel.kernel import compile_kernel
+from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.watch import condition_words, obligation_words
 from checker.explicit.liveness.obligations import find_lassos
 from checker.explicit.search.breadth_first import search

@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.explicit.check import Options, check
-from checker.explicit.kernel.kernel import Kernel, KernelGroup, KernelObligation, compile_kernel
+from checker.explicit.kernel.build import compile_kernel
+from checker.explicit.kernel.description import KernelGroup, KernelObligation
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.liveness.components import NOWHERE
 from checker.explicit.liveness.fairness import Fairness
 from checker.explicit.liveness.graph import StateGraph, build

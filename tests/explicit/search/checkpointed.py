@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from checker.explicit.kernel.kernel import compile_kernel, load_kernel
+from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.search.breadth_first import search
 from tests.explicit.async_isr import AsyncIsr
 

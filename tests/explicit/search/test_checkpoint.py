@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.kernel.kernel import Kernel, compile_kernel
+from checker.explicit.kernel.build import compile_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.path import Target, shortest

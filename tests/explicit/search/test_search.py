@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from checker.explicit.kernel.kernel import Kernel, compile_kernel
+from checker.explicit.kernel.build import compile_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Path, Target, shortest
 from checker.explicit.search.results import SearchResult

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from checker.explicit.kernel.kernel import Kernel, compile_kernel
+from checker.explicit.kernel.build import compile_kernel
+from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.path import Path, Target
 from checker.explicit.search.walk import Outcome, outcomes, simulate, successors
 from checker.lang.ir import EventKind, Kind, Leaf
