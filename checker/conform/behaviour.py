@@ -76,7 +76,7 @@ class Behaviour:
             raise
 
     def result(self, instance: int) -> StepResult:
-        """What the spec does with an instance, as a trace shows it."""
+        """The result of an instance by the spec, as a trace shows it."""
         return self.reference.step(self.plain, instance)
 
     def arguments(self, instance: int) -> Mapping[str, Any]:

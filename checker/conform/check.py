@@ -1,4 +1,4 @@
-"""Whether an implementation conforms to a model: the exploration of their product, and what it means."""
+"""The conformance of an implementation to a model: the exploration of their product, and what it means."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
 
 @dataclass(frozen=True)
 class Options:
-    """How to go about it. jobs: processes. memory_bytes: of all of them together; None: 80 % of what is available."""
+    """Options of an exploration. jobs: processes. memory_bytes: of all together; None: 80 % of what is available."""
 
     jobs: int = 1
     max_depth: int | None = None
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass
 class Report:
-    """What an exploration found. name: of the implementation.
+    """Results of an exploration. name: of the implementation.
 
     states, transitions: of the spec alone, None where its search was not finished. pairs, depth, receivers, probes: as
     in `Product`. peak_memory_bytes: most that the exploration was seen to hold, in all processes. seconds: spec
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def reason(self) -> str:
-        """What the verdict rests on."""
+        """The reason for the verdict."""
         if self.divergence is not None:
             return self.divergence.reason
         if self.stopped is not None:
@@ -181,7 +181,7 @@ def conform(
 
 
 def _mismatch(model: BoundModel, system: System[Any]) -> str:
-    """Why a system cannot be driven through a model; "" where it can, as far as its first state tells."""
+    """The reason that a system cannot be driven through a model; "" where it can, as far as its first state shows."""
     try:
         why = system.lacks(model.constants, [action.name for action in model.model.actions])
         for state in [] if why else model.initial_states()[:1]:
@@ -196,7 +196,7 @@ def _mismatch(model: BoundModel, system: System[Any]) -> str:
 
 
 def _bare(model: BoundModel) -> BoundModel:
-    """The model without properties, of which none is of matter here, and without a view: whole states are compared."""
+    """The model without properties, which do not matter here, and without a view: whole states are compared."""
     bare = dataclasses.replace(model.model, properties=[], hide=[])
     return dataclasses.replace(model, model=bare)
 
@@ -213,7 +213,7 @@ def _alone(
         site = kernel.sites[min(found.errors)]
         raise SpecError(
             f"the spec itself breaks down: {site.reason}: {site.text}",
-            hint=f"fencepost check {model.name} shows how it comes to that",
+            hint=f"fencepost check {model.name} shows the behaviour that leads there",
         )
     return found
 

@@ -30,7 +30,7 @@ UNSTEADY = "Driven along the same way again, the implementation did not diverge:
 
 @dataclass(frozen=True)
 class Row:
-    """A place in what is observed, and what stands there, in words.
+    """A place in what is observed, and what stands there, as text.
 
     hidden: in what does not show; `spec` is what stood there before then, and should still stand there.
     """

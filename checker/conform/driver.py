@@ -120,7 +120,7 @@ class Driver:
         return True
 
     def outcome(self, probe: Probe) -> StepResult:
-        """What the spec does with a probe. Raises SpecError for one that it cannot make sense of."""
+        """The result of a probe by the spec. Raises SpecError for one that it cannot interpret."""
         action = self._actions.get(probe.action)
         if action is None:
             raise SpecError(f"the probe {probe.name} is for {probe.action}, and the model has no such action",

@@ -3,7 +3,7 @@
 A pair is a state of the spec and, up to the numbering of ordinals, a whole state of the SUT. Pairs are numbered in
 the order in which a search in one process meets them: by the number of the pair they come out of, then by instance.
 Level by level, workers expand the pairs that they found, for they know the parts of which those are made; who has more
-than its share gives the rest away. What is new, and in which order, is decided here. So all that is counted and told is
+than its share gives the rest away. What is new, and in which order, is decided here. So all counts and reports are
 the same for any number of workers.
 """
 
@@ -39,7 +39,7 @@ class Progress:
 
 
 class _Level:
-    """What came of a level so far. probed: receivers, and with how many messages."""
+    """Results of a level so far. probed: receivers, and with how many messages."""
 
     def __init__(self, actions: int) -> None:
         self.counts = Counts.none(actions)
@@ -203,7 +203,7 @@ class Product(LevelSearch):
 
 
 def shared_out(counts: Sequence[int]) -> list[dict[int, int]]:
-    """How many each gives to whom, so that nobody has more than its share. counts: what each has."""
+    """The numbers that each gives to the others, so that nobody has more than its share. counts: what each has."""
     share = -(-sum(counts) // len(counts))
     poor = deque((whose, share - has) for whose, has in enumerate(counts) if has < share)
     gifts: list[dict[int, int]] = [{} for _ in counts]

@@ -25,19 +25,19 @@ from checker.reference.step import Reference
 
 REMEMBERED = 1 << 12  # states of which is known what they look like, do and refuse
 PARTS = 1 << 17  # parts of states that are kept decoded
-REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is told
+REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is reported
 _TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
 
 
 def kernel_of(model: BoundModel) -> Kernel:
-    """The kernel of a model's actions, which tells how each instance ended."""
+    """The kernel of a model's actions, which reports how each instance ended."""
     key = model.key()
     found = load_kernel(key, record_outcomes=True)
     return found or compile_kernel(compile_model(model), key, record_outcomes=True)
 
 
 class Call(NamedTuple):
-    """An instance of an action, and the action's name and parameters as an adapter is told of them."""
+    """An instance of an action, and the action's name and parameters as an adapter gets them."""
 
     instance: int
     action: str
@@ -135,7 +135,7 @@ class SpecSide:
         return value
 
     def looks(self, words: Packed) -> Structure:
-        """What the SUT should show in this state, by rank."""
+        """The structure that the SUT should show in this state, by rank."""
         found = self._looks.get(words)
         if found is None:
             _shrink(self._looks)
@@ -143,7 +143,7 @@ class SpecSide:
         return found
 
     def moves(self, words: Packed) -> Moves:
-        """What the spec does and refuses in a state."""
+        """The steps that the spec takes and refuses in a state."""
         found = self._moves.get(words)
         if found is None:
             _shrink(self._moves)

@@ -6,7 +6,7 @@ It reads states and arguments of the spec as plain objects: records by attribute
 
 A structure (what is observed, and keys) is nested tuples, named tuples, frozensets and scalars (None, bool, int, str,
 enum members); it is hashable. A named tuple gives its parts names in a report, any other tuple numbers them; as they
-are compared as tuples, kinds of messages need a field that tells them apart. A bag is a frozenset of (member, count).
+are compared as tuples, kinds of messages need a field that distinguishes them. A bag is a frozenset of (member, count).
 Values of which only `==` and `<` matter (epochs, offsets) stand in it as ordinals; they are compared by rank, sort by
 sort, so that the spec's ranks and the SUT's offsets are the same thing.
 """
@@ -52,7 +52,7 @@ class Probe(NamedTuple):
 
 
 class Receiver(NamedTuple):
-    """Where messages can land.
+    """A place where messages can land.
 
     key: all that decides what a message does there, in spec and SUT. Of receivers with equal keys, ordinals
     renamed by rank, one is probed.
@@ -73,7 +73,7 @@ class System(Protocol[S]):
     refusal: type[RefusalShape]
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
-        """Why it cannot be driven through a model with these constants and actions; "" where it can."""
+        """The reason that it cannot be driven through a model with these constants and actions; "" where it can."""
 
     def begin(self, constants: Mapping[str, Any], state: Any) -> S:
         """The SUT in what the spec calls the initial state `state`, brought there by its own entry points."""
@@ -92,16 +92,16 @@ class System(Protocol[S]):
     def receivers(
         self, system: S, before: Any, classes: Mapping[str, type], actions: Collection[str]
     ) -> Iterable[Receiver]:
-        """Where messages can land that are not under way; any tuples of the shape of `Receiver`.
+        """The places where messages can land that are not under way; any tuples of the shape of `Receiver`.
 
         classes: those of the spec by name, which its states are made of. actions: those of the model, by name.
         """
 
     def observe(self, system: S) -> Structure:
-        """What the SUT shows, from the records and replies it gave and the messages it sent."""
+        """The observable state of the SUT, from the records and replies it gave and the messages it sent."""
 
     def expect(self, state: Any) -> Structure:
-        """What a spec state looks like from outside: every part of it that an implementation is to show."""
+        """A spec state as seen from outside: every part of it that an implementation has to show."""
 
     def key(self, system: S) -> Structure:
         """All that decides what the SUT does from here on and that `observe` does not show."""

@@ -28,7 +28,7 @@ STEP, ATTEMPT, PROBE = range(3)
 
 
 class Place(NamedTuple):
-    """Where something diverged, in the order in which one worker alone would come to it.
+    """The place of a divergence, in the order in which one worker alone would reach it.
 
     pair: the number of the pair out of which it happens. number: of the instance (out of BEGIN: of the initial state;
     of a probe: of the receiver); probe: which of the receiver's.
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A pair that was come to: from the pair numbered `parent`, by an instance (out of BEGIN: an initial state)."""
+    """A pair that was reached: from the pair numbered `parent`, by an instance (out of BEGIN: an initial state)."""
 
     parent: int
     instance: int
@@ -51,7 +51,7 @@ class Candidate(NamedTuple):
 
 @dataclass
 class Counts:
-    """What was done. Lists are per action.
+    """Counters of the work done. Lists are per action.
 
     pairs: expanded. states, transitions: of the spec, that the pairs cover; driven: steps of the product; tried: what
     the spec refuses, and nothing: of it, where there was nothing to try; cut: steps that a bound of the model cuts.
@@ -81,7 +81,7 @@ LISTS = ("driven", "tried", "nothing")
 
 @dataclass
 class Portion:
-    """What a worker found in one go.
+    """Results of one request to a worker.
 
     receivers: keys of those that were probed, and with how many probes. left: pairs of its part of the level that are
     still to be expanded. held: in which process the exploration holds how many bytes.
@@ -96,7 +96,7 @@ class Portion:
 
 
 class Worker:
-    """The worker called `number` of `jobs`. It goes on, level by level, from what it found; see `Product`."""
+    """The worker called `number` of `jobs`. It continues, level by level, from what it found; see `Product`."""
 
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
         self._model, self._kernel, self._system = model, kernel, system

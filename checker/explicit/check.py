@@ -92,7 +92,7 @@ class Report:
 
     @property
     def reason(self) -> str:
-        """What the verdict rests on."""
+        """The reason for the verdict."""
         return "; ".join(self.reasons)
 
     @property

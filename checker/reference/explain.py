@@ -1,4 +1,4 @@
-"""Why a property does not hold in a state: the conjunct that is false, and the values it speaks of."""
+"""Explanation of a property that is false in a state: the conjunct that is false, and the values in it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Explanation:
 
 
 def explain(declared: Declared, *states: Any, holds: bool = False) -> Explanation:
-    """Which part of a property is false in `states` (one, or before and after); holds: which part is true."""
+    """The part of a property that is false in `states` (one, or before and after); holds: the part that is true."""
     broken = breakdown_in(declared, *states)
     if broken is not None:
         return broken
@@ -53,7 +53,7 @@ def explain(declared: Declared, *states: Any, holds: bool = False) -> Explanatio
 
 
 def breakdown_in(declared: Declared, *states: Any) -> Explanation | None:
-    """Where a property, or the mapping of a refinement, breaks down in `states`; None where it can be evaluated."""
+    """Find where a property, or the mapping of a refinement, breaks down in `states`; None if it can be evaluated."""
     with read_only():
         try:
             declared.function(*states)
@@ -100,7 +100,7 @@ class _Part:
 
 
 def _of_call(function: Function, arguments: tuple[Any, ...], value: bool) -> _Part | None:
-    """What makes a function return `value`; None where that cannot be said."""
+    """The part that makes a function return `value`; None where that cannot be said."""
     statement, names = _at_end(function, arguments)
     if not isinstance(statement, ast.Return) or statement.value is None:
         return None
@@ -167,12 +167,12 @@ def _blame(scope: _Scope, node: ast.expr, value: bool) -> _Part:
         if isinstance(node, ast.Name) and (meaning := _meaning(scope.function, node.id)) is not None:
             return _blame(scope, meaning, value)
     except Exception:
-        pass  # a part breaks down where `and` and `or` would not have come to it
+        pass  # a part breaks down where `and` and `or` would not have reached it
     return _leaf(scope, node)
 
 
 def _meaning(function: Function, name: str) -> ast.expr | None:
-    """What a local name was assigned, where that is an expression of its own that is assigned once and for all."""
+    """The expression that a local name was assigned, where there is one and it is assigned only once."""
     assigned = [n for n in ast.walk(function.tree) if isinstance(n, ast.Name) and n.id == name
                 and isinstance(n.ctx, ast.Store)]  # fmt: skip
     for statement in function.tree.body:

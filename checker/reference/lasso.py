@@ -1,4 +1,4 @@
-"""Whether a recorded lasso is a counterexample, judged in plain Python: a loop, a fair one, and without the goal.
+"""The judgement on a recorded lasso in plain Python: is it a loop, a fair one, and without the goal?
 
 The definitions of `fairness` once more, by the reference semantics and for the states of one loop: a fair group is
 taken where a step of it leads from a state of the loop to the next one, and changes something.
@@ -35,7 +35,7 @@ class _Fair:
 
 
 def goes_round(model: BoundModel, trace: Trace, states: list[Any]) -> str:
-    """Whether a lasso that was run again is one, as `fencepost trace replay` says it."""
+    """The verdict of `fencepost trace replay` on a lasso that was run again."""
     if trace.loop is None or not states:
         return "it is not a loop: what must eventually happen could still happen"
     reference = Reference(model)
@@ -85,7 +85,7 @@ def _asks(group: Group, state: Any) -> bool:
 
 
 def _withheld(reference: Reference, result: StepResult) -> str:
-    """Why it is not known what an enabled step leads to; "" where it is."""
+    """The reason that it is not known what an enabled step leads to; "" where it is."""
     if result.ended in (EventKind.REQUIRE, EventKind.ABSENT):
         return ""
     if result.ended is not None:
@@ -125,7 +125,7 @@ def _value(parameter: Parameter, candidate: Any) -> str:
 
 
 def _met(model: BoundModel, trace: Trace, states: Sequence[Any], stays: bool) -> str:
-    """Why a lasso does not violate its property: the goal is met on it, or never asked for. "" where it does.
+    """Return why a lasso does not violate its property: the goal is met on it, or never asked for. "" if it does.
 
     stays: its behaviour stays in the last state.
     """

@@ -18,14 +18,14 @@ from traces import Step, Trace, TraceError
 from traces.values import show
 
 ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "breaks down in"}
-"""How a step ended that was not taken, in words; the line of the spec follows."""
+"""The way in which a step ended that was not taken, as text; the line of the spec follows."""
 
 ANOTHER_ORDER = "ordinals stand in another order"
 
 
 @dataclass(frozen=True)
 class Departure:
-    """Where a trace is not a behaviour of the model: at step `index`, for `reason`."""
+    """The first step of a trace that is not a step of the model: step `index`, for `reason`."""
 
     index: int
     reason: str
@@ -59,7 +59,7 @@ def replay(model: BoundModel, trace: Trace) -> Replay:
 
 
 def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
-    """Whether the end of a trace that was run again is what the trace says of it; "" where it says nothing."""
+    """The verdict on the end of a trace that was run again, against what the trace says; "" where it says nothing."""
     if trace.violation is None or replayed.departure is not None or trace.violation.kind == "refinement":
         return ""
     name, kind = trace.violation.property.removesuffix(EVALUATES), trace.violation.kind
@@ -92,7 +92,7 @@ def _initial(model: BoundModel, reference: Reference, recorded: Step) -> tuple[s
 
 
 def _parsed(model: BoundModel, recorded: Step) -> Any:
-    """The recorded state. Raises TraceError where it is none of the model."""
+    """The recorded state. Raises TraceError if it is not a state of the model."""
     where = f"step {recorded.index}"
     hint = "Replay it on the model and with the constants it was recorded with"
     if recorded.state is None:
@@ -158,7 +158,7 @@ def given_parameters(model: BoundModel, action: Declared, recorded: Step) -> dic
 
 
 def not_there(parameters: list[Parameter], before: Any, given: dict[str, Any]) -> str:
-    """Which parameter is not a member of the collection of the state that it ranges over, "" for none."""
+    """Name the parameter that is not a member of the collection of the state that it ranges over, "" for none."""
     for parameter in parameters:
         values = (parameter.value(candidate, before, given) for candidate in parameter.candidates)
         if parameter.source and (True, given[parameter.name]) not in values:

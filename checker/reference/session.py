@@ -24,7 +24,7 @@ HELP = "a number takes that step, b goes back, s shows the state, q ends"
 
 @dataclass(frozen=True)
 class Choice:
-    """An enabled step in words, and the state after it (None: it is cut, or breaks down)."""
+    """An enabled step as text, and the state after it (None: it is cut, or breaks down)."""
 
     text: str
     after: Any
@@ -38,7 +38,7 @@ def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int) ->
         return ExitCode.USAGE
     if index > len(replayed.states):
         why = f"departs from the spec at step {departure.index}: {departure.reason}" if departure else "broke there"
-        click.echo(f"error: there is no state to go on from at step {index}: the trace {why}", err=True)
+        click.echo(f"error: there is no state to continue from at step {index}: the trace {why}", err=True)
         return ExitCode.USAGE
     walk = _Walk(model, replayed.states[:index])
     click.echo(HELP)
@@ -88,7 +88,7 @@ class _Walk:
         self.describe()
 
     def describe(self) -> None:
-        """What the state breaks, and what is enabled in it."""
+        """Print the properties that the state breaks, and the steps that are enabled in it."""
         self.choices = [c for i in range(len(self.reference.instances)) if (c := self._choice(i)) is not None]
         click.echo(f"\nstep {len(self.states)}, {len(self.choices) or 'nothing'} enabled")
         for text in self._broken():
@@ -97,7 +97,7 @@ class _Walk:
             click.echo(f"  {number:>3}  {choice.text}")
 
     def _choice(self, instance: int) -> Choice | None:
-        """What one instance of an action does here, None where it is not enabled."""
+        """The step of one instance of an action here, None where it is not enabled."""
         before = self.states[-1]
         arguments = self.reference.arguments(before, instance)
         if arguments is None:

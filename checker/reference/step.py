@@ -1,7 +1,7 @@
 """The reference semantics: the spec's own functions, run on plain Python objects.
 
 Slow, and the oracle that kernel and solver are held to. A step is tried on the state itself, which
-is read-only meanwhile; only one that comes to its first assignment is run again on a copy.
+is read-only meanwhile; only one that reaches its first assignment is run again on a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BREAKDOWNS = (AssertionError, AttributeError, TypeError, IndexError, KeyError, V
 
 @dataclass(frozen=True)
 class StepResult:
-    """How a step went. `ended` is None where it fired, and `state` the state after it.
+    """The result of a step. `ended` is None if it fired, and `state` the state after it.
 
     file, line: the place in the spec that ended it; reason: what it says.
     """
@@ -59,7 +59,7 @@ def copy_state(state: Any, origin: Any = None) -> Any:
 
 
 def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResult:
-    """What `action` does to `state`, which stays as it is."""
+    """Take a step of `action` from `state`, which stays as it is."""
     try:
         try:
             with read_only():
@@ -107,7 +107,7 @@ class Reference:
         return tuple(values.values())
 
     def step(self, state: Any, instance: int) -> StepResult:
-        """What an instance does to `state`."""
+        """Take the step of an instance from `state`."""
         arguments = self.arguments(state, instance)
         if arguments is None:
             return StepResult(None, EventKind.ABSENT)

@@ -1,4 +1,4 @@
-"""What a repaired design does with the steps of a counterexample: where it goes another way, and by which guard."""
+"""A counterexample's steps on a repaired design: where it goes another way, and by which guard."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
 
 
 def with_switches_on(found: Iterable[Repair]) -> tuple[str, ...]:
-    """What the repairs come to, as lines for the end of a trace; those without effect are named in one line."""
+    """The effects of the repairs, as lines for the end of a trace; those without effect are named in one line."""
     lines, idle = [], []
     for repair in found:
         if repair.departed is None:
@@ -132,7 +132,7 @@ def _ending(departed: Departed | None, recorded: Step, how: str) -> Departed:
 
 
 def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None:
-    """How a step that was taken departs from the recorded one, None where it does not."""
+    """The difference of a step that was taken from the recorded one, None where there is none."""
     if recorded.state is None:
         return Departed(recorded, "does not break down")
     if model.state_type.itf(state) == recorded.state:
@@ -142,7 +142,7 @@ def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None
 
 
 def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
-    """What becomes of the property that a trace violates, along other states."""
+    """A line on whether the property that a trace violates is still violated, along other states."""
     if trace.loop is not None:
         refusal, _ = unfair(model, states[trace.loop :], trace.loop)
         return "the steps after it can be taken" + (f", but {refusal}" if refusal else "")

@@ -24,7 +24,7 @@ from traces import Column, Step, Trace, Violation
 from traces.values import show
 
 OWN_COLUMN = 8  # scalars that a record of the state must have to be drawn in a column of its own
-MANY_CONSTANTS = 12  # above this the head tells only those that are not as declared
+MANY_CONSTANTS = 12  # above this the head lists only those that are not as declared
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Tracer:
 
     @staticmethod
     def _refinement(broken: Declared, states: list[Any]) -> Violation:
-        """A step that is none of the abstract spec: the abstract states before and after it, if there are such."""
+        """A step that is not one of the abstract spec: the abstract states before and after it, if there are such."""
         assert broken.abstract is not None
         around = list(zip(("before", "after"), states, strict=True))
         for when, state in around:
@@ -152,7 +152,7 @@ class Tracer:
         return {name: to_itf(value) for name, value in self.model.constants.items()}
 
     def head(self) -> tuple[str, ...]:
-        """What a reader must know before the first step."""
+        """Lines that a reader needs before the first step."""
         lines = [*self._constants(), *([f"model: {self.model.model.doc}"] if self.model.model.doc else [])]
         for word, wanted in (("on", True), ("off", False)):
             names = [n for n, v in self.model.constants.items() if v is wanted and usual(self.model, n) is not wanted]
@@ -166,9 +166,9 @@ class Tracer:
     def _constants(self) -> list[str]:
         """The constants; where they are many, those that are not as declared."""
         values, defaults = self.model.constants, self.model.info.defaults if self.model.info else {}
-        told = {n: v for n, v in values.items() if len(values) <= MANY_CONSTANTS or v != defaults.get(n)}
-        rest = ["the others as declared"] if len(told) < len(values) else []
-        shown = "  ".join([*(f"{name}={show(to_itf(value))}" for name, value in told.items()), *rest])
+        listed = {n: v for n, v in values.items() if len(values) <= MANY_CONSTANTS or v != defaults.get(n)}
+        rest = ["the others as declared"] if len(listed) < len(values) else []
+        shown = "  ".join([*(f"{name}={show(to_itf(value))}" for name, value in listed.items()), *rest])
         return [f"constants: {shown}"] if values else []
 
     def columns(self) -> tuple[Column, ...]:
@@ -208,7 +208,7 @@ class Tracer:
 
 
 def violation(broken: Declared, *states: Any) -> Violation:
-    """What is to be said of a property that is broken (a witness: reached) in `states`, or breaks down there."""
+    """The report of a property that is broken (a witness: reached) in `states`, or breaks down there."""
     found = explain(broken, *states, holds=broken.kind == "witness")
     name, kind, statement = broken.name, broken.kind, broken.doc
     if found.breakdown:
@@ -220,7 +220,7 @@ def violation(broken: Declared, *states: Any) -> Violation:
 
 
 def breakdown(model: BoundModel, declared: Declared, state: Any) -> Violation:
-    """What is to be said of a liveness property that cannot be evaluated in `state` under some binding."""
+    """The report of a liveness property that cannot be evaluated in `state` under some binding."""
     function = function_of(declared.function)
     where = location(function.file, function.tree.lineno)
     for binding in bindings(model.parameters(declared)):
@@ -241,7 +241,7 @@ def usual(model: BoundModel, name: str) -> Any:
 
 
 def actor(action: Declared, parameters: dict[str, Any]) -> str:
-    """Who acts, with the parameters it names filled in: "broker {broker}" is "broker 1"."""
+    """The process that acts, with the parameters it names filled in: "broker {broker}" is "broker 1"."""
     try:
         return _Actor().vformat(action.who, (), parameters)
     except (KeyError, ValueError, AttributeError, IndexError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a search stops, None: nowhere. memory_bytes None: 80 % of what the machine has available."""
+    """Limits of a search, None: unlimited. memory_bytes None: 80 % of what the machine has available."""
 
     max_states: int | None = None
     max_depth: int | None = None

@@ -14,7 +14,7 @@ _SHARE = 0.8  # of the memory that is available: the default limit
 
 
 def resident_bytes() -> int:
-    """What this process has in memory now; where the system does not say that, the most that it had."""
+    """Bytes that this process has in memory now; where the system does not say that, the most that it had."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -23,7 +23,7 @@ def resident_bytes() -> int:
 
 
 class Held:
-    """What a process has come to hold since this was made."""
+    """The memory that a process has gained since this was made."""
 
     def __init__(self) -> None:
         self._before = resident_bytes()
@@ -46,7 +46,7 @@ def default_memory() -> int:
 
 
 def _group_memory(otherwise: int) -> int:
-    """What the control group (v2, then v1) still allows."""
+    """Bytes that the control group (v2, then v1) still allows."""
     for limit, usage in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),

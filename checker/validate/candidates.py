@@ -74,7 +74,7 @@ class Sort:
 
 
 class Numbers:
-    """What the bounds of one model's candidates mean, and how steps and observations change them."""
+    """The meaning of the bounds of one model's candidates, and how steps and observations change them."""
 
     def __init__(self, follower: Follower) -> None:
         self.layout: Layout = follower.layout
@@ -123,7 +123,7 @@ class Numbers:
         return words
 
     def wanted(self, codes: Longs, known: Bits) -> Words:
-        """What native code must match of observed states: the mask's words, then the value's.
+        """The part of observed states that native code must match: the mask's words, then the value's.
 
         Plain leaves, ordinals that are absent, and the ranks of a sort that was observed in full.
         """

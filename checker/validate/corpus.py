@@ -1,4 +1,4 @@
-"""A corpus of recorded traces: every trace judged, and what all of them come to. One shard of it, or all."""
+"""A corpus of recorded traces: every trace judged, and the totals. One shard of it, or all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from checker.lang.loader import BoundModel
 from checker.validate.diagnosis import Diagnosis
 from checker.validate.reader import MOST_SHOWN, Recorded, in_batches
-from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Death, Validator
+from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Rejection, Validator
 from checker.verdicts import INTERRUPTED, ExitCode
 from traces.values import shortened
 
@@ -23,7 +23,7 @@ STATUSES = (ACCEPTED, REJECTED, UNDECIDED, UNREADABLE)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of one trace that is not accepted.
+    """The findings on one trace that is not accepted.
 
     line: of the event at which it was left, 0 where the trace cannot be read; event: what it says; candidates: how
     many states it might have been in (20 at most are looked at); nearest: one of them, as ITF.
@@ -40,7 +40,7 @@ class Verdict:
 
 @dataclass
 class Summary:
-    """What a corpus, or a part of it, comes to.
+    """The totals of a corpus, or of a part of it.
 
     actions: action -> events that are certainly steps of it; endless: accepted traces that say nowhere how many events
     they have, and so may have been cut between two lines.
@@ -113,8 +113,8 @@ def validate(
     started = time.monotonic()
     try:
         for batch in in_batches(_traces(validator, files), EVENTS_AT_ONCE):
-            for trace, death in zip(batch, validator.deaths(batch), strict=True):
-                verdict = _verdict(validator, diagnosis, trace, death)
+            for trace, rejection in zip(batch, validator.rejections(batch), strict=True):
+                verdict = _verdict(validator, diagnosis, trace, rejection)
                 summary.counts[verdict.status] += 1
                 summary.events += len(trace.events)
                 summary.endless += verdict.status == ACCEPTED and trace.announced is None
@@ -139,15 +139,15 @@ def _traces(validator: Validator, files: Iterable[tuple[str, bytes | OSError]]) 
         yield from validator.reader.traces(name, content)
 
 
-def _verdict(validator: Validator, diagnosis: Diagnosis, trace: Recorded, death: Death | None) -> Verdict:
-    if death is None:
+def _verdict(validator: Validator, diagnosis: Diagnosis, trace: Recorded, rejection: Rejection | None) -> Verdict:
+    if rejection is None:
         return Verdict(trace.name, UNREADABLE if trace.problem else ACCEPTED, trace.problem)
-    kind, _ = trace.events[death.event]
-    line, event = trace.lines[death.event], shortened(validator.reader.kinds.names[kind], MOST_SHOWN)
-    if death.undecided:
-        return Verdict(trace.name, UNDECIDED, death.undecided, line, event, len(death.before))
-    refusal = diagnosis.refusal(trace, death)
+    kind, _ = trace.events[rejection.event]
+    line, event = trace.lines[rejection.event], shortened(validator.reader.kinds.names[kind], MOST_SHOWN)
+    if rejection.undecided:
+        return Verdict(trace.name, UNDECIDED, rejection.undecided, line, event, len(rejection.before))
+    refusal = diagnosis.refusal(trace, rejection)
     steps, _ = trace.silent
     within = f"within {steps} silent steps, " if steps else ""
     reason = shortened(within + refusal.reason, MOST_SHOWN)
-    return Verdict(trace.name, REJECTED, reason, line, event, len(death.before), refusal.nearest)
+    return Verdict(trace.name, REJECTED, reason, line, event, len(rejection.before), refusal.nearest)

@@ -1,4 +1,4 @@
-"""What validated traces have exercised: actions, and transitions told apart by state and instance."""
+"""Coverage of validated traces: actions, and transitions distinguished by state and instance."""
 
 from __future__ import annotations
 

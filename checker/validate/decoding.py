@@ -1,6 +1,6 @@
 """Recorded states as codes: JSON read by the types of the spec, each distinct text only once.
 
-Values are those of ITF (`traces.trace`) or plain JSON, which the types tell apart:
+Values are those of ITF (`traces.trace`) or plain JSON, which the types distinguish:
 
     Option[T]   null, or the value itself         ITF: {"tag": "None", ...}, {"tag": "Some", "value": v}
     Set, Bag    [a, b]                            ITF: {"#set": [a, b]}, {"#map": [[a, 1], [b, 1]]}
@@ -44,12 +44,12 @@ _ANY = msgspec.json.Decoder()
 
 
 class DecodingError(Exception):
-    """A recorded value that is none of its type. The message says which and why."""
+    """A recorded value that is not of its type. The message says which and why."""
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """What was read: a code for each leaf, and whether it was observed."""
+    """A decoded value: a code for each leaf, and whether it was observed."""
 
     codes: tuple[int, ...]
     known: tuple[bool, ...]
@@ -194,7 +194,7 @@ def _listed(type_: SeqType | BagType) -> Read:
         if isinstance(type_, BagType) and any(one.codes[0] == 0 for one in read):
             raise DecodingError(f"null is not a member of a {type_}")
         if not all(all(one.known) for one in read):
-            raise DecodingError(f"an element of a {type_} is not told in full")
+            raise DecodingError(f"an element of a {type_} is not given in full")
         if isinstance(type_, SeqType):
             codes = (len(read), *[code for one in read for code in one.codes])
         else:
@@ -215,7 +215,7 @@ def _joined(parts: list[Decoded]) -> Decoded:
 
 
 def parsed(type_: Type, json: Any) -> Any:
-    """The value that a JSON value, in ITF or plain, stands for. Raises ValueError where it is none of `type_`."""
+    """The value that a JSON value, in ITF or plain, stands for. Raises ValueError if it is not of `type_`."""
     value = type_.parse(_itf(type_, json))
     for (_, leaf), code in zip(type_.leaves, type_.encode(value), strict=True):
         if leaf.sort and code > MAX_NUMBER:
@@ -289,7 +289,7 @@ class StateDecoder:
         return np.concatenate([c for c, _ in parts], axis=1), np.concatenate([k for _, k in parts], axis=1)
 
     def whole(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which states were observed in full."""
+        """The states that were observed in full."""
         found = np.ones(len(numbers), dtype=bool)
         for i, table in enumerate(self._sealed()):
             found &= table.whole[numbers[:, i]]

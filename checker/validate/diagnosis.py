@@ -1,4 +1,4 @@
-"""Why no candidate is left: the nearest one, and the first `require` that refused it or where it leads elsewhere."""
+"""The reason for a rejection: the nearest candidate, and the `require` that refused it or where it leads elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from checker.validate.events import LOOK, START
 
 if TYPE_CHECKING:
     from checker.validate.reader import Recorded
-    from checker.validate.validator import Death, Validator
+    from checker.validate.validator import Rejection, Validator
 
 Longs = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
@@ -29,14 +29,14 @@ _ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventK
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is nearest to the event, in words, and the candidate that it is said of, as ITF (None: an initial state)."""
+    """A text on what is nearest to the event, and the candidate that it describes, as ITF (None: an initial state)."""
 
     reason: str
     nearest: dict[str, Any] | None
 
 
 class Diagnosis:
-    """Explains deaths of one validator's traces. Slow: only for what is reported."""
+    """Explains rejections of one validator's traces. Slow: only for what is reported."""
 
     def __init__(self, validator: Validator) -> None:
         self._validator = validator
@@ -45,17 +45,18 @@ class Diagnosis:
         self._type = validator.model.state_type
         self._reference = Reference(validator.model)
 
-    def refusal(self, trace: Recorded, death: Death) -> Refusal:
-        """Why `trace` cannot go on at its event `death.event`."""
-        kind, numbers = trace.events[death.event]
+    def refusal(self, trace: Recorded, rejection: Rejection) -> Refusal:
+        """The reason that `trace` cannot continue at its event `rejection.event`."""
+        kind, numbers = trace.events[rejection.event]
         codes, known = self._validator.reader.states.rows(np.array([numbers]))
         action = self._validator.reader.kinds.actions[kind]
         if action in (LOOK, START):
-            candidate, other = self._nearest(death.before, codes, known)
+            candidate, other = self._nearest(rejection.before, codes, known)
             what = "this is not an initial state" if action == START else "the state is not what was seen"
-            shown = None if action == START else self._itf(death.before, candidate)
+            shown = None if action == START else self._itf(rejection.before, candidate)
             return Refusal(f"{what}: {other}", shown)
-        return self._elsewhere(death.before, kind, action, codes, known) or self._refused(death.before, kind, action)
+        before = rejection.before
+        return self._elsewhere(before, kind, action, codes, known) or self._refused(before, kind, action)
 
     def _itf(self, candidates: Candidates, row: int) -> dict[str, Any]:
         found: dict[str, Any] = self._type.itf(self._type.decode(self._shown(candidates, row).tolist()))

@@ -133,7 +133,7 @@ class EventKinds:
         return values
 
     def _fitting(self, number: int, values: dict[str, Any]) -> Bits:
-        """Which instances have these values, as far as they have one on their own."""
+        """The instances that have these values, as far as they have one on their own."""
         if not values:
             return self._every
         allowed = np.zeros(self._count, dtype=bool)
@@ -154,7 +154,7 @@ class EventKinds:
         return (signed, tuple(known)) if any(known) else ((), ())
 
     def fits(self, kinds: Longs, instances: Longs) -> Bits:
-        """Whether events of these kinds, row by row, may be these instances, by parameters that are not members."""
+        """Per row, whether an event of this kind may be this instance, by parameters that are not members."""
         allowed, rows, _ = self._tables()
         return rows[allowed[kinds], instances]
 

@@ -214,7 +214,7 @@ class Reader:
                     self._known.clear()
                 self._known[line] = known
         if known[0] == self.kinds.start and trace.events:
-            trace.problem = trace.problem or f"line {number}: the initial state is told after other events"
+            trace.problem = trace.problem or f"line {number}: the initial state is recorded after other events"
         if not trace.problem:
             trace.events.append(known)
             trace.lines.append(number)
@@ -245,12 +245,12 @@ class Reader:
         """The trace once its last line was read: is it as long as it says, can it start where it does?"""
         trace.source = source
         trace.problem = shortened(trace.problem, MOST_SHOWN)
-        told = len(trace.events)
-        if not trace.problem and trace.announced is not None and trace.announced != told:
-            trace.problem = f"{trace.announced} events are announced, and there are {told}: the file was cut"
-        if not trace.problem and trace.starts == ANYWHERE and told:
+        counted = len(trace.events)
+        if not trace.problem and trace.announced is not None and trace.announced != counted:
+            trace.problem = f"{trace.announced} events are announced, and there are {counted}: the file was cut"
+        if not trace.problem and trace.starts == ANYWHERE and counted:
             if not self.states.whole(np.array([trace.events[0][1]]))[0]:
-                trace.problem = f"line {trace.lines[0]}: what starts {ANYWHERE} begins with a state told in full"
+                trace.problem = f"line {trace.lines[0]}: what starts {ANYWHERE} begins with a state given in full"
         return trace
 
 
@@ -284,7 +284,7 @@ def _shown(value: Any) -> str:
 
 
 def _header(line: bytes, first: bool) -> dict[str, Any] | None:
-    """The header that a line is, None if it is none; {} for a broken one. first: there is no trace yet."""
+    """The header that a line holds, None if it is another line; {} for a broken one. first: there is no trace yet."""
     try:
         found = _ANY.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

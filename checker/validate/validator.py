@@ -1,4 +1,4 @@
-"""Which recorded traces are behaviours of a model: all traces of a batch at once, an event of each per round.
+"""Validation of recorded traces against a model: all traces of a batch at once, an event of each per round.
 
 A trace is cut where a state was observed in full: what comes after depends on nothing before, so the pieces are
 looked at side by side. Each piece is an item with a set of candidates; a round takes the next event of every item,
@@ -29,8 +29,8 @@ CUT = "a step that may be this one exceeds a bound of the model"
 
 
 @dataclass
-class Death:
-    """Where a trace is not a behaviour: no candidate is left after event `event` (a position in the trace).
+class Rejection:
+    """The place where a trace is not a behaviour: no candidate is left after event `event` (a position in the trace).
 
     before: the candidates before it (some of them, where there are many). undecided: why it may be one all the same.
     """
@@ -56,7 +56,7 @@ class Batch:
 class _Items:
     """Pieces of traces. trace: whose; first, limit: their events; start: the event before, -1 for the initial states.
 
-    dead: where an item has no candidate left; cut: whether a step that might have matched exceeded a bound.
+    rejected: where an item has no candidate left; cut: whether a step that might have matched exceeded a bound.
     """
 
     trace: Longs
@@ -64,11 +64,11 @@ class _Items:
     limit: Longs
     start: Longs
     cut: Bits
-    dead: dict[int, Death] = field(default_factory=dict)
+    rejected: dict[int, Rejection] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class _Now:
+class _Round:
     """The events of a round. items: whose; row[item]: its row in what follows; codes, known: what was observed."""
 
     items: Longs
@@ -104,18 +104,19 @@ class Validator:
         self.initial = np.unique(packed.reshape(-1, self.follower.layout.words), axis=0)
         self._leaves = len(self.follower.layout.leaves)
 
-    def deaths(self, traces: Sequence[Recorded]) -> list[Death | None]:
+    def rejections(self, traces: Sequence[Recorded]) -> list[Rejection | None]:
         """Per trace where it stops being a behaviour, None where it does not."""
         batch = self._batch(traces)
-        found: list[Death | None] = [None] * len(traces)
+        found: list[Rejection | None] = [None] * len(traces)
         for items in self._items(batch):
             self._run(batch, items)
-            for item, death in items.dead.items():
+            for item, rejection in items.rejected.items():
                 trace = int(items.trace[item])
-                death.event -= int(batch.first[trace])
+                rejection.event -= int(batch.first[trace])
                 before = found[trace]
-                if before is None or (bool(death.undecided), death.event) < (bool(before.undecided), before.event):
-                    found[trace] = death
+                rank = (bool(rejection.undecided), rejection.event)
+                if before is None or rank < (bool(before.undecided), before.event):
+                    found[trace] = rejection
         return found
 
     def _batch(self, traces: Sequence[Recorded]) -> Batch:
@@ -181,12 +182,12 @@ class Validator:
         alive = np.zeros(len(items.trace), dtype=bool)
         alive[after.item] = True
         for item in now.items[~alive[now.items]].tolist():
-            if item not in items.dead:
+            if item not in items.rejected:
                 mine = before.take(np.flatnonzero(before.item == item)[:LOOKED_AT])
-                items.dead[item] = Death(int(now.events[now.row[item]]), mine, CUT if items.cut[item] else "")
+                items.rejected[item] = Rejection(int(now.events[now.row[item]]), mine, CUT if items.cut[item] else "")
         return after
 
-    def _events(self, batch: Batch, items: _Items, before: Candidates, position: int) -> _Now:
+    def _events(self, batch: Batch, items: _Items, before: Candidates, position: int) -> _Round:
         present = np.unique(before.item)
         row = np.zeros(len(items.trace), dtype=np.int64)
         row[present] = np.arange(len(present))
@@ -194,9 +195,9 @@ class Validator:
         kinds = batch.kinds[events]
         codes, known = self.reader.states.rows(batch.numbers[events])
         actions = np.array(self.reader.kinds.actions, dtype=np.int64)[kinds]
-        return _Now(present, row, events, kinds, actions, codes, known, batch.whole[events])
+        return _Round(present, row, events, kinds, actions, codes, known, batch.whole[events])
 
-    def _stepped(self, items: _Items, before: Candidates, now: _Now) -> Candidates:
+    def _stepped(self, items: _Items, before: Candidates, now: _Round) -> Candidates:
         """The candidates after one step."""
         at = now.of(before)
         wanted = np.ascontiguousarray(self.numbers.wanted(now.codes, now.known)[at])
@@ -216,7 +217,7 @@ class Validator:
         return after.take(agree)
 
     def _with_members(self, origin: Candidates, rows: Longs, codes: Longs, known: Bits) -> tuple[Candidates, Bits]:
-        """What a recorded parameter tells of the member of the state that it is."""
+        """The candidates that agree with a recorded parameter that is a member of the state."""
         narrowed, fits = self.numbers.observed(origin.take(rows), codes, known, plain=True)
         agree = np.ones(len(origin), dtype=bool)
         agree[rows] = fits
@@ -224,7 +225,7 @@ class Validator:
         low[rows], high[rows] = narrowed.low, narrowed.high
         return Candidates(origin.item, origin.words, low, high), agree
 
-    def _note_cuts(self, items: _Items, before: Candidates, found: Successors, now: _Now) -> None:
+    def _note_cuts(self, items: _Items, before: Candidates, found: Successors, now: _Round) -> None:
         """Remember whose candidates a bound took away. A state that was observed in full exceeds none."""
         cut = before.take(found.cut_sources)
         at = now.of(cut)
@@ -252,7 +253,7 @@ class Validator:
         return candidates
 
     def _unobserved(self, batch: Batch, traces: Longs, instances: Longs) -> Bits:
-        """Which steps are by actions that their trace says may go unobserved."""
+        """The steps that are by actions that their trace declares as silent."""
         result = np.ones(len(traces), dtype=bool)
         action = np.array([a for a, _ in self.follower.instances], dtype=np.int64)[instances]
         for trace in np.unique(traces).tolist():
@@ -269,5 +270,5 @@ class Validator:
         for item in np.flatnonzero(over).tolist():
             why = f"more than {self._most:,} candidates (--max-candidates follows more)"
             mine = np.flatnonzero(candidates.item == item)
-            items.dead[item] = Death(int(events[item]), candidates.take(mine[:LOOKED_AT]), why)
+            items.rejected[item] = Rejection(int(events[item]), candidates.take(mine[:LOOKED_AT]), why)
         return candidates.take(~over[candidates.item]) if over.any() else candidates

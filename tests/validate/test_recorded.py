@@ -248,7 +248,7 @@ def test_a_trace_may_start_anywhere_where_it_says_so(lease: BoundModel) -> None:
     assert judged(lease, lines(mid, rest, starts="anywhere")).exit_code == 0
     half = '{"state":{"lease":"broker1"}}'
     verdict = only(judged(lease, lines(half, rest, starts="anywhere")))
-    assert verdict.status == UNREADABLE and "told in full" in verdict.reason
+    assert verdict.status == UNREADABLE and "given in full" in verdict.reason
 
 
 def test_what_a_bound_cuts_is_undecided() -> None:
