@@ -21,7 +21,7 @@ class FencepostError(Exception):
 
     @property
     def message(self) -> str:
-        """What the command prints."""
+        """The text that the command prints."""
         return f"error: {self}"
 
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ends. BROKEN_PIPE is what a shell reports of a process that SIGPIPE killed."""
+    """Exit codes of commands. BROKEN_PIPE is what a shell reports of a process that SIGPIPE killed."""
 
     HOLDS = 0
     VIOLATED = 1

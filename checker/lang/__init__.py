@@ -1,4 +1,4 @@
-"""What a spec is written in. `from checker.lang import ...` loads the standard library only."""
+"""The language of specs. `from checker.lang import ...` loads the standard library only."""
 
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias, TypeVar

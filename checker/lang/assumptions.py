@@ -1,4 +1,4 @@
-"""What a spec assumes of its constants, as TLA+'s ASSUME: checked whenever a model is bound."""
+"""Assumptions of a spec about its constants, as TLA+'s ASSUME: checked whenever a model is bound."""
 
 from __future__ import annotations
 

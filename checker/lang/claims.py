@@ -26,14 +26,14 @@ RETURNED = "return"
 
 
 class AnyInteger:
-    """What `int` says in the annotation of a helper: a number, of any size."""
+    """The meaning of `int` in the annotation of a helper: a number, of any size."""
 
 
 Claim = Type | AnyInteger
 
 
 def claims_of(function: FunctionType) -> Mapping[str, Claim]:
-    """What a helper says of its parameters and, as "return", of its value; nothing of what is not a type of a spec.
+    """The claims of a helper's annotations on its parameters and, as "return", on its value, where they are spec types.
 
     Raises SpecError for an annotation that cannot be resolved, and for a range or bound that cannot be.
     """

@@ -1,4 +1,4 @@
-"""What a spec declares: constants, records, the state, actions, properties and models.
+"""Declarations of a spec: constants, records, the state, actions, properties and models.
 
 Constants are read as attributes of the class marked `@constants`; `bind` puts a model's values in
 force. Only one binding is in force at a time.
@@ -271,7 +271,7 @@ class Declared:
 
     @property
     def span(self) -> int:
-        """How many states in a row an invariant or transition invariant speaks of; 0 for all else."""
+        """The number of consecutive states that an invariant or transition invariant relates; 0 for all else."""
         return {"invariant": 1, "transition invariant": 2}.get(self.kind, 0)
 
 
@@ -356,7 +356,7 @@ def terminal(function: F) -> Declared:
 
 
 def assume(function: F) -> Declared:
-    """What must hold of the constants for a model to mean anything: `() -> bool`, as TLA+'s ASSUME.
+    """Declare a condition that a model's constants must meet: `() -> bool`, as TLA+'s ASSUME.
 
     One that stands in the module of the constants is of every model; a model lists others as `assumptions`. The
     docstring says what is assumed, and is part of the message where it does not hold.

@@ -1,4 +1,4 @@
-"""What can be wrong with a spec, said so that its author can fix it."""
+"""Errors in a spec, described so that its author can fix them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Graph:
         return list(self._nodes.values())
 
     def taken_reads(self) -> BoundReads:
-        """What was made since this was last asked for rests on, beyond what it shows."""
+        """Return the reads of all that was made since the last call, beyond what the nodes show."""
         reads = BoundReads(frozenset(self.decided), frozenset(self.counted), frozenset(self.quantified))
         self.decided.clear()
         self.counted.clear()
@@ -310,7 +310,7 @@ class Graph:
         return self._make(Op.HAS, (members, index), None, Kind.BOOL, 0, 1)
 
     def count(self, members: Node, most: int) -> Node:
-        """How many members a set over `most` possible ones has."""
+        """The number of members of a set over `most` possible ones."""
         if members.op is Op.CONST:
             return self.integer(members.data.bit_count())
         return self._make(Op.COUNT, (members,), None, Kind.INT, 0, most)

@@ -1,4 +1,4 @@
-r"""Which instances of actions a fairness, or the goal of a property, speaks of under each binding.
+r"""Groups: the instances of actions that a fairness, or the goal of a property, refers to under each binding.
 
 `fair="weak"` of an action is a group for each binding of its parameters (but for members of bags and sequences).
 `@weak_fairness(send, receive)` is one for each binding of the fairness' own parameters: where an action has a

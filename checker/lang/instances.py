@@ -87,7 +87,7 @@ def _run(module: ModuleType, file: Path, given: Mapping[str, Any], place: Place)
 
 
 def _names(statement: ast.stmt) -> list[str]:
-    """What a statement at the top of a module defines."""
+    """The names that a statement at the top of a module defines."""
     if isinstance(statement, ast.ClassDef | ast.FunctionDef):
         return [statement.name]
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]

@@ -22,7 +22,7 @@ EVALUATES = " can be evaluated"  # after the name of what is declared: the prope
 
 
 class Kind(Enum):
-    """What a node's value is."""
+    """The kind of a node's value."""
 
     BOOL = "bool"
     INT = "int"  # also enums, identities, tags and present-or-absent codes: the code of the value
@@ -213,7 +213,7 @@ class Event:
 
 @dataclass(frozen=True)
 class BoundReads:
-    """How expressions rest on the bounds of the state, where the expressions themselves need not show it.
+    """The ways in which expressions rest on the bounds of the state, where the expressions themselves need not show it.
 
     decided: (a, b), each a node or None: that `a.hi` is not above `b.lo`, or that `a.hi` is no more than it is, decided
     a comparison (`s.losses > 2` is false where there are at most 2).

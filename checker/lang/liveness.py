@@ -1,4 +1,4 @@
-"""What must eventually happen, compiled: obligations, and the groups of steps that fairness and goals speak of.
+"""Liveness, compiled: obligations, and the groups of steps that fairness and goals refer to.
 
 Semantics, as in TLA+ (Lamport, Specifying Systems, chapter 8): a behaviour is infinite, and may stay in a
 state for ever. Only fairness makes something happen: a weakly fair group of steps is taken again and again unless

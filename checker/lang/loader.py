@@ -191,7 +191,7 @@ def _sources(*starts: ModuleType) -> dict[str, str]:
 
 
 def _given(module: ModuleType) -> str:
-    """What an instance was made with; functions are told by the text of the module that they stand in."""
+    """The arguments of an instance; functions are identified by the text of the module that they stand in."""
     info = vars(module).get(INSTANCE)
     if not isinstance(info, InstanceInfo):
         return ""
@@ -331,7 +331,7 @@ def _import_file(file: Path) -> ModuleType:
 
 
 def broken_import(error: BaseException, file: str = "") -> SpecError:
-    """What is said of a file that raises this when it is run."""
+    """The error for a file that raises this when it is run."""
     if isinstance(error, SyntaxError):
         place = Place(error.filename or file, error.lineno or 1, (error.offset or 1) - 1, error.end_offset or 0)
         return SpecError(f"not Python: {error.msg}", place=place)

@@ -68,7 +68,7 @@ def fold(step: Callable[[A, T], A], elements: Iterable[T], initial: A) -> A:
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """What a value is sorted by. Keys of values of one type can be compared, and are equal for equal values only."""
+    """The sort key of a value. Keys of values of one type can be compared, and are equal for equal values only."""
     if value is None:
         return ()
     if isinstance(value, enum.Enum):

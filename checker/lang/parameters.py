@@ -1,4 +1,4 @@
-"""What the parameters of an action range over."""
+"""Parameters of actions, and the values that they range over."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Parameter:
 
     @property
     def source(self) -> str:
-        """What a member is taken from, as the spec has it; "" for a parameter that ranges over a type."""
+        """The collection that a member is taken from, as the spec has it; "" if the parameter ranges over a type."""
         if self.drawn is not None:
             return f"{self.drawn.__name__}(s{''.join(f', {name}' for name in self.drawn_from)})"
         return ast.unparse(self.path) if self.path is not None else ""
@@ -123,7 +123,7 @@ def _fair(found: Parameter, fair: str) -> Parameter:
 
 
 def fair_binding(parameters: Sequence[Parameter], bound: Sequence[Any]) -> tuple[Any, ...]:
-    """What of a binding an action is fair to.
+    """The part of a binding that an action is fair to.
 
     Members of bags and sequences have no place of their own, they move as others come and go. So the action is fair to
     any of them: it is taken again and again for some member, where there is one again and again.
@@ -253,5 +253,5 @@ def _path_type(path: ast.expr, where: str, state: RecordType, earlier: Mapping[s
 
 
 def bindings(parameters: list[Parameter]) -> Iterator[tuple[Any, ...]]:
-    """What the instances of an action are bound to, in order."""
+    """The bindings of an action's instances, in order."""
     return itertools.product(*[p.candidates for p in parameters])

@@ -41,7 +41,7 @@ _cache: dict[tuple[int, Any], Any] = {}
 
 
 def cached(key: Any, make: Any) -> Any:
-    """What depends on constants, kept for as long as one binding is in force."""
+    """Cache a function of the constants for as long as one binding is in force."""
     full = (binding_version(), key)
     if full not in _cache:
         for old in [k for k in _cache if k[0] != binding_version()]:

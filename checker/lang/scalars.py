@@ -1,4 +1,4 @@
-"""What all types offer, and the types of one leaf: bool, enums, ranges, identities, ordinals."""
+"""The interface of all types, and the types of one leaf: bool, enums, ranges, identities, ordinals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wrong(value: Any, type_: Type) -> RuntimeViolation:
 
 
 class Type:
-    """What all types offer. Codes are lists of ints, one per leaf."""
+    """The interface of all types. Codes are lists of ints, one per leaf."""
 
     leaves: tuple[tuple[str, LeafType], ...]  # (path below the value, leaf)
 
@@ -53,7 +53,7 @@ class Type:
 
     @property
     def count(self) -> int | None:
-        """How many values there are; None where they have no numbers: of ordinals without end, of bags."""
+        """The number of values; None where they have no numbers: of ordinals without end, of bags."""
         return None
 
     def values(self) -> Iterator[Any]:
@@ -61,7 +61,7 @@ class Type:
         raise NotImplementedError
 
     def key(self, value: Any) -> tuple[int, ...]:
-        """What values of this type are sorted by: their codes in declared order."""
+        """The sort key of values of this type: their codes in declared order."""
         return tuple(self.encode(value))
 
     @property

@@ -42,7 +42,7 @@ class WriteToReadOnly(Exception):
 
 
 class _Mode:
-    """Whether states may be written: the reference engine tries a step on the original first."""
+    """Write protection of states: the reference engine tries a step on the original first."""
 
     read_only = False
 
@@ -99,7 +99,7 @@ class Identity(metaclass=_IdentityMeta):
 
     @classmethod
     def count(cls) -> int:
-        """How many members the model in force has."""
+        """The number of members in the model in force."""
         return cls._size() if callable(cls._size) else cls._size
 
     def __deepcopy__(self: I, memo: object) -> I:
@@ -264,7 +264,7 @@ class Range:
 
 
 class AtMost:
-    """How long a sequence or bag may grow: `Log = Annotated[Seq[Entry], AtMost(3)]`; storing a longer one is a cut."""
+    """Greatest length of a sequence or bag: `Log = Annotated[Seq[Entry], AtMost(3)]`; storing a longer one is cut."""
 
     def __init__(self, length: Size) -> None:
         self.length = length

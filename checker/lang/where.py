@@ -1,4 +1,4 @@
-"""Where in a spec's source something is declared, for the carets of error messages."""
+"""Places of declarations in a spec's source, for the carets of error messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parsed(file: str) -> ast.Module:
 
 
 def place_of(file: str, node: ast.AST) -> Place:
-    """Where `node` stands; what spans several lines is shown by its first."""
+    """The place of `node`; what spans several lines is shown by its first."""
     line = getattr(node, "lineno", 1)
     column = getattr(node, "col_offset", 0)
     same_line = getattr(node, "end_lineno", line) == line

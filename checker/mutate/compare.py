@@ -61,7 +61,7 @@ class Stepper:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two variants differ first. level: of the states out of which their steps differ; states: those, packed."""
+    """The first difference of two variants. level: of the states whose steps differ; states: those, packed."""
 
     level: int
     states: Words
@@ -110,7 +110,7 @@ def _sources(shard: Shard, rows: Rows) -> Words:
 
 @dataclass(frozen=True)
 class Extent:
-    """How far two finished searches differ.
+    """The extent to which two finished searches differ.
 
     states: how many only ours, only theirs has; steps: out of states that both have, how many only the one takes;
     stutters: whether all of these leave the state as it is.

@@ -45,7 +45,7 @@ QUICK_STATES = 1 << 19  # what a kernel made in a quarter of the time is given t
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant.
+    """The verdict on a mutant.
 
     by: what objects (properties, witnesses, "ACTION fires"). length: states of the shortest trace to the violation, or
     for a survivor to the first step that differs. reason: the same for people. seconds: what it took.
@@ -185,7 +185,7 @@ class _Judge:
         return self._lasso(kernel, result)
 
     def _missing(self, kernel: Kernel, result: SearchResult) -> list[str]:
-        """What the original reaches, or does, and the mutant does not."""
+        """The states that the original reaches, or the steps it takes, and the mutant does not."""
         before = self.original.result
         witnesses = [kernel.properties[i].name + UNREACHED for i in sorted(before.witnesses)
                      if i not in result.witnesses]  # fmt: skip
@@ -249,7 +249,7 @@ class _Judge:
 
 
 def _how(before: int | None, after: int | None) -> str:
-    """How a step of the mutant differs from the original's, by their ends (see `compare`), None where there is none."""
+    """The difference of a mutant's step from the original's, by their ends (see `compare`), None if there is none."""
     if after is None:
         return "is gone"
     if after == CUT:
@@ -264,7 +264,7 @@ def _same(ours: Program, theirs: Program) -> bool:
 
 
 def _meaning(instance: Instance, sites: Sequence[Site]) -> tuple[Any, ...]:
-    """What a step does, by the numbers of nodes, which variants share."""
+    """The meaning of a step, by the numbers of nodes, which variants share."""
     events = [(sites[e.site].kind, e.condition.serial, e.reached.serial) for e in instance.events]
     updates = {leaf: node.serial for leaf, node in instance.updates.items()}
     return events, updates, [(p, n.serial) for p, n in instance.breaks], instance.outside.serial

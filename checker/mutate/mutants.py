@@ -94,7 +94,7 @@ def edits_of(function: FunctionType) -> Iterator[tuple[str, Edit]]:
 
 
 def name_of(function: FunctionType) -> str:
-    """What the keys of its mutants begin with."""
+    """The prefix of the keys of its mutants."""
     return f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
 
 

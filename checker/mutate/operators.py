@@ -1,4 +1,4 @@
-"""What is changed: every edit of a function's tree, one at a time, in the order of the source.
+"""Mutation operators: every edit of a function's tree, one at a time, in the order of the source.
 
 Left out, as it would not pay: `and` for `or` (whatever tells a clause from nothing tells it from a weaker one), and
 conditions on constants alone, which are design switches: `--set` turns those.
@@ -110,7 +110,7 @@ def one_line(node: ast.AST) -> str:
 
 
 def looked_up(node: ast.AST, scope: dict[str, Any]) -> Any:
-    """What a name or a chain of attributes stands for in a function's globals, else UNKNOWN."""
+    """The value of a name or a chain of attributes in a function's globals, else UNKNOWN."""
     if isinstance(node, ast.Name):
         return scope.get(node.id, UNKNOWN)
     if isinstance(node, ast.Attribute):
@@ -239,7 +239,7 @@ class Finder:
         self._children(node, path)
 
     def _visit_BinOp(self, node: ast.BinOp, path: Path) -> None:
-        """What is added, taken away or kept is left out; of a union and an intersection, also the other side."""
+        """Leave out what is added, taken away or kept; of a union and an intersection, also the other side."""
         self.offer("operand", path, node, node.left)
         if isinstance(node.op, ast.BitOr | ast.BitAnd):
             self.offer("operand", path, node, node.right)

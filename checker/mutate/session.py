@@ -27,7 +27,7 @@ Judging = Callable[[str, int, int, Mapping[str, int], float], None]
 
 @dataclass(frozen=True)
 class Options:
-    """How to go about it.
+    """Options of a session.
 
     only: texts of which a mutant's key must hold one, or names of actions. jobs: mutants at a time; threads: to
     explore the models with. max_states: of a mutant (None: see `Original`). file: where verdicts are kept, with

@@ -1,4 +1,4 @@
-"""What the verdicts on a spec's mutants come to, over one or several of its models; and survivors that are explained.
+"""Summary of the verdicts on a spec's mutants, over one or several of its models; and survivors that are explained.
 
 The file of explained survivors is TOML: `"KEY" = "why nothing objects, or which property would be needed"`, and where
 several share a reason a table `[[shared]]` with `why` and the `mutants`' keys.
@@ -111,7 +111,7 @@ class Summary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many mutants have each verdict."""
+        """Verdict -> number of mutants."""
         return {verdict: len(self.of(verdict)) for verdict in _PRECEDENCE}
 
     @property
@@ -120,7 +120,7 @@ class Summary:
         return self.judged / max(1e-9, self.seconds)
 
     def kills(self) -> dict[str, int]:
-        """What objects -> to how many mutants."""
+        """Judge that objects -> number of mutants."""
         names = [name for o in self.of(KILLED) for name in o.found.by]
         return {name: names.count(name) for name in dict.fromkeys(names)}
 

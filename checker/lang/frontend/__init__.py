@@ -47,7 +47,7 @@ def compile_model(model: BoundModel, tell: Callable[[int, int], None] | None = N
 
 
 def compile_variants(model: BoundModel) -> Callable[[Mapping[int, Declared]], Program]:
-    """What compiles `model`, which must be in force, with others in place of the actions with these numbers.
+    """Return a compiler of `model`, which must be in force, with others in place of the actions with these numbers.
 
     What variants have in common is compiled once; what means the same is the same node in all of them.
     """
@@ -273,7 +273,7 @@ class _Compiler:
         return found
 
     def _of_either(self, reads: BoundReads) -> BoundReads:
-        """What was read of two states whose leaves follow each other, as leaves of one."""
+        """The reads of two states whose leaves follow each other, as leaves of one."""
         width = len(self.leaves)
         return BoundReads(
             frozenset((self.before[i % width], None) for i in reads.largest),
@@ -344,7 +344,7 @@ class _Compiler:
         return self._constraints[name]
 
     def _any(self, declared: Any, holds: bool) -> Node:
-        """Where any of some conditions on states holds (or, with holds=False, does not)."""
+        """The condition that any of some conditions on states holds (or, with holds=False, does not)."""
         result = self.graph.false
         for one in declared:
             truth, errors = self._evaluate(one, [list(self.before)], Facts())

@@ -1,4 +1,4 @@
-"""What the parameters of an action stand for under one binding: values, or members of the state that may be there."""
+"""The values of an action's parameters under one binding: constants, or members of the state that may be there."""
 
 from __future__ import annotations
 

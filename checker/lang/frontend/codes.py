@@ -183,7 +183,7 @@ class Codes(Path):
         return Val(variant, tuple(nodes))
 
     def describe(self, symbol: Symbol) -> str:
-        """What a symbol is, for an error message."""
+        """Describe a symbol for an error message."""
         if isinstance(symbol, Num):
             return "an integer"
         if isinstance(symbol, Truth):

@@ -215,7 +215,7 @@ class Collections(Places):
         return some
 
     def length(self, symbol: Symbol, node: ast.AST) -> Node:
-        """How many members a collection has."""
+        """The number of members of a collection."""
         if isinstance(symbol, Val) and isinstance(symbol.type, SetType):
             return self.member_count(symbol.type, symbol.nodes)
         if isinstance(symbol, Val) and isinstance(symbol.type, SeqType):
@@ -284,7 +284,7 @@ class Collections(Places):
         return next((t for t in types if isinstance(t, UnionType)), types[0] if types else None)
 
     def _alternatives_of(self, symbol: Symbol) -> Iterator[Symbol]:
-        """What a symbol may be, where it is one of two."""
+        """The alternatives of a symbol, if it is one of two."""
         if isinstance(symbol, Choice):
             yield from self._alternatives_of(symbol.yes)
             yield from self._alternatives_of(symbol.no)

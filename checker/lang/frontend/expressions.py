@@ -458,7 +458,7 @@ class Expressions(Bounded):
             self.frame.locals = before
 
     def iterated(self, node: ast.expr) -> list[Element]:
-        """What a `for` goes through; .items() and .values() of a map, and range(), are understood."""
+        """The elements that a `for` iterates over; .items() and .values() of a map, and range(), are understood."""
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "values"):
                 pairs = self.map_values(self.expression(node.func.value), node)

@@ -1,4 +1,4 @@
-"""How many bindings the actions of a model have, each of which is compiled on its own."""
+"""Limits on the bindings of a model's actions, each of which is compiled on its own."""
 
 from __future__ import annotations
 

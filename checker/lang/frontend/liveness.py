@@ -1,4 +1,4 @@
-"""What must eventually happen, compiled: obligations, and the groups of steps that fairness and goals speak of."""
+"""Liveness, compiled: obligations, and the groups of steps that fairness and goals refer to."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def compile_liveness(
 
 
 def _renews(graph: Graph, instance: Instance) -> Node:
-    """Where a step of an instance leaves an ordinal in the state that is new."""
+    """The condition that a step of an instance leaves a new ordinal in the state."""
 
     @functools.cache
     def is_new(node: Node) -> Node:

@@ -28,7 +28,7 @@ def check_order(machine: Any, loop: ast.For) -> None:
 
 @dataclass(frozen=True)
 class _Path:
-    """What a path such as `s.brokers[b].state` leads to: the fields up to its first index, and all its indices.
+    """The target of a path such as `s.brokers[b].state`: the fields up to its first index, and all its indices.
 
     of_state: it starts at the state; else `fields` starts with the name of a local.
     """
@@ -78,7 +78,7 @@ class _Check:
     # Paths.
 
     def _path(self, node: ast.expr) -> _Path | None:
-        """What a path leads to; None for an expression that is none."""
+        """The target of a path; None for any other expression."""
         if isinstance(node, ast.Call) and len(node.args) == 1:
             node = node.args[0]  # require_some(place)
         if isinstance(node, ast.Name):

@@ -26,7 +26,7 @@ class Ordering(Expressions):
         raise NotImplementedError
 
     def inlined(self, function: Callable[..., Any], arguments: list[Symbol], node: ast.Call) -> Symbol:
-        """What a helper returns. Raises SpecError where it calls itself."""
+        """The value that a helper returns. Raises SpecError if it calls itself."""
         if any(f.function.function is function for f in self.frames) or len(self.frames) > MAX_DEPTH:
             self.fail(node, f"{function.__name__} calls itself", "helpers are inlined: use a loop over a finite domain")
         return self.inline(function, arguments)
@@ -188,7 +188,7 @@ class Ordering(Expressions):
         return result
 
     def _initial(self, node: ast.expr, step: Callable[..., Any]) -> Symbol:
-        """What a fold starts with: a literal is of the type of the helper's first parameter."""
+        """The initial value of a fold: a literal is of the type of the helper's first parameter."""
         symbol = self.expression(node)
         hint = hints(step).get(function_of(step).parameters[0])
         if not isinstance(symbol, Display) or hint is None:
@@ -199,7 +199,7 @@ class Ordering(Expressions):
         return self.symbol(type_, self.coerced(symbol, type_, node))
 
     def _in_order(self, argument: ast.expr) -> list[Element]:
-        """What a fold goes through, each with the condition that it is there."""
+        """The elements that a fold goes through, each with the condition that it is there."""
         if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Name) and argument.func.id == "range":
             return self.iterated(argument)
         symbol = self.expression(argument)

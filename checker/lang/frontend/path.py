@@ -31,7 +31,7 @@ class Sites:
 
 
 class Facts:
-    """What is known to hold on a path: conditions, and the value of nodes compared with constants."""
+    """Facts that hold on a path: conditions, and the value of nodes compared with constants."""
 
     def __init__(self, known: dict[int, bool] | None = None, values: dict[int, int] | None = None) -> None:
         self._known = known or {}
@@ -106,7 +106,7 @@ class Write:
 
 @dataclass
 class PathState:
-    """What differs between the branches of an `if`."""
+    """The state of a path: all that differs between the branches of an `if`."""
 
     nodes: list[Node]
     locals: dict[str, Symbol]
@@ -188,7 +188,7 @@ class Path:
 
     @contextmanager
     def assuming(self, condition: Node) -> Iterator[None]:
-        """What is evaluated inside happens only where `condition` holds; it changes no state."""
+        """Evaluate the body only where `condition` holds; it changes no state."""
         before, facts = self.condition, self.facts
         self.condition = self.graph.and_(before, condition)
         self.facts = facts.copy()

@@ -15,7 +15,7 @@ class Places(Conversion):
     """Finds what a path of fields and keys leads to."""
 
     def field(self, place: Location, name: str, node: ast.AST) -> Symbol:
-        """What a field of a record in the state is: a place if it can be changed in place, else its value."""
+        """The symbol of a field of a record in the state: a place if it can be changed in place, else its value."""
         if not isinstance(place.type, RecordType):
             self.fail(node, f"a {place.type} has no field {name}")
         if name not in place.type.fields:

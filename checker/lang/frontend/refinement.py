@@ -37,7 +37,7 @@ class Abstraction:
 
 
 def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
-    """What `declared` maps to. Raises SpecError where the abstract spec cannot be compared with."""
+    """The abstraction that `declared` maps to. Raises SpecError if the abstract spec cannot be compared with."""
     assert declared.abstract is not None
     type_ = record_type(state_class(declared.abstract))
     for name, field in type_.fields.items():
@@ -92,7 +92,7 @@ class Refinement:
         self._taken: dict[tuple[Node, ...], list[Taken]] = {}
 
     def broken(self, before: Mapped, after: Mapped) -> Node:
-        """Where the step from `before` to `after` is not a step of the abstract spec, and changes something."""
+        """The condition that the step from `before` to `after` changes something and is not an abstract step."""
         g = self.graph
         same = g.all_([g.eq(a, b) for a, b in zip(before[0], after[0], strict=True)])
         allowed = g.any_([same, *self._steps(before[0], after[0])])

@@ -64,7 +64,7 @@ class Function:
         self._check()
 
     def place(self, node: ast.AST) -> Place:
-        """Where `node` stands; a node of several lines is shown by its first."""
+        """The place of `node`; a node of several lines is shown by its first."""
         return place_of(self.file, node if hasattr(node, "lineno") else self.tree)
 
     def text(self, node: ast.AST) -> str:

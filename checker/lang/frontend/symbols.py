@@ -1,4 +1,4 @@
-"""What an expression of a spec is while it is evaluated symbolically."""
+"""Symbols: the values of a spec's expressions during symbolic evaluation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Val:
 
 @dataclass(frozen=True)
 class Static:
-    """What is known when the model is compiled and has no code: None, a class, a function."""
+    """A value that is known when the model is compiled and has no code: None, a class, a function."""
 
     value: Any
 
