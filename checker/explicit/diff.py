@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.check import SHORTEST, kernel_of
 from checker.explicit.kernel import abi
@@ -24,13 +23,14 @@ from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Path, first_state, packed, way_to
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import Context, Shard, Words
+from checker.explicit.search.store import Context, Shard
 from checker.lang.errors import SpecError
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.replay import Departure, replay
 from checker.reference.switches import guards
 from checker.reference.trace import Tracer
+from checker.running.arrays import Bits, Longs, Words
 from checker.running.limits import Limits, Progress
 from checker.verdicts import DIFFERS, INCOMPLETE, INTERRUPTED, SAME, exit_code
 from traces import Trace
@@ -41,8 +41,6 @@ _BATCH = 1 << 13  # states looked at together
 _RECORDS = 1 << 16  # successors a box takes
 _BROKE_DOWN = -1  # in every word of the "successor" of a step that breaks down: no state is like that
 
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

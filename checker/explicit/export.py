@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -27,18 +26,18 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.columns import arrow_type, codes_of, column, shown
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.members import NotFixed, Slot, standing
-from checker.explicit.search.store import Context, Words
+from checker.explicit.search.store import Context
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.lang.types import Type
 from checker.reference.step import Reference
+from checker.running.arrays import Longs, Numbers, Words
 from traces.values import show
 
 VERSION = 1
 ROWS = 1 << 16  # of a row group
 _BATCH = 1 << 15  # records a box takes
 
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,7 @@ def state_schema(model: BoundModel, kernel: Kernel) -> pa.Schema:
 
 
 def state_batch(
-    model: BoundModel, kernel: Kernel, schema: pa.Schema, words: Words, numbers: Longs, depth: npt.NDArray[np.integer]
+    model: BoundModel, kernel: Kernel, schema: pa.Schema, words: Words, numbers: Longs, depth: Numbers
 ) -> pa.RecordBatch:
     """Rows of `states` for packed states, which must be contiguous. numbers: their names; depth: their levels."""
     bits = np.zeros(len(words), dtype=np.int64)
@@ -243,7 +242,7 @@ def _named(kernel: Kernel, bits: Longs, *kinds: str) -> pa.Array:
 class Broken:
     """Which properties of steps the steps break, from the edges that an expansion left."""
 
-    def __init__(self, edges: npt.NDArray[np.int64]) -> None:
+    def __init__(self, edges: Longs) -> None:
         codes = edges[:, -1]
         chosen = (codes > 0) & (codes & abi.OUTSIDE == 0)
         order = np.argsort(edges[chosen, -2])

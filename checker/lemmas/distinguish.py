@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.layout import Layout
@@ -14,6 +13,7 @@ from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Shard
 from checker.lang.types import RecordType
 from checker.lemmas.features import Columns, Feature, chunks, features
+from checker.running.arrays import Bits
 
 _CHUNK = 1 << 16
 
@@ -70,7 +70,7 @@ def _separating(known: Sequence[Feature], states: Callable[[], Iterator[Columns]
     return chosen
 
 
-def _all_hold(chosen: Sequence[Feature], columns: Columns) -> npt.NDArray[np.bool_]:
+def _all_hold(chosen: Sequence[Feature], columns: Columns) -> Bits:
     alike = np.ones(len(columns), dtype=np.bool_)
     for feature in chosen:
         alike &= feature.holds(columns)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.layout import Field, Layout
 from checker.explicit.search.store import Shard
@@ -28,10 +27,8 @@ from checker.lang.types import (
     Type,
     UnionType,
 )
+from checker.running.arrays import Bits, Longs, Words
 from traces.values import NOTHING, show
-
-Column = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -48,25 +45,25 @@ class Feature:
     """Something that is true of one state, and of which of many others. text: in words, as it is true."""
 
     text: str
-    holds: Callable[[Columns], Truth]
+    holds: Callable[[Columns], Bits]
 
 
 class Columns:
     """Many packed states as a column of codes for each leaf, unpacked when it is asked for."""
 
-    def __init__(self, layout: Layout, words: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, layout: Layout, words: Words) -> None:
         self._layout, self._words = layout, words
-        self._columns: dict[int, Column] = {}
+        self._columns: dict[int, Longs] = {}
 
     def __len__(self) -> int:
         return len(self._words)
 
-    def __getitem__(self, leaf: int) -> Column:
+    def __getitem__(self, leaf: int) -> Longs:
         if leaf not in self._columns:
             self._columns[leaf] = self._unpacked(self._layout.fields[leaf])
         return self._columns[leaf]
 
-    def _unpacked(self, field: Field) -> Column:
+    def _unpacked(self, field: Field) -> Longs:
         column = np.zeros(len(self._words), dtype=np.uint64)
         for piece in field:
             part = self._words[:, piece.word] >> np.uint64(piece.shift) & np.uint64(piece.mask)
@@ -156,9 +153,9 @@ def _in_order(a: Named, b: Named, codes: Sequence[int]) -> Feature:
     sign = np.sign(codes[a.leaf] - codes[b.leaf])
     word = {-1: "<", 0: "=", 1: ">"}[int(sign)]
 
-    def holds(columns: Columns) -> Truth:
+    def holds(columns: Columns) -> Bits:
         one, other = columns[a.leaf], columns[b.leaf]
-        found: Truth = (np.sign(one - other) == sign) & (one != 0) & (other != 0)
+        found: Bits = (np.sign(one - other) == sign) & (one != 0) & (other != 0)
         return found
 
     return Feature(f"{a.name} {word} {b.name}", holds)
@@ -185,9 +182,9 @@ def _of_bag(
     heads = [slot[0] for slot in bag.slots]
     held = sum(codes[head] != 0 for head in heads)
 
-    def holds_as_many(columns: Columns) -> Truth:
+    def holds_as_many(columns: Columns) -> Bits:
         full = np.array([columns[head] != 0 for head in heads]).sum(axis=0)
-        found: Truth = full == held
+        found: Bits = full == held
         return found
 
     yield Feature(f"{path} holds {held}", holds_as_many)
@@ -200,10 +197,10 @@ def _of_bag(
 
 def _has_member(
     bag: Bag, wanted: Sequence[int], layout: Layout, codes: Sequence[int], ordinals: Sequence[Named]
-) -> Callable[[Columns], Truth]:  # fmt: skip
+) -> Callable[[Columns], Bits]:  # fmt: skip
     """Whether some slot has the same codes, its ordinals standing to those outside as they do here."""
 
-    def holds(columns: Columns) -> Truth:
+    def holds(columns: Columns) -> Bits:
         found = np.zeros(len(columns), dtype=np.bool_)
         for slot in bag.slots:
             same = np.ones(len(columns), dtype=np.bool_)
@@ -222,7 +219,7 @@ def _has_member(
     return holds
 
 
-def chunks(shards: Sequence[Shard], size: int) -> Iterator[npt.NDArray[np.uint64]]:
+def chunks(shards: Sequence[Shard], size: int) -> Iterator[Words]:
     """The stored states of a search, some at a time."""
     for shard in shards:
         for start in range(0, shard.count, size):

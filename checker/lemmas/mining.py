@@ -12,12 +12,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.lang.graph import Graph
 from checker.lang.ir import Node, Op
-from checker.lemmas.features import Column, Columns
+from checker.lemmas.features import Columns
 from checker.lemmas.templates import Fact
+from checker.running.arrays import Bits, Longs, Words
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Candidate:
     condition: Node
 
 
-def value(node: Node, states: Columns, memo: dict[int, Column]) -> Column:
+def value(node: Node, states: Columns, memo: dict[int, Longs]) -> Longs:
     """A fact in many states at once."""
     if node.serial not in memo:
         if node.op is Op.LEAF:
@@ -50,7 +50,7 @@ _APPLY: dict[Op, Any] = {
 }
 
 
-def _mixed(words: npt.NDArray[np.uint64], weights: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mixed(words: Words, weights: Words) -> Words:
     """A hash of each row."""
     found = np.zeros(len(words), dtype=np.uint64)
     for column, weight in enumerate(weights):
@@ -76,13 +76,13 @@ class Mine:
         both[::2, : len(truth)], both[1::2, : len(truth)] = columns, ~columns
         self.bits = np.packbits(both, axis=1).view(np.uint64)
 
-    def _rows(self, states: Iterable[Columns]) -> npt.NDArray[np.bool_]:
+    def _rows(self, states: Iterable[Columns]) -> Bits:
         """Each row of facts that some state has for some choice, once. Rows of the same hash count as alike."""
         width = -(-len(self.facts) // 64) * 8
         weights = np.random.default_rng(0).integers(1 << 63, size=width // 8, dtype=np.uint64) | np.uint64(1)
         seen, found = np.zeros(0, dtype=np.uint64), [np.zeros((0, width), dtype=np.uint8)]
         for some in states:
-            memo: dict[int, Column] = {}
+            memo: dict[int, Longs] = {}
             for choice in range(len(self.facts[0].nodes)):
                 self._ask()
                 packed = np.zeros((width, len(some)), dtype=np.uint8)
@@ -121,7 +121,7 @@ class Mine:
             meet = (self.bits[possible][:, at] & together[at]).any(axis=1)
             yield from (self._candidate([a, b, c]) for c, met in zip(possible, meet, strict=True) if not met)
 
-    def _never_together(self, literals: Sequence[int]) -> npt.NDArray[np.bool_]:
+    def _never_together(self, literals: Sequence[int]) -> Bits:
         found = np.zeros((len(self.bits), len(self.bits)), dtype=bool)
         for a in literals:
             self._ask()

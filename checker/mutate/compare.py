@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.diff import look_up
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.build import passing_kernel
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import Context, Shard, Words
+from checker.explicit.search.store import Context, Shard
 from checker.lang.ir import EventKind
 from checker.lang.liveness import WEAK, Liveness, StepGroup
 from checker.lang.program import Program
+from checker.running.arrays import Longs, Words
 
-Rows = npt.NDArray[np.int64]  # a step each: words after it, meta (source and instance), how it ends
+Rows = Longs  # a step each: words after it, meta (source and instance), how it ends
 FIRED, OUTSIDE, ERROR, CUT = 0, 1, 2, 3
 _RECORDS = 1 << 18  # steps looked at together
 

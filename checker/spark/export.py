@@ -17,7 +17,6 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import fs
 
@@ -41,6 +40,7 @@ from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.store import Context
 from checker.lang.loader import BoundModel
+from checker.running.arrays import Longs, Words
 from checker.running.deadline import Stage
 from checker.running.limits import Progress
 from checker.spark.check import Options, checked
@@ -55,7 +55,6 @@ SENT_BYTES = 24 << 20  # of steps that a task holds before it sends them off
 HELD_BYTES = 48 << 20  # of steps whose targets a task looks up together: as often it reads its shard's states
 _CODEC = pa.Codec("lz4")
 
-Longs = npt.NDArray[np.int64]
 Tick = Callable[[int, int, float], None]
 
 
@@ -317,7 +316,7 @@ class Tables:
         return name, _write(folder_of(self.to), name, schema.with_metadata(self.metadata), batches)
 
 
-def _different(words: npt.NDArray[np.uint64], order: Order, view: tuple[int, ...]) -> tuple[Records, Longs]:
+def _different(words: Words, order: Order, view: tuple[int, ...]) -> tuple[Records, Longs]:
     """(records of the states that differ, per state its record) of sorted states."""
     identity = words & np.array(view, dtype=np.uint64)
     fresh = np.ones(len(words), dtype=bool)

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from checker.explicit.kernel.assembler import DECLARATIONS, Function, Variable
 from checker.explicit.kernel.native import compile_ir, link
-from checker.explicit.search.store import Words
+from checker.running.arrays import Longs, Words
 
-Records = npt.NDArray[np.uint64]  # shape (n, words + 1)
+Records = Words  # shape (n, words + 1)
 
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -81,7 +81,7 @@ class Order:
         arguments = records.ctypes.data, len(records), first, states.ctypes.data, len(states), struck.ctypes.data
         return int(self._calls["strike"](*arguments))
 
-    def locate(self, wanted: Words, among: Words | Records) -> npt.NDArray[np.int64]:
+    def locate(self, wanted: Words, among: Words | Records) -> Longs:
         """For each of the states `wanted`, how many of the sorted states or records are less than it."""
         out = np.empty(len(wanted), np.int64)
         arguments = wanted.ctypes.data, len(wanted), among.ctypes.data, len(among), among.shape[1], out.ctypes.data

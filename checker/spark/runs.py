@@ -29,8 +29,8 @@ from pyarrow import fs
 
 from checker.errors import cannot_write
 from checker.explicit.search.checkpoint import CheckpointError
-from checker.explicit.search.store import Words
 from checker.redaction import redacted
+from checker.running.arrays import Longs, Words
 from checker.spark.order import Order, Records
 
 GROUP = 1 << 16  # states of a row group
@@ -350,7 +350,7 @@ def strike(folder: Folder, run: Run, order: Order, records: Records, struck: npt
         order.strike(records, first, states, struck)
 
 
-def places(folder: Folder, run: Run, order: Order, records: Records) -> npt.NDArray[np.int64]:
+def places(folder: Folder, run: Run, order: Order, records: Records) -> Longs:
     """Where in the run the sorted records are, counted from its first state; -1 for those that are not in it."""
     found = np.full(len(records), -1, dtype=np.int64)
     struck = np.zeros(len(records), dtype=np.uint8)

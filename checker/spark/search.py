@@ -18,7 +18,8 @@ from checker.explicit.search.checkpoint import CheckpointError
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import OutOfMemoryError, Words
+from checker.explicit.search.store import OutOfMemoryError
+from checker.running.arrays import Words
 from checker.running.deadline import Deadline, Stopped
 from checker.running.interrupts import interrupts
 from checker.running.levels import LevelSearch

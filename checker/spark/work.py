@@ -29,11 +29,10 @@ from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.runtime import LANES
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import survey
-from checker.explicit.search.store import Budget, Context, Shard, Words
+from checker.explicit.search.store import Budget, Context, Shard
+from checker.running.arrays import Longs, Words
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, merge_runs, strike
-
-Longs = npt.NDArray[np.int64]
 
 BOX = 16384  # candidates that fit the cache
 SIEVE_BYTES = 512 << 20  # of different successors that a task holds before it sends them off

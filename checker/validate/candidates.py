@@ -13,15 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.columns import codes_of
 from checker.explicit.kernel.follow import ALL_SURVIVE, Follower
 from checker.explicit.kernel.layout import Layout
-from checker.explicit.search.store import Words
-
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
+from checker.running.arrays import Bits, Longs, Words
 
 LOW, HIGH = -(1 << 62) + 1, (1 << 62) - 1  # odd: no bound
 

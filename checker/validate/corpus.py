@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.lang.loader import BoundModel
+from checker.running.arrays import Words
 from checker.validate.diagnosis import Diagnosis
 from checker.validate.reader import MOST_SHOWN, Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Rejection, Validator
@@ -50,7 +50,7 @@ class Summary:
     events: int = 0
     endless: int = 0
     actions: dict[str, int] = field(default_factory=dict)
-    transitions: npt.NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    transitions: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
     verdicts: list[Verdict] = field(default_factory=list)
     seconds: float = 0.0
     stopped: str | None = None

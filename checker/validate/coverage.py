@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from checker.explicit.search.store import Words
 from checker.lang.loader import BoundModel
 from checker.lang.parameters import bindings
+from checker.running.arrays import Longs, Words
 
 _KEY = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-Longs = npt.NDArray[np.int64]
 
 
 class Coverage:
@@ -26,7 +24,7 @@ class Coverage:
         self._action_of = np.repeat(np.arange(len(counts)), counts)
         self.actions = np.zeros(len(counts), dtype=np.int64)
         self._hashes = np.zeros(0, dtype=np.uint64)
-        self._new: list[npt.NDArray[np.uint64]] = []
+        self._new: list[Words] = []
 
     def note(self, item: Longs, words: Words, instances: Longs) -> None:
         """Take in the steps of one round: whose they are, the states before them, the instances."""
@@ -43,7 +41,7 @@ class Coverage:
         if sum(map(len, self._new)) > max(1 << 16, len(self._hashes)):
             self.transitions()
 
-    def transitions(self) -> npt.NDArray[np.uint64]:
+    def transitions(self) -> Words:
         """A hash of each distinct transition (64 bits: of a billion, two may be taken for one)."""
         self._hashes = np.unique(np.concatenate([self._hashes, *self._new]))
         self._new = []

@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from checker.lang.types import (
     BagType,
@@ -34,6 +33,7 @@ from checker.lang.types import (
     Type,
     UnionType,
 )
+from checker.running.arrays import Bits, Longs
 
 MAX_NUMBER = 1 << 60  # of a recorded ordinal
 KEPT = 1 << 17  # texts of one type that are remembered; then it starts afresh
@@ -283,12 +283,12 @@ class StateDecoder:
             self._decoded[at].append(value)
         return found
 
-    def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def rows(self, numbers: Longs) -> tuple[Longs, Bits]:
         """(codes, whether they are known) of states by their fields' numbers: shapes (states, leaves)."""
         parts = [t.rows(numbers[:, i]) for i, t in enumerate(self._sealed())]
         return np.concatenate([c for c, _ in parts], axis=1), np.concatenate([k for _, k in parts], axis=1)
 
-    def whole(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def whole(self, numbers: Longs) -> Bits:
         """The states that were observed in full."""
         found = np.ones(len(numbers), dtype=bool)
         for i, table in enumerate(self._sealed()):
@@ -335,5 +335,5 @@ class _Table:
         self.whole[self._size : limit] = self._known[self._size : limit].all(axis=1)
         self._size = limit
 
-    def rows(self, numbers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def rows(self, numbers: Longs) -> tuple[Longs, Bits]:
         return self._codes[numbers], self._known[numbers]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.columns import codes_of
 from checker.explicit.kernel.follow import ANY
@@ -15,6 +14,7 @@ from checker.lang.ir import EventKind
 from checker.reference.replay import difference
 from checker.reference.step import Reference, StepResult
 from checker.reference.trace import line_of, location
+from checker.running.arrays import Bits, Longs
 from checker.validate.candidates import HIGH, LOW, Candidates
 from checker.validate.events import LOOK, START
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from checker.validate.reader import Recorded
     from checker.validate.validator import Rejection, Validator
 
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
 _ENDED = {EventKind.REQUIRE: "is refused by", EventKind.CUT: "is cut by", EventKind.ERROR: "breaks down in"}
 
 

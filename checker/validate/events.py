@@ -9,20 +9,18 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.follow import ANY
 from checker.explicit.kernel.members import NotFixed, Slot, standing
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
 from checker.reference.step import Reference
+from checker.running.arrays import Bits, Longs
 from checker.validate.decoding import DecodingError, parsed
 
 LOOK, START = -2, -3  # for an action: no step, the state was looked at; the initial state was
 _PARAMETERS = msgspec.json.Decoder(dict[str, Any])
 
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
 
 
 class EventKinds:

@@ -11,16 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.follow import ANY, Follower, Successors, follower_of
 from checker.lang.loader import BoundModel
+from checker.running.arrays import Bits, Longs
 from checker.validate.candidates import Candidates, Numbers
 from checker.validate.coverage import Coverage
 from checker.validate.reader import ANYWHERE, Reader, Recorded
-
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
 
 AT_ONCE = 1 << 12  # items that are looked at side by side
 LOOKED_AT = 20  # candidates of a trace that has ended, to say why

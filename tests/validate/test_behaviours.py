@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.explicit.search.store import Words
 from checker.lang.loader import load
-from checker.validate.candidates import Bits, Candidates, Longs, Numbers
+from checker.running.arrays import Bits, Longs, Words
+from checker.validate.candidates import Candidates, Numbers
 from checker.validate.corpus import Options, validate
 from checker.validate.events import EventKinds
 from checker.validate.validator import ACCEPTED, CUT, REJECTED

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from checker.explicit.kernel.layout import Layout
@@ -37,12 +36,12 @@ from checker.lang.types import (
     Type,
     UnionType,
 )
+from checker.running.arrays import Bits, Longs, Words
 
-Codes = npt.NDArray[np.int64]
 """Shape (values, leaves): one code per leaf, as `Type.encode` gives them."""
 
 
-def codes_of(layout: Layout, words: npt.NDArray[np.uint64], leaves: range | None = None) -> Codes:
+def codes_of(layout: Layout, words: Words, leaves: range | None = None) -> Longs:
     """The codes of packed states, of all leaves or of these. words: shape (states, words).
 
     The last member of a set of 64 is the sign bit.
@@ -61,7 +60,7 @@ def arrow_type(type_: Type) -> pa.DataType:
     return column(type_, np.zeros((0, type_.width), dtype=np.int64)).type
 
 
-def column(type_: Type, codes: Codes) -> pa.Array:
+def column(type_: Type, codes: Longs) -> pa.Array:
     """An Arrow array of the values that `codes` stand for."""
     match type_:
         case OptionType():
@@ -103,7 +102,7 @@ def column(type_: Type, codes: Codes) -> pa.Array:
     raise TypeError(f"no column for a {type_}")
 
 
-def _option(type_: OptionType, codes: Codes) -> pa.Array:
+def _option(type_: OptionType, codes: Longs) -> pa.Array:
     absent = codes[:, 0] == 0
     inner = codes[:, 1:] if type_.style is OptionStyle.TAG else codes
     if type_.style is OptionStyle.CODE:
@@ -112,26 +111,26 @@ def _option(type_: OptionType, codes: Codes) -> pa.Array:
     return _nulled(column(type_.inner, inner), absent)
 
 
-def _nulled(values: pa.Array, absent: npt.NDArray[np.bool_]) -> pa.Array:
+def _nulled(values: pa.Array, absent: Bits) -> pa.Array:
     if not absent.any():
         return values
     return values.take(pa.array(np.arange(len(values)), mask=absent))
 
 
-def _set(type_: SetType, words: Codes) -> pa.Array:
+def _set(type_: SetType, words: Longs) -> pa.Array:
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8 * type_.width)
     there = np.unpackbits(octets, axis=1, bitorder="little")[:, : type_.size].astype(bool)
     members = np.array([type_.element.encode(m) for m in type_.members], dtype=np.int64)
     return _list(there, column(type_.element, members[np.nonzero(there)[1]]))
 
 
-def _parts(type_: Type, codes: Codes, first: int, count: int) -> list[pa.Array]:
+def _parts(type_: Type, codes: Longs, first: int, count: int) -> list[pa.Array]:
     """The columns of `count` values of `type_` that lie side by side from leaf `first` on."""
     edges = [first + i * type_.width for i in range(count + 1)]
     return [column(type_, codes[:, a:b]) for a, b in pairwise(edges)]
 
 
-def _chosen(type_: Type, parts: Sequence[pa.Array], there: npt.NDArray[np.bool_]) -> pa.Array:
+def _chosen(type_: Type, parts: Sequence[pa.Array], there: Bits) -> pa.Array:
     """The values of `parts`, columns of `type_`, that are there, row by row. there: shape (rows, parts)."""
     if not parts:
         return column(type_, np.zeros((0, type_.width), dtype=np.int64))
@@ -139,12 +138,12 @@ def _chosen(type_: Type, parts: Sequence[pa.Array], there: npt.NDArray[np.bool_]
     return pa.concat_arrays(parts).take(pa.array(rows + places * len(there)))
 
 
-def _list(there: npt.NDArray[np.bool_], values: pa.Array) -> pa.Array:
+def _list(there: Bits, values: pa.Array) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
-def _record(type_: RecordType, codes: Codes) -> pa.Array:
+def _record(type_: RecordType, codes: Longs) -> pa.Array:
     if not type_.fields:
         return pa.array([str(type_)] * len(codes), pa.string())
     arrays = [
@@ -154,7 +153,7 @@ def _record(type_: RecordType, codes: Codes) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, names=list(type_.fields))
 
 
-def _union(type_: UnionType, codes: Codes) -> pa.Array:
+def _union(type_: UnionType, codes: Longs) -> pa.Array:
     tags = codes[:, 0].clip(0, len(type_.variants) - 1)
     names = pa.array([str(variant) for variant in type_.variants], pa.string())
     fields: dict[str, pa.Array] = {"tag": names.take(pa.array(tags))}
@@ -166,7 +165,7 @@ def _union(type_: UnionType, codes: Codes) -> pa.Array:
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
 
-def shown(type_: Type, codes: Codes, text: Callable[[Any], str]) -> pa.Array:
+def shown(type_: Type, codes: Longs, text: Callable[[Any], str]) -> pa.Array:
     """`text(value)` of each value, worked out once for each that differs."""
     padded = codes if codes.shape[1] else np.zeros((len(codes), 1), dtype=np.int64)
     distinct, at = np.unique(padded, axis=0, return_inverse=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.assembler import DECLARATIONS, Function
@@ -25,11 +24,11 @@ from checker.explicit.kernel.layout import Layout
 from checker.explicit.kernel.lowering import word_arguments, word_names, word_parameters
 from checker.explicit.kernel.native import compile_ir, link
 from checker.explicit.kernel.runtime import Runtime
-from checker.explicit.search.store import Words
 from checker.lang.frontend import compile_model
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
+from checker.running.arrays import Longs, Words
 
 ANY = -1  # for an action: steps of all of them
 ALL_SURVIVE = -1  # survivors of a sort that was not renumbered
@@ -37,7 +36,6 @@ _BATCH = 1 << 14  # successors that are taken from native code at once
 _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _FOLLOW = ctypes.CFUNCTYPE(_LONG, _POINTER, _POINTER, _POINTER, _POINTER, _LONG, _LONG)
 
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ import numpy as np
 from checker.explicit.kernel.description import KernelGroup
 from checker.explicit.liveness import components
 from checker.explicit.liveness.components import NOWHERE
-from checker.explicit.liveness.graph import Bits, Ints, Longs, Numbers, StateGraph, ranges
+from checker.explicit.liveness.graph import StateGraph, ranges
 from checker.lang.liveness import STRONG
+from checker.running.arrays import Bits, Ints, Longs, Numbers
 from checker.running.deadline import Deadline
 
 _BUDGET = 1 << 22  # edges followed without asking whether to go on

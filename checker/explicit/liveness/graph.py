@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
@@ -23,13 +22,9 @@ from checker.explicit.liveness.labels import Labels, LabelTable
 from checker.explicit.search.explored import Stored
 from checker.explicit.search.path import Packed, packed
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import Context, Words
+from checker.explicit.search.store import Context
+from checker.running.arrays import Bits, Ints, Longs, Numbers, Words
 from checker.running.deadline import Deadline
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.integer]
 
 EDGE_BYTES, STATE_BYTES = 8, 48
 """Memory that a graph and the search for lassos in it take, per edge and per state, but for what `watch` tells."""

@@ -12,14 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.watch import CONDITIONS_PER_WORD, condition_words, obligation_words
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
+from checker.running.arrays import Bits, Ints, Longs
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,12 @@ from checker.explicit.kernel.description import KernelGroup, KernelObligation
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.watch import PER_WORD
 from checker.explicit.liveness.fairness import Fairness
-from checker.explicit.liveness.graph import MOST_STATES, Bits, Longs, StateGraph, build, memory_needed
+from checker.explicit.liveness.graph import MOST_STATES, StateGraph, build, memory_needed
 from checker.explicit.search.path import Packed
 from checker.explicit.search.results import SearchResult
 from checker.explicit.search.store import Budget
 from checker.lang.liveness import EVENTUALLY_ALWAYS
+from checker.running.arrays import Bits, Longs
 from checker.running.deadline import Deadline, Stage, Stopped
 from checker.verdicts import INTERRUPTED
 

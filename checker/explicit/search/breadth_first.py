@@ -25,7 +25,8 @@ from checker.explicit.search.checkpoint import Checkpoint
 from checker.explicit.search.explored import Picking
 from checker.explicit.search.findings import Findings, reached_limit, survey
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import Budget, Context, OutOfMemoryError, Shard, Words
+from checker.explicit.search.store import Budget, Context, OutOfMemoryError, Shard
+from checker.running.arrays import Words
 from checker.running.deadline import Deadline
 from checker.running.interrupts import interrupts
 from checker.running.levels import LevelSearch

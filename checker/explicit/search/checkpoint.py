@@ -23,7 +23,8 @@ import numpy as np
 from checker.errors import FencepostError, cannot_write
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.findings import Findings
-from checker.explicit.search.store import OutOfMemoryError, Shard, Words
+from checker.explicit.search.store import OutOfMemoryError, Shard
+from checker.running.arrays import Words
 
 VERSION = 1
 _MANIFEST = "manifest.json"
@@ -186,7 +187,7 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{self._file(number)}: {error.strerror}") from error
 
-    def _read(self, file: BinaryIO, number: int, count: int) -> Iterator[np.typing.NDArray[np.uint64]]:
+    def _read(self, file: BinaryIO, number: int, count: int) -> Iterator[Words]:
         while count:
             size = min(count, _CHUNK)
             data = file.read(size * 8 * self._words)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.search.store import Shard, Words
+from checker.explicit.search.store import Shard
+from checker.running.arrays import Longs, Words
 from checker.running.deadline import Deadline
 from checker.running.limits import Limits
 
@@ -27,8 +25,8 @@ class Stored(Protocol):
     bounds[l]: per shard, the index of the first state of level l + 1; the last entry is where the next level goes.
     """
 
-    initial: npt.NDArray[np.uint64]
-    initial_bits: npt.NDArray[np.int64]
+    initial: Words
+    initial_bits: Longs
     bounds: list[list[int]]
 
     @property
@@ -38,8 +36,8 @@ class Stored(Protocol):
 class Explored(Protocol):
     """States wherever they are. started: `time.monotonic()` when the search began. limits: those it was given."""
 
-    initial: npt.NDArray[np.uint64]
-    initial_bits: npt.NDArray[np.int64]
+    initial: Words
+    initial_bits: Longs
     started: float
     limits: Limits
 

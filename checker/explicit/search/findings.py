@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.coverage import generated, summarize
@@ -14,11 +13,9 @@ from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.kernel.runtime import LANES, observed_by_bitmap
 from checker.explicit.search.explored import Explored
 from checker.explicit.search.results import SearchResult, SeenLeaf
-from checker.explicit.search.store import Words
 from checker.lang.ir import EventKind
+from checker.running.arrays import Longs, Words
 from checker.running.limits import Limits
-
-Longs = npt.NDArray[np.int64]
 
 
 class Findings:

@@ -14,20 +14,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.explored import Explored
 from checker.explicit.search.results import SearchResult
-from checker.explicit.search.store import Budget, Context, Shard, Words
+from checker.explicit.search.store import Budget, Context, Shard
 from checker.lang.loader import BoundModel
+from checker.running.arrays import Bits, Longs, Numbers, Words
 
 _BATCH = 1 << 15  # records a box takes
 _UNLIMITED = 1 << 62
 
 Packed = tuple[int, ...]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,14 @@ class Target:
     site: int | None = None
     deadlock: bool = False
 
-    def hits(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def hits(self, codes: Longs) -> Bits:
         """Which edges, given by their codes (see `abi`), are what the target asks for."""
         if self.site is not None:
             return np.equal(codes, -1 - self.site)
         if self.deadlock:
             return np.equal(codes, abi.DEADLOCK)
         assert self.property is not None
-        broken: npt.NDArray[np.bool_] = (codes >= 0) & (codes >> self.property & 1 != 0)
+        broken: Bits = (codes >= 0) & (codes >> self.property & 1 != 0)
         return broken
 
 
@@ -64,7 +63,7 @@ class Path:
     site: int | None = None
 
 
-def packed(row: npt.NDArray[np.integer]) -> Packed:
+def packed(row: Numbers) -> Packed:
     """One state of an array, as non-negative integers."""
     return tuple(int(word) & (1 << 64) - 1 for word in row)
 
@@ -166,7 +165,7 @@ class Marks:
             context.close()
             self._set.insert(*context.box(0))
 
-    def has(self, candidates: Longs) -> npt.NDArray[np.bool_]:
+    def has(self, candidates: Longs) -> Bits:
         """Which candidates (words and meta) are in the set."""
         found = np.zeros(len(candidates), dtype=np.int64)
         self._find(self._set.address, candidates.ctypes.data, len(candidates), found.ctypes.data)

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from checker.errors import FencepostError
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
+from checker.running.arrays import Longs, Words
 from checker.verdicts import ExitCode
-
-Words = npt.NDArray[np.uint64]
 
 FIRST_SLOTS = 1 << 12
 _NORESERVE = 0x4000 if sys.platform == "linux" else 0
@@ -22,7 +21,7 @@ _HUGE_PAGE = 2 << 20
 _PADDING = 16  # words on either side of a record that one thread writes: no cache line is shared
 
 
-def _record(size: int) -> npt.NDArray[np.int64]:
+def _record(size: int) -> Longs:
     return np.zeros(size + 2 * _PADDING, dtype=np.int64)[_PADDING:-_PADDING]
 
 
@@ -202,11 +201,11 @@ class Context:
         self._filled = [0] * (1 + shards)
         self._open(self._sets[0])
 
-    def _memory(self, size: int, width: int) -> npt.NDArray[np.int64]:
+    def _memory(self, size: int, width: int) -> Longs:
         return np.empty((size + self._margin if size else 0, width), np.int64)
 
     @property
-    def counters(self) -> npt.NDArray[np.int64]:
+    def counters(self) -> Longs:
         """The counters, in place; see `coverage`."""
         return self.record[abi.COUNTERS :]
 
@@ -215,7 +214,7 @@ class Context:
         """Bytes held."""
         return sum(box.nbytes for boxes in self._sets for box in boxes) + self.record.nbytes
 
-    def _open(self, boxes: list[npt.NDArray[np.int64]]) -> None:
+    def _open(self, boxes: list[Longs]) -> None:
         """Let candidates go into these boxes, from the start."""
         self._filling = boxes
         for number, box in enumerate(boxes):
@@ -237,10 +236,10 @@ class Context:
         """Address and number of the candidates for a shard, as of the last `close`."""
         return int(self._full[1 + shard].ctypes.data), self._filled[1 + shard]
 
-    def records(self, shard: int) -> npt.NDArray[np.int64]:
+    def records(self, shard: int) -> Longs:
         """The candidates for a shard, as of the last `close`: shape (n, words + 1)."""
         return self._full[1 + shard][: self._filled[1 + shard]]
 
-    def edges(self) -> npt.NDArray[np.int64]:
+    def edges(self) -> Longs:
         """The edges, as of the last `close`: shape (n, words + 2)."""
         return self._full[0][: self._filled[0]]
