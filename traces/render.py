@@ -232,21 +232,28 @@ def _notes(step: Step) -> Block:
     return notes
 
 
-def _change(part: Part, before: bool = True) -> Text:
+def _change(part: Part) -> Text:
     """One part of a cell on one line: "label value", or "label old → new" where it changed."""
     label = (part.label + " " if part.label else "", _LABEL)
     if not part.changed:
         return Text.assemble(label, (part.now, _QUIET if part.dim else ""))
-    old = part.before + " " if before and part.before else ""
+    old = part.before + " " if part.before else ""
     return Text.assemble(label, (old + "→ ", _QUIET), (part.now, _CHANGED))
 
 
 def _fit(part: Part, width: int) -> Block:
-    """`_change` in a narrow column: first the old value is dropped, then lines are broken."""
-    whole, short = _change(part), _change(part, before=False)
+    """`_change` in a narrow column: lines are broken, best where the new value starts."""
+    whole = _change(part)
     if whole.cell_len <= width:
         return [whole]
-    return wrap(short, width, 2)
+    if not part.before:
+        return wrap(whole, width, 2)
+    old = Text.assemble((part.label + " " if part.label else "", _LABEL), (part.before, _QUIET))
+    new = Text.assemble(("→ ", _QUIET), (part.now, _CHANGED))
+    *lines, end = wrap(old, width, 2)
+    if lines and end.cell_len + 1 + new.cell_len <= width:
+        return [*lines, Text.assemble(end, " ", new)]
+    return [*lines, end, *(Text("  ") + line for line in wrap(new, width - 2, 2))]
 
 
 def _flow(parts: Sequence[Part], width: int) -> Block:

@@ -63,7 +63,8 @@ def test_an_action_stands_for_its_helpers(run: Run) -> None:
     assert keys and all(key.startswith("cutting.count: ") for key in keys)
 
 
-def test_explained_survivors(run: Run, tmp_path: Path) -> None:
+def test_explained_survivors(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")  # a pipe gets whole lines
     explained = unexplained(run)
     path = explain(tmp_path / "survivors.toml", explained)
     found = run("mutate", CUTTING, "--explained", path)
@@ -187,7 +188,8 @@ def test_ctrl_c_gives_what_was_found(start: Start, tmp_path: Path) -> None:
     assert "mutants: " in shown
 
 
-def test_the_page_shows_a_real_run(run: Run) -> None:
+def test_the_page_shows_a_real_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     page = Path("docs/mutation.md").read_text()
     block = page.split("$ fencepost mutate tests/models/two_phase_commit.py\n")[1].split("```")[0]
     printed = run("mutate", "tests/models/two_phase_commit.py", "--quiet").stdout.splitlines()

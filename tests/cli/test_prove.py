@@ -129,6 +129,7 @@ def test_ctrl_c_in_triage_leaves_the_proof(
 
 
 def test_a_triage_that_does_not_come_to_its_search_decides_nothing(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     def stopped(*arguments: Any, **named: Any) -> Any:
         raise CompilationStopped("time limit of 1 s while compiling")
 
@@ -150,7 +151,8 @@ def test_one_counterexample_is_drawn_and_all_on_demand(run: Run, tmp_path: Path)
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_budget_of_0_is_named(run: Run) -> None:
+def test_a_budget_of_0_is_named(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
     stopped = ("--time-limit-s", "0.01", "--quiet")
     printed = run("prove", "kraft/membership", "--set", "max_crashes=0", *stopped).stdout
     assert "; switched off, being 0: " in printed
@@ -158,10 +160,12 @@ def test_a_budget_of_0_is_named(run: Run) -> None:
     assert "max_crashes=1" in run("prove", "kraft/membership", *stopped).stdout
 
 
-def test_the_page_shows_what_is_printed(run: Run) -> None:
+def test_the_page_shows_what_is_printed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     page = Path("docs/proofs.md").read_text()
-    printed = run("prove", PROVED, "--quiet").stdout + run("prove", LEASE, *REPAIRED, "--quiet").stdout
-    printed += run("prove", PROVED, "--find-lemmas", "--quiet").stdout
+    printed = run("prove", PROVED, "--quiet").stdout + run("prove", PROVED, "--find-lemmas", "--quiet").stdout
+    monkeypatch.setenv("COLUMNS", "100")  # the table of a trace is as wide as it may be
+    printed += run("prove", LEASE, *REPAIRED, "--quiet").stdout
     for block in page.split("```\n$ fencepost prove docs/")[1:]:
         for line in block.split("```")[0].splitlines()[1:]:
             assert line.split("  proved")[0].split("  not proved")[0] in printed or line == "..."

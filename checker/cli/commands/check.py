@@ -70,8 +70,8 @@ def _checked(
     bound = target.load(properties)
     how.engine.refuse_options_of_others(how.search)
     from checker.cli.commands.check_junit import write_junit
-    from checker.cli.commands.check_text import check_text
-    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.commands.check_text import check_text, check_verdict
+    from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.running.deadline import CompilationStopped
     from checker.verdicts import INCOMPLETE
@@ -87,9 +87,8 @@ def _checked(
     if output.as_json:
         print_json(report.to_json())
     else:
-        for trace in report.traces:
-            show(trace)
-        click.echo(check_text(report, coverage=coverage, checkpoint=how.checkpoint or how.resume))
+        last = check_verdict(report, how.checkpoint or how.resume)
+        print_report(check_text(report, coverage=coverage), report.traces, last)
     if junit is not None:
         write_junit(report, junit)
     write_traces(report.traces, output.trace_out)

@@ -1,10 +1,11 @@
-"""Words of `check`: properties, actions, counts, coverage, and the verdict as the last line."""
+"""Words of `check`: properties, actions, coverage and counts; hints and the verdict."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import count, table, verdict_line
+from checker.cli.output.printing import count, verdict_line
+from checker.cli.output.table import paragraphs, table
 from checker.redaction import redacted
 from checker.verdicts import VIOLATED
 from traces.values import plural
@@ -13,11 +14,8 @@ if TYPE_CHECKING:
     from checker.explicit.check import PropertyReport, Report
 
 
-def check_text(report: Report, *, coverage: bool, checkpoint: str | None) -> str:
-    """A finished check for people: properties, actions, counts, and the verdict as the last line.
-
-    checkpoint: the folder or URI that the search was saved to.
-    """
+def check_text(report: Report, *, coverage: bool) -> str:
+    """A finished check for people: properties, actions, counts."""
     result = report.result
     rows = [(p.name, p.kind, property_verdict(p)) for p in report.properties]
     lines = [f"{report.model.name}", "", *table(rows or [("no properties", "", "")], (False, False, False))]
@@ -35,11 +33,17 @@ def check_text(report: Report, *, coverage: bool, checkpoint: str | None) -> str
         f"{report.seconds['search']:.2f} s search, {rate}/s on {plural(result.workers, result.worker)}; "
         + (f"{report.seconds['liveness']:.2f} s liveness; " if report.kernel.obligations else "")
         + f"{report.seconds['total']:.2f} s in all",
-        *_hints(report, checkpoint),
     ]
+    return paragraphs(lines)
+
+
+def check_verdict(report: Report, checkpoint: str | None) -> str:
+    """Hints, and the verdict as the last line. checkpoint: the folder or URI that the search was saved to."""
+    lines = [*hints, ""] if (hints := _hints(report, checkpoint)) else []  # whole: a path is copied
     if len(report.reasons) > 1:
-        return "\n".join([*lines, "", *[f"  {reason}" for reason in report.reasons], verdict_line(report.verdict)])
-    return "\n".join([*lines, "", verdict_line(report.verdict, report.reason)])
+        lines += [paragraphs([f"  {reason}"]) for reason in report.reasons]
+        return "\n".join([*lines, verdict_line(report.verdict)])
+    return "\n".join([*lines, verdict_line(report.verdict, report.reason)])
 
 
 def _hints(report: Report, checkpoint: str | None) -> list[str]:

@@ -35,8 +35,8 @@ def conform(
     the spec never happened.
     """
     bound = target.load()
-    from checker.cli.commands.conform_text import conform_text, side_by_side
-    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.commands.conform_text import conform_text, conform_verdict
+    from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.conform.check import Options
     from checker.conform.check import conform as run
@@ -49,9 +49,7 @@ def conform(
     if output.as_json:
         print_json(report.to_json())
     else:
-        if report.divergence is not None:
-            show(report.divergence.trace)
-            click.echo(side_by_side(report.divergence) + "\n")
-        click.echo(conform_text(report))
+        shown = [report.divergence.trace] if report.divergence is not None else []
+        print_report(conform_text(report), shown, conform_verdict(report))
     write_traces(report.traces, output.trace_out)
     return report.exit_code

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import count, table, verdict_line
+from checker.cli.output.printing import count, verdict_line
+from checker.cli.output.table import paragraphs, table
 from traces.values import plural
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ HEADS = {False: ("spec", "implementation"), True: ("before", "after")}
 
 
 def conform_text(report: Report) -> str:
-    """A finished exploration for people: actions, counts, and the verdict as the last line."""
+    """A finished exploration for people: actions and counts."""
     counts = report.counts
     names = [action.name for action in report.model.model.actions]
     rows = [("action", "driven", "refused by both", "nothing to try")]
@@ -40,7 +41,13 @@ def conform_text(report: Report) -> str:
     ]  # fmt: skip
     if report.divergence is not None:
         lines.append("counts are of the levels before the one that diverges")
-    return "\n".join([*lines, "", verdict_line(report.verdict, report.reason)])
+    return paragraphs(lines)
+
+
+def conform_verdict(report: Report) -> str:
+    """The two states after the step that diverges, and the verdict as the last line."""
+    states = [side_by_side(report.divergence), ""] if report.divergence is not None else []
+    return "\n".join([*states, verdict_line(report.verdict, report.reason)])
 
 
 def _share(covered: int, total: int | None, what: str) -> str:

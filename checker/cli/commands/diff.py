@@ -56,8 +56,8 @@ def diff(model: str, one: list[str], other: list[str], search: Search, output: O
             f"both sides are the same: {sides[0][0]} and {sides[1][0]}",
             hint="say with --set and --against what differs",
         )
-    from checker.cli.commands.diff_text import diff_text
-    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.commands.diff_text import diff_text, diff_verdict
+    from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.explicit.diff import diff as run
 
@@ -67,8 +67,6 @@ def diff(model: str, one: list[str], other: list[str], search: Search, output: O
     if output.as_json:
         print_json(found.to_json())
     else:
-        for trace in found.traces:
-            show(trace)
-        click.echo(diff_text(found))
+        print_report(diff_text(found), found.traces, diff_verdict(found))
     write_traces(found.traces, output.trace_out)
     return found.exit_code

@@ -1,10 +1,11 @@
-"""Words of `diff`: states and transitions of both sides, and the verdict as the last line."""
+"""Words of `diff`: states and transitions of both sides, and the verdict."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import table, verdict_line
+from checker.cli.output.printing import verdict_line
+from checker.cli.output.table import paragraphs, table
 from checker.verdicts import INCOMPLETE
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def diff_text(found: Difference) -> str:
-    """A finished comparison for people: states and transitions of both sides, and the verdict as the last line."""
+    """A finished comparison for people: states and transitions of both sides."""
     sides = found.sides
     counts = [
         ("", "A", "B"),
@@ -38,5 +39,9 @@ def diff_text(found: Difference) -> str:
             length = len(side.trace.steps)
             lines.append(f"{name} first does what {other} does not at step {length}")
     lines.append(f"{found.seconds:.2f} s in all")
-    why = found.stopped if found.verdict == INCOMPLETE else None
-    return "\n".join([*lines, "", verdict_line(found.verdict, why or "")])
+    return paragraphs(lines)
+
+
+def diff_verdict(found: Difference) -> str:
+    """The verdict as the last line, and why where it is incomplete."""
+    return verdict_line(found.verdict, (found.stopped or "") if found.verdict == INCOMPLETE else "")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from checker.cli.output.printing import table
+from checker.cli.output.table import fold, table, width
 
 if TYPE_CHECKING:
     from checker.lang.loader import BoundModel
@@ -26,19 +25,12 @@ def list_names(model: BoundModel) -> list[str]:
         "settings": list(dict.fromkeys(s for m in models for s in m.settings)),
         "properties": list(dict.fromkeys(p.name for m in models for p in m.properties)),
     }
-    lines = []
-    for title, names in groups.items():
-        if names:
-            lines += textwrap.wrap(
-                ", ".join(names), 100, initial_indent=f"  {title:<12}", subsequent_indent=" " * 14,
-                break_on_hyphens=False,
-            )  # fmt: skip
-    return lines
+    return table([(title, ", ".join(names)) for title, names in groups.items() if names], (False, False))
 
 
 def describe(model: BoundModel) -> str:
     """Constants, switches, settings, actions and properties of a model."""
-    lines = [f"{model.name}: {model.model.doc}"]
+    lines = fold(f"{model.name}: {model.model.doc}", width(), "  ")
     docs = model.info.docs if model.info else {}
     switches = {n: v for n, v in model.constants.items() if isinstance(v, bool)}
     constants = {n: v for n, v in model.constants.items() if n not in switches}

@@ -45,8 +45,8 @@ def mutate(
     if checkpoint and resume:
         raise click.UsageError("--resume FILE appends to FILE: it needs no --checkpoint")
     bound = [load_model(model, changes, setting) for model in models]
-    from checker.cli.commands.mutate_text import summary_text
-    from checker.cli.output.printing import print_json, show
+    from checker.cli.commands.mutate_text import mutate_verdict, summary_text
+    from checker.cli.output.printing import print_json, print_report
     from checker.cli.output.progress import ProgressLine
     from checker.mutate.session import Options, Session
     from checker.mutate.summary import read_explained
@@ -62,9 +62,8 @@ def mutate(
     if as_json:
         print_json(summary.to_json())
         return summary.exit_code
-    if session.trace is not None:
-        show(session.trace)
-    click.echo(summary_text(summary, path))
+    shown = [session.trace] if session.trace is not None else []
+    print_report(summary_text(summary, path), shown, mutate_verdict(summary))
     silent = summary.silent([p.name for model in bound for p in model.model.properties])
     if silent and summary.stopped is None and not only:
         click.echo(f"note: no mutant was first noticed by {', '.join(silent)}", err=True)

@@ -1,14 +1,12 @@
-"""Words of `mutate`: survivors in full, what each property kills, and the verdict as the last line."""
+"""Words of `mutate`: survivors in full, what each property kills, and the verdict."""
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from pathlib import Path
 
 import click
 
-from checker.cli.output.printing import columns, table
+from checker.cli.output.table import fold, paragraphs, table, width
 from checker.mutate.judge import INVALID, NOT_EXERCISED, STUTTERING, SURVIVED, UNDECIDED
 from checker.mutate.summary import Outcome, Summary
 from checker.verdicts import HOLDS, INCOMPLETE, VIOLATED, color
@@ -16,7 +14,7 @@ from traces.values import plural
 
 
 def summary_text(summary: Summary, explained: Path) -> str:
-    """Survivors in full, then how many mutants each property kills, counts, and the verdict as the last line."""
+    """Survivors in full, then how many mutants each property kills, and counts."""
     lines = [", ".join(summary.models)]
     groups = {
         "survived": summary.unexplained,
@@ -38,19 +36,18 @@ def summary_text(summary: Summary, explained: Path) -> str:
     counts = ", ".join(f"{n:,} {verdict}" for verdict, n in summary.counts.items() if n)
     lines += ["", f"{plural(len(summary.expected), 'mutant')}: {counts or 'none judged'}",
               f"{summary.judged:,} judged in {summary.seconds:.1f} s, {summary.rate:.1f} mutants/s"]  # fmt: skip
-    return "\n".join([*lines, "", _last(summary)])
+    return paragraphs(lines)
 
 
 def _told(outcome: Outcome, several: bool) -> list[str]:
     found = outcome.found
     model = f" ({outcome.model})" if several else ""
-    width = columns() if sys.stdout.isatty() else 10_000  # a pipe gets whole lines
     texts = [f"{found.place}{model}  {found.key}", f"    {found.reason}", f"    {outcome.explained}"]
-    return [line for text in texts if text.strip()
-            for line in textwrap.wrap(text, width - 2, initial_indent="  ", subsequent_indent="      ")]  # fmt: skip
+    return [line for text in texts if text.strip() for line in fold("  " + text, width(), "    ")]
 
 
-def _last(summary: Summary) -> str:
+def mutate_verdict(summary: Summary) -> str:
+    """The verdict as the last line."""
     standing, verdict, rest = HOLDS, "no mutant survives unexplained", ""
     if summary.stopped is not None:
         missing = plural(len(summary.expected) - len(summary.outcomes), "mutant")

@@ -62,8 +62,8 @@ def _induction(
     model: BoundModel, how: Options, find_lemmas_s: float | None, triage_s: float, every_counterexample: bool,
     output: Output,
 ) -> int:  # fmt: skip
-    from checker.cli.commands.prove_text import proof_text
-    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.commands.prove_text import proof_text, proof_verdict
+    from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.lemmas.prove import prove as run
     from traces.values import plural
@@ -75,14 +75,11 @@ def _induction(
         print_json(report.to_json())
     else:
         shown = report.traces if every_counterexample else report.traces[:1]
-        for trace in shown:
-            show(trace)
+        last = proof_verdict(report)
         if len(shown) < len(report.traces):
             more = plural(len(report.traces) - 1, "counterexample")
-            click.echo(f"and {more} more: --every-counterexample draws them\n")
-        if report.found is not None:
-            click.echo(report.found.text() + "\n")
-        click.echo(proof_text(report))
+            last = f"and {more} more: --every-counterexample draws them\n\n{last}"
+        print_report(proof_text(report), shown, last)
     write_traces(report.traces, output.trace_out)
     return report.exit_code
 

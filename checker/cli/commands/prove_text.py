@@ -1,11 +1,11 @@
-"""Words of `prove`: claims, what they rest on, which bounds remain, and the verdict as the last line."""
+"""Words of `prove`: claims, what they rest on, which bounds remain; counterexamples explained, and the verdict."""
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import table, verdict_line
+from checker.cli.output.printing import verdict_line
+from checker.cli.output.table import fold, paragraphs, table, width
 from checker.lang.itf import to_itf
 from checker.lemmas.triage import UNREACHABLE
 from checker.verdicts import PROVED, PROVED_WITHIN
@@ -19,9 +19,9 @@ ONLY_EXPLORED = "only explored"
 
 
 def proof_text(report: ProofReport) -> str:
-    """A proof for people: claims, what it holds for, counterexamples, and the verdict as the last line."""
+    """A proof for people: claims, and what it holds for."""
     proof = report.proof
-    rows = [("claim", "kind", "verdict", "queries", "s", "rests on")]
+    rows: list[tuple[str, ...]] = [("claim", "kind", "verdict", "queries", "s", "rests on")]
     for n, (finding, verdict) in enumerate(zip(proof.findings, report.verdicts, strict=True)):
         names = ", ".join(proof.findings[c].claim.name for c in sorted(finding.rests_on))
         reason = f" ({finding.reason})" * bool(finding.reason) + _triage_word(report, n)
@@ -29,15 +29,22 @@ def proof_text(report: ProofReport) -> str:
                      f"{finding.seconds:.2f}", names))  # fmt: skip
     rows += [(name, kind, ONLY_EXPLORED, "", "", "") for name, kind in report.only_explored if kind != "witness"]
     slowest = max((f.slowest for f in proof.findings), default=0.0)
-    lines = [proof.model.name, "", *table(rows, (False, False, False, True, True, False))]
+    if not any(row[-1] for row in rows[1:]):  # nothing rests on anything
+        rows = [row[:-1] for row in rows]
+    lines = [proof.model.name, "", *table(rows, (False, False, False, True, True, False)[: len(rows[0])])]
     lines += ["", *_scope(report), ""]
     lines.append(
         f"{proof.queries:,} queries, the slowest {slowest:.2f} s; "
         f"{proof.seconds:.2f} s with {plural(proof.jobs, 'worker')}"
     )
-    for n in report.triaged:
-        lines += ["", *_explained(report, n)]
-    return "\n".join([*lines, "", verdict_line(report.verdict, report.reason)])
+    found = [*report.found.text().splitlines(), ""] if report.found is not None else []
+    return paragraphs([*found, *lines])
+
+
+def proof_verdict(report: ProofReport) -> str:
+    """Each counterexample explained, and the verdict as the last line."""
+    lines = [line for n in report.triaged for line in [*_explained(report, n), ""]]
+    return "\n".join([*lines, verdict_line(report.verdict, report.reason)])
 
 
 def _triage_word(report: ProofReport, claim: int) -> str:
@@ -90,7 +97,7 @@ def _explained(report: ProofReport, claim: int) -> list[str]:
         if told.differences:
             lines.append("  the nearest state that was reached has everything that matters to the step but:")
             lines += [f"    {text}" for text in told.differences]
-    return [part for line in lines for part in textwrap.wrap(line, 160, subsequent_indent="      ") or [""]]
+    return [part for line in lines for part in fold(line, min(width(), 160), "    ")]
 
 
 def bounded_text(found: Bounded) -> str:

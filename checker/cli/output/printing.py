@@ -1,4 +1,4 @@
-"""Printing on standard output: tables, numbers, verdicts, traces, JSON."""
+"""Printing on standard output: numbers, verdicts, traces, JSON."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.cli.output.table import paragraphs
 from checker.verdicts import color
 
 if TYPE_CHECKING:
     from traces import Trace
-
-LEAST_COLUMN = 36  # of a table: a text is not wrapped to less
 
 
 def count(number: int) -> str:
@@ -30,31 +28,18 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
-def table(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
-    """Rows of cells as aligned lines, without trailing blanks; on a terminal the last column is wrapped.
-
-    Where the other columns leave it no room there, it stands below them.
-    """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(right))]
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() and not right[-1] else sys.maxsize
-    margin = 2 + sum(w + 2 for w in widths[:-1])
-    below = columns - margin < min(widths[-1], LEAST_COLUMN)
-    margin = 6 if below else margin
-    lines = []
-    for row in rows:
-        *cells, last = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
-        start = "  " + "  ".join(cells)
-        rest = [last.rstrip()] if len(last.rstrip()) <= columns - margin else textwrap.wrap(last, columns - margin)
-        if not below:
-            start, *rest = [f"{start}  {rest[0]}" if cells else f"  {rest[0]}", *rest[1:]]
-        lines += [start.rstrip(), *[(" " * margin + line).rstrip() for line in rest]]
-    return lines
-
-
 def verdict_line(verdict: str, reason: str = "") -> str:
     """The last line that a command prints: its verdict in colour, and why."""
-    styled = click.style(verdict, fg=color(verdict), bold=True)
-    return f"{styled}: {reason}" if reason else styled
+    text = paragraphs([f"{verdict}: {reason}" if reason else verdict])
+    return click.style(verdict, fg=color(verdict), bold=True) + text.removeprefix(verdict)
+
+
+def print_report(body: str, traces: Sequence[Trace], last: str) -> None:
+    """What a command found: tables and counts, then the traces, then the verdict, which is what a reader looks for."""
+    click.echo(body + "\n")
+    for trace in traces:
+        show(trace)
+    click.echo(last)
 
 
 def use_color() -> bool:

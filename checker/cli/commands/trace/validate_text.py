@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import count, table
+from checker.cli.output.printing import count
+from checker.cli.output.table import paragraphs, table
 from traces.values import plural, show
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
         lines.append(f"{found.endless:,} accepted without a line that ends them: they may have been cut short")
     counted = ", ".join(f"{number:,} {status}" for status, number in found.counts.items() if number) or "no traces"
     stopped = f"incomplete ({found.stopped}): " if found.stopped else ""
-    return "\n".join([*lines, f"{stopped}{plural(found.traces, 'trace')}: {counted}"])
+    return paragraphs([*lines, f"{stopped}{plural(found.traces, 'trace')}: {counted}"])
 
 
 def _verdict_lines(verdict: Verdict) -> list[str]:
