@@ -1,4 +1,4 @@
-"""How a command ends: every exception becomes one message and an exit code, in one place.
+"""The end of a command: every exception becomes one message and an exit code, in one place.
 
 Only a command that returns has a verdict. What was foreseen is one message (`FencepostError`); what was not is a bug
 in Fencepost, reported with what it takes to find it, and has an exit code of its own.
@@ -133,7 +133,7 @@ def _fit(text: str) -> str:
 
 
 def crash_report(error: BaseException, arguments: Sequence[str]) -> str:
-    """What to send to whoever maintains Fencepost. Secrets on the command line and in the stack are left out."""
+    """The report to send to whoever maintains Fencepost. Secrets on the command line and in the stack are left out."""
     name = type(error).__name__
     lines = [
         f"internal error: {name}: {shortened(str(error), 1000)}",
@@ -155,7 +155,7 @@ def _version() -> str:
 
 
 def _discard(number: int) -> None:
-    """What is written to a file descriptor from now on goes nowhere."""
+    """Discard what is written to a file descriptor from now on."""
     with suppress(OSError):
         null = os.open(os.devnull, os.O_RDWR)
         if null != number:

@@ -164,13 +164,13 @@ target_options = _group(Target, "target", click.argument("model"), SET, SETTING)
 
 
 def memory_bytes(gib: float | None) -> int | None:
-    """What --memory-gib allows; None where it is not given."""
+    """The bytes that --memory-gib allows; None if it is not given."""
     return None if gib is None else int(gib * 2**30)
 
 
 @dataclass(frozen=True)
 class Search:
-    """How a search runs, and where it stops; None: the default."""
+    """Options of running a search, and its limits; None: the default."""
 
     threads: int | None
     max_states: int | None
@@ -202,7 +202,7 @@ search_options = _group(
 
 @dataclass(frozen=True)
 class Cluster:
-    """Whether the work runs on Apache Spark, and where. engine: "local" or "spark"; conf: settings of Spark."""
+    """The place of the work: this machine or Apache Spark. engine: "local" or "spark"; conf: settings of Spark."""
 
     engine: str
     master: str | None
@@ -220,7 +220,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Engine(Cluster):
-    """Where a search runs. partitions: of the states, on Spark."""
+    """The engine of a search. partitions: of the states, on Spark."""
 
     partitions: int | None
 
@@ -253,7 +253,7 @@ cluster_options = _group(Cluster, "cluster", _engine("Judge"), _MASTER, _SPARK_C
 
 @dataclass(frozen=True)
 class Output:
-    """What a command prints and writes."""
+    """The output of a command: what it prints and writes."""
 
     as_json: bool
     trace_out: Path | None

@@ -47,7 +47,7 @@ SHORTEST = "shortest: no shorter trace does it"
 
 @dataclass(frozen=True)
 class Options:
-    """How to check: threads, limits, whether to go on after a violation, where to save to and go on from."""
+    """Options of a check: threads, limits, whether to continue after a violation, where to save to and resume from."""
 
     threads: int = 1
     limits: Limits = field(default_factory=Limits)
@@ -72,7 +72,7 @@ class PropertyReport:
 
 @dataclass
 class Report:
-    """What a check found. `seconds`: load, compile, search, liveness, total.
+    """Results of a check. `seconds`: load, compile, search, liveness, total.
 
     stopped: why it was not finished (the search, or what follows it), None where it was.
     """
@@ -215,7 +215,7 @@ def judge(
     model: BoundModel, kernel: Kernel, result: SearchResult, seconds: dict[str, float], *, started: float,
     all_violations: bool, stages: Callable[[Stage], None] | None = None,
 ) -> Report:  # fmt: skip
-    """What a search means for the properties of its model, with traces.
+    """Judge the properties of a model by a search, with traces.
 
     seconds: so far; those for liveness and in all are added. stages: told how far the search for lassos is.
     """
@@ -230,7 +230,7 @@ def judge(
 
 
 class _Judge:
-    """What a search result means for the properties of its model."""
+    """The judgement of a search result on the properties of its model."""
 
     def __init__(self, model: BoundModel, kernel: Kernel, result: SearchResult, all_violations: bool) -> None:
         self.model, self.kernel, self.result, self.all_violations = model, kernel, result, all_violations
@@ -291,7 +291,7 @@ class _Judge:
 
     @property
     def stopped(self) -> str | None:
-        """Why the search, the search for lassos, or the making of traces was not finished."""
+        """The reason that the search, the search for lassos, or the making of traces was not finished."""
         return self.result.stopped or (self._lassos.stopped if self._lassos else None) or self._untraced
 
     def _unfinished(self) -> bool:
@@ -335,7 +335,7 @@ def declared_by(model: BoundModel, kernel: Kernel, target: Target) -> Declared |
 
 
 def bounds(model: BoundModel, kernel: Kernel, result: SearchResult) -> list[str]:
-    """What keeps a finished search from having seen every state: cuts, constraints, views."""
+    """The bounds that keep a finished search from having seen every state: cuts, constraints, views."""
     found = [
         f"{kernel.actions[kernel.sites[i].action]} was cut {times(count)} ({kernel.sites[i].reason})"
         for i, count in result.cuts(kernel.sites).items()

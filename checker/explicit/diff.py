@@ -1,4 +1,4 @@
-"""What one binding of a model does and another does not: reachable states and transitions, counted and told.
+"""Comparison of two bindings of a model: states and transitions that only one of them reaches, counted and shown.
 
 Both are explored, then every state that one of them stored is looked up in the other. Out of a state that both
 reach, both kernels take all their steps, which are compared by (source, instance): an instance has at most one
@@ -94,7 +94,7 @@ class Side:
 
 @dataclass
 class Difference:
-    """What two bindings of a model have that the other has not. stopped: why not all was compared, or None."""
+    """The parts of two bindings of a model that the other has not. stopped: why not all was compared, or None."""
 
     name: str
     sides: tuple[Side, Side]
@@ -202,7 +202,7 @@ def _what_is_left(limits: Limits, started: float, explored: Sequence[SearchResul
 
 
 class _Found:
-    """What the comparison of one shard came to; each list has an entry per side.
+    """Results of comparing one shard; each list has an entry per side.
 
     level: the least one of a state that both reach and out of which the other side does not take the same steps;
     sources: the indices of those states in the shard of that side.
@@ -298,7 +298,7 @@ class _Comparison:
                 found.note(one, self._levels(one, number, sources), sources)
 
     def _by_action(self, metas: Longs) -> Longs:
-        """How many of these steps each action makes."""
+        """The number of these steps per action."""
         return np.bincount(self._action_of[metas & abi.NO_INSTANCE], minlength=self._actions)
 
     def _levels(self, side: int, number: int, places: Longs) -> Longs:
@@ -358,7 +358,7 @@ def _beside(edges: Longs) -> Iterator[Longs]:
 
 
 def unlike(one: tuple[Longs, Longs], other: tuple[Longs, Longs]) -> tuple[Bits, Bits]:
-    """Which steps out of the same states, each as from `steps`, the other side does not have."""
+    """The steps out of the same states, each as from `steps`, that the other side does not have."""
     if np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1]):
         return np.zeros(len(one[0]), dtype=bool), np.zeros(len(other[0]), dtype=bool)
     _, mine, theirs = np.intersect1d(one[0], other[0], assume_unique=True, return_indices=True)
@@ -407,7 +407,7 @@ def _path(comparison: _Comparison, number: int) -> Path | None:
 
 
 def _tail(side: Side, other: Side, departure: Departure) -> Iterator[str]:
-    """What the other side does instead, and where the spec asks for what differs."""
+    """Lines on what the other side does instead, and where the spec asks for what differs."""
     yield f"step {departure.index}, {other.label}: {departure.reason}"
     constants = other.model.constants
     differing = [n for n, v in side.model.constants.items() if isinstance(v, bool) and constants[n] is not v]

@@ -42,7 +42,7 @@ _BATCH = 1 << 15  # records a box takes
 
 @dataclass(frozen=True)
 class Written:
-    """How far an export is, in rows of a table."""
+    """Progress of an export, in rows of a table."""
 
     table: str
     rows: int
@@ -240,7 +240,7 @@ def _named(kernel: Kernel, bits: Longs, *kinds: str) -> pa.Array:
 
 
 class Broken:
-    """Which properties of steps the steps break, from the edges that an expansion left."""
+    """The properties of steps that steps break, from the edges that an expansion left."""
 
     def __init__(self, edges: Longs) -> None:
         codes = edges[:, -1]
@@ -257,7 +257,7 @@ class Broken:
 
 
 class Parameters:
-    """What the parameters of steps stand for, as texts."""
+    """The values of the parameters of steps, as texts."""
 
     def __init__(self, model: BoundModel, kernel: Kernel) -> None:
         self._layout, self._type, self._reference = kernel.layout, model.state_type, Reference(model)

@@ -28,7 +28,7 @@ _BEFORE = len("    return ")  # what `compile_expression` puts in front of an ex
 
 @dataclass(frozen=True)
 class Found:
-    """Whether a state was reached: the trace to it (or to where the expression breaks down), words, exit code."""
+    """The answer on a state: the trace to it (or to where the expression breaks down), words, exit code."""
 
     trace: Trace | None
     text: str
@@ -98,7 +98,7 @@ def _compiled(model: BoundModel, text: str, limits: Limits) -> tuple[BoundModel,
 
 
 def _names(model: BoundModel) -> dict[str, object]:
-    """What an expression may name: everything that the spec's modules can see."""
+    """The names that an expression may use: everything that the spec's modules can see."""
     names: dict[str, object] = {}
     for declared in (*model.model.properties, model.model.init, *model.model.actions):
         names.update(vars(sys.modules[declared.function.__module__]))

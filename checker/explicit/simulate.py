@@ -24,7 +24,7 @@ ROUND = 16  # walks between looks at the clock
 
 @dataclass(frozen=True)
 class Simulation:
-    """What random walks came to. steps: of all walks; found_steps: of the violating walk before it was shrunk."""
+    """Results of random walks. steps: of all walks; found_steps: of the violating walk before it was shrunk."""
 
     seed: int
     walks: int

@@ -1,4 +1,4 @@
-"""What a solver found, run again as plain Python: codes of states and instances become a trace."""
+"""A solver's counterexample, run again as plain Python: codes of states and instances become a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sets a state that is never reached apart from every state that is."""
+"""Distinctions between a state that is never reached and every state that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of a state in a few words: that a field has a value, that two ordinals stand in an order.
+"""Features of a state: that a field has a value, that two ordinals stand in an order.
 
 A feature is asked of many packed states at once, column by column.
 """
@@ -123,7 +123,7 @@ def _named_variant(type_: UnionType, codes: Sequence[int], path: str, start: int
 
 
 def features(type_: Type, layout: Layout, codes: Sequence[int], read: frozenset[int]) -> list[Feature]:
-    """What is true of the state with these (canonical) codes, as far as the leaves in `read` go.
+    """The features of the state with these (canonical) codes, as far as the leaves in `read` go.
 
     A bag comes in as a whole: how many it holds, and for each member that some such is there.
     """
@@ -178,7 +178,7 @@ def _bags(type_: Type, path: str) -> Iterator[tuple[str, BagType]]:
 def _of_bag(
     path: str, type_: BagType, bag: Bag, layout: Layout, codes: Sequence[int], ordinals: Sequence[Named]
 ) -> Iterator[Feature]:  # fmt: skip
-    """How many members a bag has, and that some member is like each of those in this state."""
+    """The number of members of a bag, and that some member is like each of those in this state."""
     heads = [slot[0] for slot in bag.slots]
     held = sum(codes[head] != 0 for head in heads)
 
@@ -198,7 +198,7 @@ def _of_bag(
 def _has_member(
     bag: Bag, wanted: Sequence[int], layout: Layout, codes: Sequence[int], ordinals: Sequence[Named]
 ) -> Callable[[Columns], Bits]:  # fmt: skip
-    """Whether some slot has the same codes, its ordinals standing to those outside as they do here."""
+    """Per state, whether some slot has the same codes, its ordinals in the same order to those outside as here."""
 
     def holds(columns: Columns) -> Bits:
         found = np.zeros(len(columns), dtype=np.bool_)

@@ -26,7 +26,7 @@ from checker.symbolic.relation import Relation
 
 @dataclass(frozen=True)
 class Kept:
-    """What one instance does to the candidates: `dropped` it breaks, or may; of the rest it keeps all, given `used`."""
+    """Effect of one instance on candidates: `dropped` it breaks, or may; of the rest it keeps all, given `used`."""
 
     dropped: frozenset[int]
     used: frozenset[int]
@@ -99,7 +99,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Fixpoint:
-    """What Houdini leaves. asked: candidates that the types do not imply; kept: the inductive ones."""
+    """The result of Houdini. asked: candidates that the types do not imply; kept: the inductive ones."""
 
     asked: int
     kept: frozenset[int]

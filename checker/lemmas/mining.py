@@ -1,4 +1,4 @@
-"""Which clauses over a few facts no explored state refutes.
+"""Mining of candidates: clauses over a few facts that no explored state refutes.
 
 `not (a and b and c)` holds in every state where the three are never together. States are looked at as rows of facts,
 alike ones once; a fact or its negation (a *literal*) is then a column of bits, and a clause costs one `and`.

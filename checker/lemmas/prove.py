@@ -64,7 +64,7 @@ class ProofReport:
 
     @property
     def reason(self) -> str:
-        """Why the verdict is what it is: claims, bounds, or what stopped the proof."""
+        """The reason for the verdict: claims, bounds, or what stopped the proof."""
         names = [f.claim.name for f, v in zip(self.proof.findings, self.verdicts, strict=True) if v == self.verdict]
         if self.verdict == INCOMPLETE:
             return self.proof.stopped or ""

@@ -1,4 +1,4 @@
-"""What candidates are made of: facts about a state that are the same for every identity and every message.
+"""Templates of candidates: facts about a state that are the same for every identity and every message.
 
 A fact speaks of one identity `i` (of a map's keys, in an identity field, in a set) and of one member `m` of a bag. It
 is one expression for each choice of the two, so that a clause over facts is one candidate whatever the number of

@@ -1,4 +1,4 @@
-"""Counterexamples to induction, told apart: which show that a claim is false, which that it needs a lemma.
+"""Triage of counterexamples to induction: some show that a claim is false, others that it needs a lemma.
 
 A state from which a step breaks a claim is either reached, and then the claim is false, or it is not, and then some
 invariant that rules it out is missing. The explicit search decides, where it comes to its end.
@@ -26,7 +26,7 @@ REACHABLE, UNREACHABLE, UNKNOWN = "reachable", "unreachable", "unknown"
 
 @dataclass(frozen=True)
 class Triaged:
-    """What a counterexample to induction is.
+    """The verdict on a counterexample to induction.
 
     REACHABLE: the claim is false, `trace` is a shortest violation. UNREACHABLE: the search came to its end without
     one; `distinction` says what no reached state has. UNKNOWN: it was stopped. explored: in words, what the search saw.

@@ -18,7 +18,7 @@ class LevelSearch(ABC):
     @property
     @abstractmethod
     def frontier(self) -> int:
-        """How many are to be expanded in the next level."""
+        """The number of states to expand in the next level."""
 
     @abstractmethod
     def begin(self) -> None:

@@ -28,7 +28,7 @@ from checker.spark.work import Job
 
 @dataclass(frozen=True)
 class Options:
-    """How to check on Spark.
+    """Options of a check on Spark.
 
     master, conf: as for `session.cluster`. partitions: shards, None: as many as the cluster has cores.
     checkpoint, resume: a folder to save to, or to go on from and save to; all executors must reach it. task_timeout_s:
@@ -71,7 +71,7 @@ def checked(
     model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None,
     stages: Callable[[Stage], None] | None = None,
 ) -> Iterator[Report]:  # fmt: skip
-    """What `check` gives, while the cluster and the states are still there."""
+    """The report of `check`, while the cluster and the states are still there."""
     loaded = time.perf_counter()
     source = source_of(model)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
@@ -98,7 +98,7 @@ def checked(
 
 
 def source_of(model: BoundModel) -> KernelSource:
-    """What the kernel of a model is compiled from, from the cache where it is there."""
+    """The source that a model's kernel is compiled from, from the cache if it is there."""
     name = f"{model.key()}-source"
     found = load_entry(name)
     if found is not None:

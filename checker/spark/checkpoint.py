@@ -52,7 +52,7 @@ class Checkpoint:
         self._sweep(set())
 
     def load(self) -> Saved:
-        """What was saved last. Raises CheckpointError where there is nothing that can be resumed."""
+        """The checkpoint that was saved last. Raises CheckpointError if there is nothing that can be resumed."""
         place = self.folder.place
         manifests = self._manifests()
         contents = ((name, self._read(name)) for name in reversed(manifests))

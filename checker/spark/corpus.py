@@ -38,7 +38,7 @@ class Where:
 
 @dataclass(frozen=True)
 class _Task:
-    """What every task is told: the model, how to judge, and the folder that relative paths start from."""
+    """Inputs of every task: the model, how to judge, and the folder that relative paths start from."""
 
     model: Shipped
     options: Options

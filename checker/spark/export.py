@@ -208,7 +208,7 @@ def _write(folder: Folder, name: str, schema: pa.Schema, batches: Iterable[pa.Re
 
 @dataclass(frozen=True)
 class Tables:
-    """What a task must know to write its shard's files below `to`. parts: as from `numbered`."""
+    """Inputs of a task that writes its shard's files below `to`. parts: as from `numbered`."""
 
     job: Job
     model: Shipped
@@ -352,7 +352,7 @@ def pack(steps: Longs) -> bytes:
 
 
 def unpack(data: bytes) -> Longs:
-    """What `pack` packed."""
+    """Undo `pack`."""
     n, width = np.frombuffer(data, "<i8", 2).tolist()
     columns = np.frombuffer(_CODEC.decompress(pa.py_buffer(data).slice(16), 8 * n * width), "<i8")
     return np.ascontiguousarray(columns.reshape(width, n).T)

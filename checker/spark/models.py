@@ -35,7 +35,7 @@ class Shipped:
         return load(f"{folder}/{self.target}" if ".py/" in self.target else self.target, self.constants)
 
     def as_here(self, text: str) -> str:
-        """What an executor says, with the paths of the spec as they are on this machine."""
+        """An executor's message, with the paths of the spec as they are on this machine."""
         here = Path.cwd()
         root = self.root.relative_to(here) if self.root.is_relative_to(here) else self.root
         return re.sub(rf"[^\s(]*{re.escape(self.archive)}/", "" if root == Path() else f"{root}/", text)

@@ -120,7 +120,7 @@ class Folder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:
-        """Where this file cannot be written, the error names it: an UnwritableError for want of room."""
+        """Name this file in errors of writing it: an UnwritableError for want of room."""
         try:
             yield
         except OSError as error:
@@ -258,7 +258,7 @@ class RunWriter:
 
     @property
     def run(self) -> Run:
-        """What was written, once the writer is closed."""
+        """The run that was written, once the writer is closed."""
         return Run(self._name, self._states, self._sealed.size, *self._footer)
 
 
@@ -351,7 +351,7 @@ def strike(folder: Folder, run: Run, order: Order, records: Records, struck: npt
 
 
 def places(folder: Folder, run: Run, order: Order, records: Records) -> Longs:
-    """Where in the run the sorted records are, counted from its first state; -1 for those that are not in it."""
+    """The places of sorted records in the run, counted from its first state; -1 for those that are not in it."""
     found = np.full(len(records), -1, dtype=np.int64)
     struck = np.zeros(len(records), dtype=np.uint8)
     for number, first, end, states in _beside(folder, run, order, records):
@@ -372,7 +372,7 @@ def _beside(folder: Folder, run: Run, order: Order, records: Records) -> Iterato
 
 
 def grown(runs: Sequence[Run]) -> int:
-    """How many of a shard's runs, counted from the last (newest) one, are to be merged: none while they are few.
+    """The number of a shard's runs, counted from the last (newest) one, to merge: none while they are few.
 
     A run larger than all after it together stays, so that a state is written again only as its run doubles.
     """

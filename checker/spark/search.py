@@ -40,7 +40,7 @@ MAX_SHARDS = 1 << 12
 
 @dataclass(frozen=True)
 class Options:
-    """How to search.
+    """Options of a search.
 
     small, small_groups: most states of a level that the driver expands itself, and most row groups that it reads for
     them. task: see TASK.
@@ -166,7 +166,7 @@ class Exploration(LevelSearch):
         return total
 
     def _tasks(self, states: int) -> int:
-        """How many tasks share the shards for a level of so many states."""
+        """The number of tasks that share the shards for a level of so many states."""
         return min(len(self.shards), max(self.cluster.slots(), states // self._options.task))
 
     def _together(self, level: int) -> Found:
@@ -263,7 +263,7 @@ class Exploration(LevelSearch):
             ))  # fmt: skip
 
     def result(self) -> SearchResult:
-        """What the search has to tell."""
+        """The result of the search so far."""
         return self.findings.result(
             self, stopped=self.stopped, distinct=self._distinct, depth=self.depth,
             seconds=time.monotonic() - self.started, peak_memory_bytes=self._peak_bytes,

@@ -216,7 +216,7 @@ def archive(path: Path) -> None:
 
 
 def _error_of(error: BaseException, where: str = "") -> Exception:
-    """What an error of Spark comes to: what Python raised in a task, if it did, else what Java says in one line."""
+    """The error to report for one of Spark: what Python raised in a task, else what Java says in one line."""
     text = str(error)
     raised = text[text.rindex('\n  File "') :].splitlines()[2:] if '\n  File "' in text else []
     lines = [line.strip() for line in raised if line and not line.startswith(" ")]

@@ -1,4 +1,4 @@
-"""What a task does for one shard: expand its states of a level, then enter what all shards found for it.
+"""Tasks for one shard: expand its states of a level, then enter what all shards found for it.
 
 Tasks may run again, or twice at once: what they write has a name of its own each time, and counts once the
 driver's manifest names it.
@@ -43,7 +43,7 @@ _kernels: dict[str, Kernel] = {}
 
 @dataclass(frozen=True)
 class Job:
-    """What tasks must know. key: of the model. packed: its kernel's source; digest: of that.
+    """Inputs of tasks. key: of the model. packed: its kernel's source; digest: of that.
 
     place: the folder of the runs (see `Folder`). shards: how many.
     """
@@ -84,7 +84,7 @@ def _one_at_a_time(name: str) -> Iterator[None]:
 
 @dataclass
 class Found:
-    """What a part of a level came to; all but the last three as in `Findings` and `abi`.
+    """Findings of a part of a level; all but the last three as in `Findings` and `abi`.
 
     sent_bytes: candidates sent to shards. peak_bytes: of the largest process. states: new ones.
     """
@@ -117,7 +117,7 @@ class Found:
 
 @dataclass(frozen=True)
 class ShardFiles:
-    """Where a shard's states are. frontier: of the last level. visited: runs of all levels, oldest first.
+    """The files of a shard's states. frontier: of the last level. visited: runs of all levels, oldest first.
 
     garbage: runs that were merged into others since the last level.
     """
@@ -182,7 +182,7 @@ def pack(records: Records) -> bytes:
 
 
 def unpack(data: bytes, words: int) -> Records:
-    """What `pack` packed."""
+    """Undo `pack`."""
     n = int.from_bytes(data[:8], "little")
     columns = _CODEC.decompress(data[8:], n * (8 * words + 2), asbytes=True)
     records: Records = np.empty((n, words + 1), np.uint64)
@@ -256,7 +256,7 @@ def absorb(job: Job, shard: int, level: int, files: ShardFiles, parts: Iterable[
 
 
 def _look(kernel: Kernel, states: Words, actions: npt.NDArray[np.uint16], level: int, found: Found) -> None:
-    """What new states are, break and come from."""
+    """Look at new states: what they break, and what they come from."""
     seen = np.zeros((len(kernel.layout.leaves), LANES), dtype=np.int64)
     found.broken = survey(kernel, states, seen)
     found.seen[:] = np.bitwise_or.reduce(seen, axis=1)

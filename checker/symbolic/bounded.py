@@ -42,7 +42,7 @@ class Run:
 
 @dataclass
 class Bounded:
-    """What an unrolling showed. clear: the longest behaviours, in steps, of which none breaks anything; -1: none.
+    """Results of an unrolling. clear: the longest behaviours, in steps, of which none breaks anything; -1: none.
 
     run: a shortest violation. stopped: why it ended before the bound, None if it did not.
     """

@@ -1,4 +1,4 @@
-"""Which bounds of a model a proof rests on, and which it does without.
+"""The bounds of a model that a proof rests on, and those that it does without.
 
 A model bounds its counters (Nat), its bags and its sequences, so that a search comes to an end; a step that would
 exceed a bound is cut. A proof does without the bound of a place where each step of the model without it, from any
@@ -110,7 +110,7 @@ def _inside(type_: Type, path: str, leaves: frozenset[int]) -> Iterator[Growing]
 
 @dataclass(frozen=True)
 class Rests:
-    """What of a model's bounds something rests on. places: by number; cuts: sites whose cut has to do with no place."""
+    """Bounds of a model that something rests on. places: by number; cuts: sites whose cut has to do with no place."""
 
     places: frozenset[int] = frozenset()
     cuts: frozenset[int] = frozenset()
@@ -139,14 +139,14 @@ class Bounds:
 
     @functools.cached_property
     def decided(self) -> Rests:
-        """What some step rests on without showing it: without the bound it might do anything else."""
+        """The bounds that some step rests on without showing it: without the bound it might do anything else."""
         return Rests().union(self._hidden(i.reads, i) for i in self.program.instances)
 
     def _meeting(self, leaves: frozenset[int]) -> frozenset[int]:
         return frozenset(n for n, place in enumerate(self.places) if place.leaves & leaves)
 
     def _hidden(self, reads: BoundReads, instance: Instance | None = None) -> Rests:
-        """What these rest on; of an instance, the members that its parameters stand for may be counted."""
+        """The bounds that these rest on; of an instance, the members that its parameters stand for may be counted."""
         found = []
         for n, place in enumerate(self.places):
             counted = place.leaves & reads.counted
@@ -162,7 +162,7 @@ class Bounds:
     # Properties.
 
     def property(self, index: int, any_number: bool) -> Rests:
-        """What a property rests on where it is evaluated. any_number: it was shown of a growing network."""
+        """The bounds that a property rests on where it is evaluated. any_number: it was shown of a growing network."""
         found = self.program.properties[index]
         if found.condition is None:
             return self._hidden(found.reads)
@@ -179,7 +179,7 @@ class Bounds:
         return members is not None and members <= place.most
 
     def breaks(self, instance: Instance, index: int) -> Rests:
-        """What a transition property rests on where it is held against a step."""
+        """The bounds that a transition property rests on where it is held against a step."""
         conditions = [node for i, node in instance.breaks if i == index]
         read = frozenset[int]().union(*map(self.reads, conditions))
         return Rests(frozenset(
@@ -212,7 +212,7 @@ class Bounds:
     # Steps.
 
     def step(self, number: int, guarded: bool) -> Rests:
-        """What a step rests on. guarded: the guards that rest on a bound are needed."""
+        """The bounds that a step rests on. guarded: the guards that rest on a bound are needed."""
         if number not in self._steps:
             self._steps[number] = self._step(self.program.instances[number])
         if not guarded:
@@ -242,7 +242,7 @@ class Bounds:
         return self.program.sites[event.site].kind
 
     def _conditions(self, instance: Instance, kind: EventKind) -> list[Node]:
-        """Where events of a kind end a step, but for guards that rest on a bound."""
+        """The conditions on which events of a kind end a step, but for guards that rest on a bound."""
         events = [e for e in instance.events if self._kind(e) is kind]
         return [e.condition for e in events if not self._hidden(e.reads).places]
 
@@ -255,7 +255,7 @@ class Bounds:
         return frozenset().union(*[slot for i, slot in enumerate(place.slots) if i in chosen])
 
     def _members(self, place: Growing, instance: Instance) -> int:
-        """How many members of a bag the step's parameters stand for, at most."""
+        """The most members of a bag that the step's parameters stand for."""
         return sum(isinstance(p, Member) for p in instance.parameters) if self._taken(place, instance) else 0
 
     def _seen(self, place: Growing, instance: Instance) -> bool:
@@ -317,7 +317,7 @@ class Bounds:
 
 
     def _members_in(self, root: Node, leaves: frozenset[int]) -> int | None:
-        """How many members make `root` hold, at most, as far as these leaves go; None where it is not some few."""
+        """The most members that make `root` hold, as far as these leaves go; None where it is not some few."""
         memo: dict[tuple[int, int], int] = {}
         stack = [(root, 1)]
         while stack:

@@ -79,7 +79,7 @@ class Encoding:
         return State(leaves, {})
 
     def fresh_is_above(self, state: State) -> list[Any]:
-        """What `fresh` promises: each ordinal is above all of its sort in the state, and above those issued before."""
+        """The promise of `fresh`: each ordinal is above all of its sort in the state, and above those issued before."""
         facts = []
         for (sort, k), issued in state.fresh.items():
             below = [v for v, leaf in zip(state.leaves, self.program.leaves, strict=True) if leaf.sort == sort]
@@ -179,7 +179,7 @@ def _code_bits(leaves: Sequence[Leaf], nodes: Sequence[Node]) -> int:
 
 
 def _set_bits(leaves: Sequence[Leaf], nodes: Sequence[Node]) -> int:
-    """How many members the largest set of the program may have."""
+    """The most members that a set of the program may have."""
     sizes = [leaf.size for leaf in leaves if leaf.kind is Kind.SET]
     sizes += [node.data.bit_length() for node in nodes if node.op is Op.CONST and node.kind is Kind.SET]
     sizes += [min(_MAX_SET, node.args[-1].hi + 1) for node in nodes if node.op in (Op.BIT, Op.HAS)]

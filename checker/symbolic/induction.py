@@ -61,7 +61,7 @@ class Options:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time limit has passed."""
+        """True if the time limit has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def ask(self) -> None:
@@ -70,7 +70,7 @@ class Options:
             raise OutOfTime
 
     def why(self, end: BaseException) -> str:
-        """Why work was stopped, in words. end: KeyboardInterrupt or OutOfTime."""
+        """The reason that work was stopped, as text. end: KeyboardInterrupt or OutOfTime."""
         return INTERRUPTED if isinstance(end, KeyboardInterrupt) else f"time limit of {self.time_limit_s:g} s"
 
 
@@ -103,7 +103,7 @@ class Kept:
 
 @dataclass
 class Proof:
-    """What induction showed of a model.
+    """Results of induction on a model.
 
     findings: one for each claim, in their order: properties, lemmas, then types and runtime errors.
     any_number: claims that also hold for a network that keeps every message ever sent (see `network`) and without
@@ -139,7 +139,7 @@ class Proof:
         return self.findings[claim].rests_on | own
 
     def bounds_of(self, claim: int) -> Kept:
-        """What bounds the proof of a claim keeps to."""
+        """The bounds that the proof of a claim keeps to."""
         if claim not in self._kept:
             self._kept[claim] = self._bounds_of(claim)
         return self._kept[claim]
@@ -363,7 +363,7 @@ class _Run:
                 self.proof.findings[tasks[number].query.claim].counterexample = found
 
     def _widen(self, workers: Pool, answers: dict[tuple[int, int], Answer], assumed: frozenset[int]) -> None:
-        """Whether what was proved of a bounded network holds for one that keeps every message ever sent."""
+        """Find whether what was proved of a bounded network holds for one that keeps every message ever sent."""
         slots = frozenset(i for bag in self.program.bags for slot in bag.slots for i in slot)
         proved = {n for n, finding in enumerate(self.proof.findings) if finding.verdict == PROVED}
         used = {n: frozenset[int]().union(*[a.used for (c, _), a in answers.items() if c == n]) for n in proved}

@@ -1,4 +1,4 @@
-"""What a proof is asked for, and what it tells. Plain values: they travel between processes."""
+"""Questions to a proof, and its results. Plain values: they travel between processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solver said to a query. used: of the assumed claims, those that the proof needs.
+    """The solver's answer to a query. used: of the assumed claims, those that the proof needs.
 
     reason: of an unknown, the solver's words ("timeout", ...).
     """
@@ -67,7 +67,7 @@ class Counterexample:
 
 @dataclass
 class Finding:
-    """What came of one claim.
+    """The finding on one claim.
 
     verdict: PROVED, REFUTED (some step breaks it, or an initial state does), UNKNOWN, or UNUSED (a lemma that no
     proof uses: nothing was asked of it). rests_on: the claims that its proof uses, and those that these use.

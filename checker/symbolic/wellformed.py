@@ -1,4 +1,4 @@
-"""Which codes are codes of a state: the types, as conditions on the leaves.
+"""Well-formed codes of a state: the types, as conditions on the leaves.
 
 A number is in its range, a live ordinal above 0, and what is dead (of an absent option, another variant, a slot past
 the end) is 0. A proof starts from all such states, and shows that no step leaves them.

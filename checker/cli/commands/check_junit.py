@@ -44,7 +44,7 @@ def write_junit(report: Report, path: Path) -> None:
 
 @contextmanager
 def junit_of_failures(path: Path | None, model: str) -> Iterator[None]:
-    """Where a check ends without a verdict, `path` says so, and never what an earlier check found."""
+    """Write to `path` that a check ended without a verdict, if it does; never leave what an earlier check found."""
     if path is not None and path.is_file():
         path.unlink()
     try:

@@ -47,7 +47,7 @@ def check_verdict(report: Report, checkpoint: str | None) -> str:
 
 
 def _hints(report: Report, checkpoint: str | None) -> list[str]:
-    """What the reader may want to know or do next."""
+    """Hints on what the reader may want to know or do next."""
     lines = []
     deadlocks = any(p.kind == "deadlock" for p in report.properties)
     if report.result.deadlock is not None and not deadlocks:

@@ -46,7 +46,7 @@ def _bound(model: str, sides: list[list[str]]) -> list[tuple[str, BoundModel]]:
 @search_options
 @output_options
 def diff(model: str, one: list[str], other: list[str], search: Search, output: Output) -> int:
-    """What MODEL does in one setting and not in another: reachable states, transitions, the first difference.
+    """Compare two settings of MODEL: reachable states, transitions, the first difference.
 
     Exit codes: 0 both do the same, 1 they differ, 3 no difference was found before a limit or Ctrl-C.
     """

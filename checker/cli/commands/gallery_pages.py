@@ -65,7 +65,7 @@ def page(found: Exhibit) -> str:
 
 
 def command(found: Exhibit) -> str:
-    """What `fencepost check` is to be given to see the same."""
+    """The arguments of `fencepost check` that show the same."""
     changes = " ".join(f"--set {name}={_value(value)}" for name, value in found.bug.constants.items())
     return f"{found.model.name} {changes} --property {found.bug.violates.name}"
 
@@ -87,7 +87,7 @@ def _value(value: object) -> str:
 
 
 def _facts(found: Exhibit, trace: Trace) -> str:
-    """What a reader must know first: switches, faults, length, and what the model leaves out."""
+    """Facts that a reader needs first: switches, faults, length, and what the model leaves out."""
     bug, model = found.bug, found.model
     docs = model.info.docs if model.info else {}
     rows = [("the model", f"`{model.name}`: {escaped(bug.model.doc)}")]
@@ -125,7 +125,7 @@ def _violated(trace: Trace, broken: Violation) -> Iterator[str]:
 
 
 def _repaired(repair: Repair) -> Iterator[str]:
-    """What the same steps do with one switch on, and the guard that it is."""
+    """Lines on the same steps with one switch on, and the guard that it is."""
     if repair.departed is None:
         yield f"With `{repair.switch}` alone switched on, the same steps are taken."
         return

@@ -17,7 +17,7 @@ def list_models(name: str, models: Sequence[Any]) -> list[str]:
 
 
 def list_names(model: BoundModel) -> list[str]:
-    """What the models of a spec have in common, by name: constants, switches, settings, and all their properties."""
+    """Common parts of a spec's models, by name: constants, switches, settings, and all their properties."""
     models = model.spec.models
     groups = {
         "constants": [n for n, v in model.constants.items() if not isinstance(v, bool)],

@@ -55,7 +55,7 @@ def _triage_word(report: ProofReport, claim: int) -> str:
 
 
 def _scope(report: ProofReport) -> list[str]:
-    """What the proof holds for: the model's constants, and what is bounded or not."""
+    """The scope of the proof: the model's constants, and what is bounded or not."""
     proof = report.proof
     usual = proof.model.info.defaults if proof.model.info else {}
     constants = [
@@ -86,7 +86,7 @@ def _scope(report: ProofReport) -> list[str]:
 
 
 def _explained(report: ProofReport, claim: int) -> list[str]:
-    """What is known of a counterexample to induction, and what to do about it."""
+    """Lines on a counterexample to induction, and what to do about it."""
     found, name = report.triaged[claim], report.proof.findings[claim].claim.name
     lines = [f"{name}: its counterexample to induction is {found.verdict} ({found.explored})"]
     told = found.distinction

@@ -1,4 +1,4 @@
-"""What generated code and Python agree on: records in memory, as arrays of 64-bit integers.
+"""The interface of generated code and Python: records in memory, as arrays of 64-bit integers.
 
 Context (one per thread): the header below, then one (cursor, limit) pair per box, then the counters.
 Box 0 takes edges, box 1 + s the candidates for shard s. A box with cursor 0 is closed: nothing goes in.

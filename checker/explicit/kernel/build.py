@@ -27,7 +27,7 @@ LONG_LINES = 50_000  # text that takes longer than a second to compile, even in 
 
 @dataclass(frozen=True)
 class KernelSource:
-    """What a kernel is made from: fit for any machine, where object code is fit for this one. text: LLVM IR."""
+    """The source of a kernel: fit for any machine, where object code is fit for this one. text: LLVM IR."""
 
     metadata: Mapping[str, Any]
     text: str
@@ -121,7 +121,7 @@ def _entry(key: str, record_outcomes: bool) -> str:
 
 
 def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSource:
-    """What a program's kernel is compiled from. Raises LayoutError."""
+    """The source that a program's kernel is compiled from. Raises LayoutError."""
     if len(program.properties) > abi.MAX_PROPERTIES:
         raise LayoutError(f"{len(program.properties)} properties; at most {abi.MAX_PROPERTIES} are supported")
     if len(program.instances) >= abi.NO_INSTANCE:

@@ -39,7 +39,7 @@ def cache_directory() -> Path:
 
 @functools.cache
 def _environment() -> bytes:
-    """What a kernel depends on besides its model: the explicit engine, the front end, LLVM, the processor."""
+    """All that a kernel depends on besides its model: the explicit engine, the front end, LLVM, the processor."""
     digest = hashlib.sha256(host().encode())
     for file in own_sources():
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -63,7 +63,7 @@ def _path(name: str) -> Path:
 
 
 def _digest(name: str, body: bytes) -> bytes:
-    """What binds an entry to its key: without the key, an entry moved to another's place would pass for it."""
+    """The digest that binds an entry to its key: without it, an entry moved to another's place would pass for it."""
     digest = hashlib.sha256(name.encode())
     digest.update(body)
     return digest.digest()

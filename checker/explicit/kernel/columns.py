@@ -56,7 +56,7 @@ def codes_of(layout: Layout, words: Words, leaves: range | None = None) -> Longs
 
 
 def arrow_type(type_: Type) -> pa.DataType:
-    """What `column` gives for values of `type_`."""
+    """The Arrow type that `column` gives for values of `type_`."""
     return column(type_, np.zeros((0, type_.width), dtype=np.int64)).type
 
 

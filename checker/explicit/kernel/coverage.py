@@ -1,4 +1,4 @@
-"""Which counter counts what, and what the counts say about actions and guards.
+"""Coverage counters, and what their counts say about actions and guards.
 
 Instances of one action whose events come at the same sites share counters: one for each event that
 can end the step, one for the step taken. Everything else is derived from these.
@@ -25,7 +25,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Signature:
-    """What instances of `action` with the same sequence of sites have in common; `fired`: a counter."""
+    """The part that instances of `action` with the same sequence of sites share; `fired`: a counter."""
 
     action: int
     fired: int
@@ -34,7 +34,7 @@ class Signature:
 
 @dataclass
 class ActionCoverage:
-    """How often an action was tried, enabled (fired, cut or in error), and gave a state not seen before."""
+    """Counts of an action: tried, enabled (fired, cut or in error), and led to a state not seen before."""
 
     attempts: int = 0
     fired: int = 0
@@ -49,7 +49,7 @@ class ActionCoverage:
 
 @dataclass
 class SiteCoverage:
-    """How often a site was evaluated, and how often it ended the step."""
+    """Counts of a site: evaluated, and ended the step."""
 
     evaluated: int = 0
     ended: int = 0

@@ -44,7 +44,7 @@ class KernelGroup:
 
 
 def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict[str, Any]:
-    """What a kernel needs besides its code, as JSON."""
+    """The metadata that a kernel needs besides its code, as JSON."""
     numbers: dict[int, int] = {}
     instances = []
     for instance in program.instances:

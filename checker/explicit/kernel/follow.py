@@ -40,7 +40,7 @@ _FOLLOW = ctypes.CFUNCTYPE(_LONG, _POINTER, _POINTER, _POINTER, _POINTER, _LONG,
 
 @dataclass(frozen=True)
 class Successors:
-    """What was found, row by row: the state it is a successor of (an index), by which instance, its words.
+    """Successors, row by row: the state it is a successor of (an index), by which instance, its words.
 
     survivors: shape (rows, sorts), a mask of the codes before the step that are left: bit 0 always, bit c for the
     live code c, the bits above all codes of the sort for those that were issued; or ALL_SURVIVE.

@@ -159,7 +159,7 @@ class HashSet:
                         f.store(f.load(candidate, k), stored, k)
 
     def _less(self, f: Function, a: str, b: str) -> str:
-        """Whether the words at `a` come before those at `b`."""
+        """Emit the condition that the words at `a` come before those at `b`."""
         result = "false"
         for k in reversed(range(self._words)):
             x, y = f.load(a, k), f.load(b, k)

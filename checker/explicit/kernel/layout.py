@@ -1,4 +1,4 @@
-"""Where each leaf of a state lies in its packed words, and the canonical form of a state.
+"""Layout of states: the place of each leaf in the packed words, and the canonical form of a state.
 
 A packed state is a fixed number of 64-bit words. Two states are equal exactly when their canonical
 words are: live ordinals are numbered 1.. by rank within their sort, the slots of a bag are sorted.

@@ -87,7 +87,7 @@ class Values:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is emitted inside does not dominate what comes after."""
+        """A scope of code that does not dominate what comes after."""
         mark = len(self._made)
         yield
         for serial in self._made[mark:]:

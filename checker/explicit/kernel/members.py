@@ -1,4 +1,4 @@
-"""Where in a packed state the members lie that an instance's parameters stand for."""
+"""Slots: the places in a packed state of the members that an instance's parameters stand for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Slot:
 
 
 class NotFixed(Exception):
-    """Which place it is depends on the state."""
+    """The place depends on the state."""
 
 
 def standing(state: RecordType, parameters: list[Parameter], binding: tuple[Any, ...]) -> dict[str, Any]:

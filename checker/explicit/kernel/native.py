@@ -19,7 +19,7 @@ POLL_S = 0.01  # between looks at a process that compiles
 
 
 def host() -> str:
-    """What object code depends on besides its source: LLVM's version and the processor."""
+    """All that object code depends on besides its source: LLVM's version and the processor."""
     return f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 

@@ -1,4 +1,4 @@
-"""What liveness asks of single states, as LLVM IR: conditions and goals of obligations, and conditions on steps."""
+"""Liveness predicates on single states, as LLVM IR: conditions and goals of obligations, and conditions on steps."""
 
 from __future__ import annotations
 

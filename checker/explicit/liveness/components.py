@@ -1,4 +1,4 @@
-"""What is compiled of the work on a graph of states: numbering, reaching, fair strongly connected parts.
+"""Native code for work on a graph of states: numbering, reaching, fair strongly connected components.
 
 The functions are the same for every model. Each works on a record of 64-bit integers (addresses first, then how far
 it is), does about `budget` steps and returns, to be called again: so that long work can be watched and stopped.

@@ -43,7 +43,7 @@ class Parts:
 
 
 class Fairness:
-    """Which fair groups are enabled and taken where. A group is enabled where an edge leaves that is a step of it."""
+    """Fair groups, where enabled and where taken. A group is enabled where an edge leaves that is a step of it."""
 
     def __init__(self, graph: StateGraph, groups: Sequence[KernelGroup], deadline: Deadline) -> None:
         """groups: as in `Kernel`."""
@@ -113,13 +113,13 @@ class Fairness:
         return places, self._table.groups[at]
 
     def _enabled(self, state: int) -> Bits:
-        """Which fair groups are enabled in a state that withholds none."""
+        """The fair groups that are enabled in a state that withholds none."""
         found = np.zeros(self.size, dtype=bool)
         found[self._taken(self.graph.leaving(np.array([state])))[1]] = True
         return found
 
     def _ever_enabled(self, inside: Bits) -> Bits:
-        """Which fair groups are enabled in some of the states."""
+        """The fair groups that are enabled in some of the states."""
         found = np.zeros(self.size, dtype=bool)
         for begin in range(0, self.graph.count, _CHUNK):
             states = begin + np.flatnonzero(inside[begin : begin + _CHUNK])

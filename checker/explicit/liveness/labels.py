@@ -27,7 +27,7 @@ class LabelTable:
     groups: Ints
 
     def of_group(self, group: int) -> Bits:
-        """Which labels are steps of a group."""
+        """The labels that are steps of a group."""
         owners = np.repeat(np.arange(len(self.instances)), np.diff(self.first))
         found = np.zeros(len(self.instances), dtype=bool)
         found[owners[self.groups == group]] = True
@@ -94,13 +94,13 @@ class Labels:
         return labels
 
     def withheld(self, instances: Longs, sources: Longs, watched: Longs) -> Bits:
-        """Which steps are fair, of those that have no edge."""
+        """The fair steps among those that have no edge."""
         asked = watched[sources, self._offset :] & self._fair_conditions[instances]
         found: Bits = self._always_fair[instances] | asked.any(axis=1)
         return found
 
     def are_fair(self) -> Bits:
-        """Which of the labels so far are steps of a fair group."""
+        """The labels so far that are steps of a fair group."""
         kinds = [group.kind for group in self._kernel.groups]
         return np.array([any(kinds[g] for g in groups) for groups in self._of], dtype=bool)
 

@@ -60,7 +60,7 @@ class Lasso:
 
 @dataclass
 class Lassos:
-    """What was found. by_property: the lasso of the first binding that has one.
+    """The lassos found. by_property: the lasso of the first binding that has one.
 
     stopped: why it was not finished, None where it was; undecided: the properties that it was stopped before.
     """

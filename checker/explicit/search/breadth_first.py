@@ -200,7 +200,7 @@ class Exploration(LevelSearch):
                 shard.insert(*context.box(number))
 
     def close_level(self) -> None:
-        """What was entered since `begin_level` is a level."""
+        """Make a level of what was entered since `begin_level`."""
         self.bounds.append([shard.count for shard in self.shards])
 
     def expand_level(self) -> None:
@@ -349,7 +349,7 @@ class Exploration(LevelSearch):
         self._new[0] = self.findings.new
 
     def result(self) -> SearchResult:
-        """What the search has to tell."""
+        """The result of the search so far."""
         self._gather()
         return self.findings.result(
             self, stopped=self.stopped, distinct=self.distinct, depth=self.depth,

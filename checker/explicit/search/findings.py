@@ -1,4 +1,4 @@
-"""What a search found so far: counts, coverage, what is broken and reached at which level. Every engine keeps one."""
+"""Findings of a search so far: counts, coverage, what is broken and reached at which level. Every engine keeps one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Findings:
                 (self.witnesses if declared.kind == "witness" else self.broken).setdefault(index, level)
 
     def saved(self) -> dict[str, Any]:
-        """What a checkpoint keeps of them, as JSON."""
+        """The part of them that a checkpoint keeps, as JSON."""
         return {
             "counters": self.counters.tolist(),
             "seen": self.seen.tolist(),
@@ -128,7 +128,7 @@ class Findings:
 
 
 def survey(kernel: Kernel, states: Words, seen: Longs) -> int:
-    """What `states` (contiguous, at least one) break or reach; adds their leaves to `seen`, shape (leaves, LANES)."""
+    """Evaluate properties on `states` (contiguous, not empty); add their leaves to `seen`, shape (leaves, LANES)."""
     if len(states) < LANES:
         states = np.resize(states, (LANES, kernel.words))  # repeats them: seeing twice does no harm
     return int(kernel.calls["survey"](states.ctypes.data, len(states), seen.ctypes.data))

@@ -31,7 +31,7 @@ Packed = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Target:
-    """What a path leads to: a property (broken, or a witness reached), an error at a site, or a deadlock.
+    """The target of a path: a property (broken, or a witness reached), an error at a site, or a deadlock.
 
     None of them: states that are given (`way_to`).
     """
@@ -41,7 +41,7 @@ class Target:
     deadlock: bool = False
 
     def hits(self, codes: Longs) -> Bits:
-        """Which edges, given by their codes (see `abi`), are what the target asks for."""
+        """The edges, given by their codes (see `abi`), that match the target."""
         if self.site is not None:
             return np.equal(codes, -1 - self.site)
         if self.deadlock:
@@ -92,7 +92,7 @@ def way_to(kernel: Kernel, result: SearchResult, states: Words, level: int) -> P
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """Which states of a level to pick: a description, so that it can be sent to where the states are.
+    """The choice of states of a level: a description, so that it can be sent to where the states are.
 
     marks None: those that are the target, or out of which it happens. Else those with a successor among the marks,
     and where `last` also those with an edge that is the target.
@@ -166,7 +166,7 @@ class Marks:
             self._set.insert(*context.box(0))
 
     def has(self, candidates: Longs) -> Bits:
-        """Which candidates (words and meta) are in the set."""
+        """Per candidate (words and meta), whether it is in the set."""
         found = np.zeros(len(candidates), dtype=np.int64)
         self._find(self._set.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
         return np.not_equal(found, 0)

@@ -19,7 +19,7 @@ class SeenLeaf:
 
 @dataclass
 class SearchResult:
-    """How a search ended.
+    """The end of a search.
 
     stopped: None when it ran to its end, else why it stopped early. generated: initial states and every
     successor. outside: those of them that break a state constraint. depth: the initial states are level 1.

@@ -116,7 +116,7 @@ class Shard:
 
     @property
     def store_address(self) -> int:
-        """Where the states are stored."""
+        """The address of the stored states."""
         return self._store.address
 
     def states(self, first: int, limit: int) -> Words:
@@ -178,7 +178,7 @@ class Shard:
 
 
 class Context:
-    """What one thread works with: counters, and boxes of candidates, one for every shard.
+    """Working memory of one thread: counters, and boxes of candidates, one for every shard.
 
     capacity: candidates a box takes. edges: records of the box of edges (none: it stays closed).
     sets: 2 where one set of boxes is filled while others still read the one filled before.
@@ -224,7 +224,7 @@ class Context:
             self.record[at : at + 2] = (address, limit) if len(box) else (0, np.iinfo(np.int64).max)
 
     def close(self) -> None:
-        """What the boxes hold is now to be read; the next set of boxes is opened."""
+        """Hand over the boxes to be read, and open the next set of boxes."""
         self._full = self._filling
         for number, box in enumerate(self._full):
             used = int(self.record[abi.BOXES + 2 * number]) - int(box.ctypes.data) if len(box) else 0

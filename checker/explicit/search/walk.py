@@ -41,7 +41,7 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one instance ends in a state: at a site, or (site None) with the successor `words`."""
+    """The outcome of one instance in a state: at a site, or (site None) with the successor `words`."""
 
     instance: int
     site: int | None
@@ -56,7 +56,7 @@ class Walker:
         self._context = Context(kernel, 1, 1, edges=1)
 
     def expand(self, words: Sequence[int]) -> Expansion:
-        """What can happen in a packed state."""
+        """Expand a packed state."""
         state = np.array(words, dtype=np.uint64)
         self._kernel.calls["expand"](self._context.address, state.ctypes.data, 0, 1)
         self._context.close()
@@ -87,7 +87,7 @@ class Walker:
         return int(bits[0]) & ~abi.OUTSIDE
 
     def outcomes(self, words: Sequence[int]) -> list[Outcome]:
-        """How each instance ends, in order. Raises ValueError for a kernel that does not record it."""
+        """The outcomes of all instances, in order. Raises ValueError for a kernel that does not record them."""
         expansion, ends = self.expand_whole(words)
         successors = {step.instance: step.words for step in expansion.steps}
         return [
@@ -96,7 +96,7 @@ class Walker:
         ]
 
     def expand_whole(self, words: Sequence[int]) -> tuple[Expansion, npt.NDArray[np.uint16]]:
-        """What can happen in a packed state, and per instance the site at which it ends, or FIRED.
+        """Expand a packed state; also return, per instance, the site at which it ends, or FIRED.
 
         Raises ValueError for a kernel that does not record it.
         """
@@ -111,7 +111,7 @@ def successors(kernel: Kernel, words: Sequence[int]) -> list[tuple[int, Packed, 
 
 
 def outcomes(kernel: Kernel, words: Sequence[int]) -> list[Outcome]:
-    """How each instance ends in a packed state; see `Walker.outcomes`."""
+    """The outcome of each instance in a packed state; see `Walker.outcomes`."""
     return Walker(kernel).outcomes(words)
 
 
@@ -177,7 +177,7 @@ class _Checker:
         self.expansion = Expansion()
 
     def violation(self, words: Packed, broken: int, outside: bool = False) -> tuple[Target | None, int | None]:
-        """What a state, just reached by a step that breaks `broken`, violates; and the instance of an error.
+        """The target that a state, just reached by a step that breaks `broken`, violates; and the instance of an error.
 
         Leaves the state's expansion (none outside the constraint) in `expansion`.
         """

@@ -94,7 +94,7 @@ def _contents(files: list[Path]) -> Iterator[tuple[str, bytes | OSError]]:
 
 
 def _keeper(folder: Path) -> Keep:
-    """What writes a rejected trace into `folder`."""
+    """Return a function that writes a rejected trace into `folder`."""
     from traces.files import write_whole
 
     folder.mkdir(parents=True, exist_ok=True)
