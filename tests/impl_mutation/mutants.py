@@ -24,8 +24,8 @@ from tests.impl_mutation.operators import Finder
 PACKAGE = "impl.kraft"
 CORE = (
     *(f"controller.{name}" for name in (
-        "heartbeat", "registration", "isr", "partitions", "reassignment", "topics", "placement", "configs", "features",
-        "sessions", "settings", "controller",
+        "heartbeat", "registration", "fencing", "isr", "partitions", "reassignment", "topics", "placement", "configs",
+        "features", "sessions", "settings", "controller",
     )),
     *(f"broker.{name}" for name in (
         "leader", "lifecycle", "core", "fetch", "replica_log", "states", "timers", "settings",

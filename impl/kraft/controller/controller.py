@@ -13,10 +13,11 @@ from typing import assert_never
 from impl.kraft.controller.configs import alter_config
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.features import update_feature
+from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.heartbeat import heartbeat
 from impl.kraft.controller.isr import alter_partition
 from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
-from impl.kraft.controller.registration import fenced, register, unregister
+from impl.kraft.controller.registration import register, unregister
 from impl.kraft.controller.sessions import Sessions
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.controller.topics import create_topic, delete_topic

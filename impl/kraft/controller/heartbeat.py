@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from impl.kraft.controller.decision import Decision
+from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.partitions import led_anew, taken_out
-from impl.kraft.controller.registration import fenced
 from impl.kraft.controller.sessions import Session, Sessions
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode

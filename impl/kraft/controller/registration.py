@@ -15,7 +15,7 @@ from impl.kraft.messages import (
     UnregisterBrokerRequest,
     UnregisterBrokerResponse,
 )
-from impl.kraft.records import FenceBrokerRecord, Record, RegisterBrokerRecord, UnregisterBrokerRecord
+from impl.kraft.records import RegisterBrokerRecord, UnregisterBrokerRecord
 
 
 def register(
@@ -64,9 +64,3 @@ def unregister(
     sessions.forget(request.broker_id)
     record = UnregisterBrokerRecord(broker_id=request.broker_id, broker_epoch=registration.broker_epoch)
     return Decision(UnregisterBrokerResponse(ErrorCode.NONE), (*taken_out(image, settings, request.broker_id), record))
-
-
-def fenced(image: Image, settings: ControllerSettings, broker_id: int) -> tuple[Record, ...]:
-    """The records that fence a broker."""
-    broker_epoch = image.registrations[broker_id].broker_epoch
-    return (*taken_out(image, settings, broker_id), FenceBrokerRecord(broker_id=broker_id, broker_epoch=broker_epoch))
