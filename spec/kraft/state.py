@@ -282,7 +282,7 @@ class RemovalAsked:
     registration: Option[BrokerEpoch]
     voter: Voter
     epoch: ControllerEpoch  # in which that controller decided it; from the next one on it knows of no reply to give
-    is_told: bool  # the operator has the reply
+    is_confirmed: bool  # the operator has the reply
 
 
 LastRemoval = Annotated[Seq[RemovalAsked], AtMost(lambda: Design.removals)]

@@ -53,7 +53,7 @@ class Timing:
     "Budget of failovers of the active controller."
     lease_from_arrival: bool = True
     """KAFKA-17793: a lease counts from when the heartbeat reaches the controller; else from when it is processed."""
-    lease_begins_anew: bool = True
+    failover_renews_lease: bool = True
     "A new active controller gives the broker a whole lease; else it takes it for one that was silent since for ever."
     kafka_18138: bool = True
     """KAFKA-18138: a new active controller knows the lease of every broker; else only of those that it has heard of."""
@@ -89,8 +89,8 @@ def longest_silence() -> int:
     return leases + Timing.max_mishaps * Timing.max_stall_ticks
 
 
-def longest_office() -> int:
-    """Ticks in office after which it no longer matters since when a controller is active. The first always was."""
+def longest_tenure() -> int:
+    """Ticks in tenure after which it no longer matters since when a controller is active. The first always was."""
     return Timing.session_timeout_ticks if Timing.max_failovers > 0 else 0
 
 
@@ -99,7 +99,7 @@ StallLength = Annotated[int, Range(1, lambda: Timing.max_stall_ticks)]
 Silence = Annotated[int, Range(0, lambda: longest_silence() + 1), History]
 Mishaps = Annotated[int, Nat(lambda: Timing.max_mishaps)]
 Failovers = Annotated[int, Nat(lambda: Timing.max_failovers)]
-Office = Annotated[int, Range(0, lambda: longest_office()), History]
+Tenure = Annotated[int, Range(0, lambda: longest_tenure()), History]
 
 
 @state
@@ -120,7 +120,7 @@ class Lease:
     checks_leases: bool  # it looks for a lease that runs out
     failovers: Failovers
     heard: Failovers  # of how many failovers the broker knows
-    office: Office  # ticks since the active controller is active
+    tenure: Tenure  # ticks since the active controller is active
 
 
 @init
@@ -141,7 +141,7 @@ def just_heard() -> Lease:
         checks_leases=True,
         failovers=0,
         heard=0,
-        office=longest_office(),
+        tenure=longest_tenure(),
     )
 
 
@@ -179,7 +179,7 @@ def tick(s: Lease) -> None:
     s.lease_age = min(s.lease_age + 1, Timing.session_timeout_ticks)
     s.stall = max(s.stall - 1, 0)
     s.silence = min(s.silence + 1, longest_silence() + 1)
-    s.office = min(s.office + 1, longest_office())
+    s.tenure = min(s.tenure + 1, longest_tenure())
 
 
 @action(who="broker", source="KIP-631, Broker Leases", kafka="BrokerLifecycleManager.sendBrokerHeartbeat")
@@ -264,8 +264,8 @@ def fail_over(s: Lease) -> None:
     """Another controller becomes active, and gives the broker a lease. The queue of the one before is lost."""
     require(s.failovers < Timing.max_failovers)
     s.failovers += 1
-    s.office = 0
-    s.lease_age = 0 if Timing.lease_begins_anew else Timing.session_timeout_ticks
+    s.tenure = 0
+    s.lease_age = 0 if Timing.failover_renews_lease else Timing.session_timeout_ticks
     s.tracked = Timing.kafka_18138
     s.checks_leases = Timing.lease_check_by_timer
     s.stall = 0
@@ -307,7 +307,7 @@ def fenced_after_silence(before: Lease, after: Lease) -> bool:
     """A broker is fenced only when none of its heartbeats reached the controller for a whole session timeout, in all of
     which this was the active one.
     """
-    silent = before.silence >= Timing.session_timeout_ticks and before.office == longest_office()
+    silent = before.silence >= Timing.session_timeout_ticks and before.tenure == longest_tenure()
     return before.fenced or not after.fenced or silent
 
 
@@ -327,13 +327,13 @@ def silent_broker_is_fenced_in_time(s: Lease) -> bool:
 
 @invariant(source="KAFKA-17793 (S9)")
 def lease_is_as_old_as_the_silence(s: Lease) -> bool:
-    """Where it counts from the arrival of heartbeats, a lease is as old as the last that arrived, or as the office of
+    """Where it counts from the arrival of heartbeats, a lease is as old as the last that arrived, or as the tenure of
     the active controller.
     """
-    if not Timing.lease_from_arrival or not Timing.lease_begins_anew:
+    if not Timing.lease_from_arrival or not Timing.failover_renews_lease:
         return True
     age = min(s.silence, Timing.session_timeout_ticks)
-    return s.lease_age == (age if Timing.max_failovers == 0 else min(age, s.office))
+    return s.lease_age == (age if Timing.max_failovers == 0 else min(age, s.tenure))
 
 
 @transition_invariant(source="KIP-631, Broker Leases; KAFKA-14392")
@@ -389,7 +389,7 @@ def clocks_run_alike(before: Lease, after: Lease) -> bool:
 
     Of the age that a lease has at a failover, see `lease_is_as_old_as_the_silence`.
     """
-    ticked = after.silence > before.silence or after.clock > before.clock or after.office > before.office
+    ticked = after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
     longest = max(Timing.heartbeat_interval_ticks, Timing.request_timeout_ticks)
     return (
         runs(before.silence, after.silence, longest_silence() + 1, ticked)
@@ -397,7 +397,7 @@ def clocks_run_alike(before: Lease, after: Lease) -> bool:
             before.failovers < after.failovers
             or runs(before.lease_age, after.lease_age, Timing.session_timeout_ticks, ticked)
         )
-        and runs(before.office, after.office, longest_office(), ticked)
+        and runs(before.tenure, after.tenure, longest_tenure(), ticked)
         and runs(before.clock, after.clock, longest, ticked)
         and (not ticked or after.stall == max(before.stall - 1, 0))
         and (not ticked or after.delay == (before.delay + 1 if is_under_way(before) else 0))

@@ -30,7 +30,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey, Registration
 from impl.kraft.messages import AlterPartitionRequest, BrokerRegistrationRequest, Request
 from impl.kraft.records import NO_LEADER
-from tests.impl.office import CLUSTER, Office
+from tests.impl.controller_runtime import CLUSTER, ControllerRuntime
 
 MIN_INSYNC = 2
 SLOTS = {0: 0, 1: 1, 2: 2, 3: 0}
@@ -73,7 +73,9 @@ class Cluster(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.key = (UUID(int=1), 0)
-        self.office = Office(ControllerSettings(CLUSTER, session_timeout_ms=3_000, min_insync_replicas=MIN_INSYNC))
+        self.runtime = ControllerRuntime(
+            ControllerSettings(CLUSTER, session_timeout_ms=3_000, min_insync_replicas=MIN_INSYNC)
+        )
         self.disks: dict[int, dict[PartitionKey, ReplicaLog]] = {slot: {} for slot in SLOTS}
         self.alive: dict[int, Process] = {}
         self.network: list[Message] = []
@@ -88,7 +90,7 @@ class Cluster(RuleBasedStateMachine):
         for slot in (0, 1, 2):
             self.start(slot)
         self.calm_down(10)
-        assert self.office.create((0, 1, 2)) == self.key
+        assert self.runtime.create((0, 1, 2)) == self.key
         self.calm_down(4)
 
     # What effects come to.
@@ -125,7 +127,7 @@ class Cluster(RuleBasedStateMachine):
 
     def others_have_all(self, broker_id: int) -> bool:
         """Another member of the ISR has all that was acknowledged."""
-        isr = self.office.partition(self.key).isr
+        isr = self.runtime.partition(self.key).isr
         return any(member != broker_id and self.has_all(self.owner[member]) for member in isr)
 
     # Processes.
@@ -144,7 +146,7 @@ class Cluster(RuleBasedStateMachine):
             )
             process = Process(slot, Broker(settings, UUID(int=10_000 + self.lives), self.disks[slot]))
             self.alive[slot] = process
-            self.perform(process, process.broker.start(self.office.now_ms))
+            self.perform(process, process.broker.start(self.runtime.now_ms))
 
     @rule(slot=slots, lossy=st.booleans())
     def crash(self, slot: int, lossy: bool) -> None:
@@ -162,19 +164,19 @@ class Cluster(RuleBasedStateMachine):
     @rule(slot=st.sampled_from([0, 3]))
     def supersede(self, slot: int) -> None:
         """While a process is cut off, another one is started for its id, on another disk."""
-        self.office.pass_time(4_000)
+        self.runtime.pass_time(4_000)
         self.start(slot)
         self.calm_down(6)
 
     @rule(slot=slots)
     def sigterm(self, slot: int) -> None:
         if slot in self.alive:
-            self.perform(self.alive[slot], self.alive[slot].broker.shut_down(self.office.now_ms))
+            self.perform(self.alive[slot], self.alive[slot].broker.shut_down(self.runtime.now_ms))
 
     def work(self, slot: int) -> None:
         """What is due is done, in the order of its times."""
         while slot in self.alive:
-            process, now_ms = self.alive[slot], self.office.now_ms
+            process, now_ms = self.alive[slot], self.runtime.now_ms
             due = sorted((at_ms, timer) for timer, at_ms in process.timers.items() if at_ms <= now_ms)
             if not due:
                 break
@@ -183,16 +185,16 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([100, 1_000, 4_000]))
     def pass_time(self, ms: int) -> None:
-        self.office.pass_time(ms)
+        self.runtime.pass_time(ms)
 
     def fetch_metadata(self, slot: int, batches: int) -> None:
         if slot in self.alive:
-            process, log = self.alive[slot], self.office.log
+            process, log = self.alive[slot], self.runtime.log
             broker = process.broker
             pending = list(log.read(broker.image.offset + 1))[:batches]
-            self.perform(process, broker.replay(pending, log.high_watermark, self.office.now_ms))
+            self.perform(process, broker.replay(pending, log.high_watermark, self.runtime.now_ms))
             if broker.state == BrokerState.RECOVERY and broker.broker_epoch is not None:
-                self.perform(process, broker.recovered(self.office.now_ms))
+                self.perform(process, broker.recovered(self.runtime.now_ms))
 
     # Requests to the controller.
 
@@ -201,12 +203,12 @@ class Cluster(RuleBasedStateMachine):
         process, request = message.sender, message.request
         if isinstance(request, BrokerRegistrationRequest):
             self.forfeit(process)
-        response = self.office.ask(request)
-        if holds(self.office.image.registrations, process):
+        response = self.runtime.ask(request)
+        if holds(self.runtime.image.registrations, process):
             self.owner[process.broker.broker_id] = process.slot
         if self.alive.get(process.slot) is process and not message.late:
             given = response if answered else None
-            self.perform(process, process.broker.on_response(request, given, self.office.now_ms))  # type: ignore[arg-type]
+            self.perform(process, process.broker.on_response(request, given, self.runtime.now_ms))  # type: ignore[arg-type]
 
     def forfeit(self, process: Process) -> None:
         """Until ELR, an ISR that comes back without its disk has lost what it had, by design."""
@@ -217,7 +219,7 @@ class Cluster(RuleBasedStateMachine):
         message = self.network.pop(index)
         process = message.sender
         if self.alive.get(process.slot) is process and not message.late:
-            self.perform(process, process.broker.on_response(message.request, None, self.office.now_ms))  # type: ignore[arg-type]
+            self.perform(process, process.broker.on_response(message.request, None, self.runtime.now_ms))  # type: ignore[arg-type]
 
     def copy(self, index: int) -> None:
         message = self.network[index]
@@ -230,7 +232,7 @@ class Cluster(RuleBasedStateMachine):
             fetching, serving = self.alive[follower].broker, self.alive[leader]
             request = fetching.fetch_request(self.key)
             if request is not None:
-                response, effects = serving.broker.on_fetch(request, self.office.now_ms)
+                response, effects = serving.broker.on_fetch(request, self.runtime.now_ms)
                 self.perform(serving, effects)
                 if answered:
                     fetching.on_fetch_response(request, response)
@@ -292,14 +294,14 @@ class Cluster(RuleBasedStateMachine):
         unanswered: int | None = None,
     ) -> None:
         for _ in range(rounds):
-            self.office.pass_time(500)
+            self.runtime.pass_time(500)
             for slot in list(self.alive):
                 if slot != uninformed:
                     self.fetch_metadata(slot, 1000)
                 self.work(slot)
             while self.network:
                 self.deliver(0, self.network[0].sender.slot != unanswered)
-            for follower in self.alive if self.key in self.office.image.partitions else ():
+            for follower in self.alive if self.key in self.runtime.image.partitions else ():
                 for leader in self.alive:
                     self.fetch(follower, leader, follower != lagging)
 
@@ -330,7 +332,7 @@ class Cluster(RuleBasedStateMachine):
 
     def serving(self) -> dict[int, int]:
         """The slots of the processes that run and hold their ids, by id."""
-        registrations = self.office.image.registrations
+        registrations = self.runtime.image.registrations
         return {
             process.broker.broker_id: slot
             for slot, process in self.alive.items()
@@ -338,7 +340,7 @@ class Cluster(RuleBasedStateMachine):
         }
 
     def check_all_in_sync(self) -> None:
-        assert set(self.office.partition(self.key).isr) == {0, 1, 2}
+        assert set(self.runtime.partition(self.key).isr) == {0, 1, 2}
         logs = [self.log(slot) for slot in self.serving().values()]
         assert len({(log.end_offset, log.high_watermark) for log in logs}) == 1
         assert logs[0].end_offset == logs[0].high_watermark
@@ -348,7 +350,7 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def acknowledged_records_survive(self) -> None:
         self.acknowledge()
-        partition = self.office.partition(self.key)
+        partition = self.runtime.partition(self.key)
         for slot, process in self.alive.items():
             leader = process.broker.leaders.get(self.key)
             if leader is not None and leader.leader_epoch == partition.leader_epoch:
@@ -357,9 +359,9 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def who_is_in_the_isr_has_all_that_was_acknowledged(self) -> None:
         """Whoever it is now that holds the id; a process that is gone has it on its disk."""
-        for member in self.office.partition(self.key).isr:
+        for member in self.runtime.partition(self.key).isr:
             for slot, process in self.alive.items():
-                if SLOTS[slot] == member and holds(self.office.image.registrations, process):
+                if SLOTS[slot] == member and holds(self.runtime.image.registrations, process):
                     assert self.has_all(slot)
 
     @invariant()
@@ -390,7 +392,7 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def a_leader_knows_the_isr_or_more(self) -> None:
-        partition = self.office.partition(self.key)
+        partition = self.runtime.partition(self.key)
         for process in self.alive.values():
             leader = process.broker.leaders.get(self.key)
             if leader is not None and leader.leader_epoch == partition.leader_epoch:

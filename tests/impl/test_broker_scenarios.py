@@ -31,9 +31,9 @@ def test_a_follower_that_lost_its_disk_joins_only_once_it_has_everything():
     assert c.alive[1].broker.state == BrokerState.RUNNING
     c.crash(0, lossy=False)
     c.calm_down(10)
-    assert c.office.partition(c.key).leader == 2
+    assert c.runtime.partition(c.key).leader == 2
     c.acknowledged_records_survive()
-    assert set(c.office.partition(c.key).isr) == {1, 2}
+    assert set(c.runtime.partition(c.key).isr) == {1, 2}
 
 
 def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr():
@@ -53,15 +53,15 @@ def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr():
     c.start(1)
     c.calm_down(8, lagging=1, uninformed=0)
     assert (
-        c.office.image.is_active(1)
-        and c.office.image.registrations[1].broker_epoch > late.request.new_isr[1].broker_epoch
+        c.runtime.image.is_active(1)
+        and c.runtime.image.registrations[1].broker_epoch > late.request.new_isr[1].broker_epoch
     )
-    before = c.office.partition(c.key)
+    before = c.runtime.partition(c.key)
     c.network.append(late)
     c.deliver(len(c.network) - 1, answered=True)
-    assert c.office.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
+    assert c.runtime.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
     assert leader.maximal_isr == {0, 2} and leader.asked is None
     c.calm_down(3, uninformed=0)
     assert c.has_all(1) and leader.asked is None, "the image of the leader has the process before"
     c.calm_down(3)
-    assert set(c.office.partition(c.key).isr) == {0, 1, 2}
+    assert set(c.runtime.partition(c.key).isr) == {0, 1, 2}

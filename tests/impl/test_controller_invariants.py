@@ -27,7 +27,7 @@ from impl.kraft.messages import (
     UnregisterBrokerRequest,
 )
 from impl.kraft.records import NO_LEADER, Batch, FenceBrokerRecord
-from tests.impl.office import CLUSTER, TIMEOUT_MS, Office, incarnation
+from tests.impl.controller_runtime import CLUSTER, TIMEOUT_MS, ControllerRuntime, incarnation
 from tests.impl.test_controller_log import contents
 
 BROKERS = range(5)
@@ -38,7 +38,7 @@ partition_ids = st.integers(0, 2)
 replicas = st.lists(brokers, min_size=1, max_size=5, unique=True).map(tuple)
 
 
-class WatchedOffice(Office):
+class WatchedOffice(ControllerRuntime):
     """Looks at each batch as it is appended, and at each reply as it leaves."""
 
     def __init__(self) -> None:
@@ -147,16 +147,16 @@ class ControllerMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.office = WatchedOffice()
+        self.runtime = WatchedOffice()
         self.lives = dict.fromkeys(BROKERS, 1)
         self.created = 0
         self.kept: list[AlterPartitionRequest] = []
 
     def ask(self, request: Request) -> None:
-        self.office.call(request)
+        self.runtime.call(request)
 
     def key(self, topic: str, partition_id: int) -> PartitionKey | None:
-        image = self.office.image
+        image = self.runtime.image
         key = (image.topic_ids.get(topic, UUID(int=0)), partition_id)
         return key if key in image.partitions else None
 
@@ -179,9 +179,9 @@ class ControllerMachine(RuleBasedStateMachine):
         lag=st.sampled_from([0, 0, 0, 1, 5, 1000]),
     )  # fmt: skip
     def heartbeat(self, broker_id: int, want_fence: bool, want_shut_down: bool, stale: bool, lag: int) -> None:
-        registration = self.office.image.registrations.get(broker_id)
+        registration = self.runtime.image.registrations.get(broker_id)
         epoch = -1 if registration is None else registration.broker_epoch - stale
-        offset = self.office.image.offset - lag
+        offset = self.runtime.image.offset - lag
         self.ask(BrokerHeartbeatRequest(broker_id, epoch, offset, want_fence, want_shut_down))
 
     @rule()
@@ -191,14 +191,14 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([1, TIMEOUT_MS // 2, TIMEOUT_MS]))
     def pass_time(self, ms: int) -> None:
-        self.office.pass_time(ms)
+        self.runtime.pass_time(ms)
 
     @rule(topic=topics, partition_id=partition_ids, isr=replicas, changes=st.fixed_dictionaries(
         {}, optional={"leader_epoch": st.integers(0, 9), "partition_epoch": st.integers(0, 9), "broker_id": brokers}
     ))  # fmt: skip
     def alter_isr(self, topic: str, partition_id: int, isr: tuple[int, ...], changes: dict[str, Any]) -> None:
         if (key := self.key(topic, partition_id)) is not None:
-            request = self.office.alter_isr_request(key, *isr, **changes)
+            request = self.runtime.alter_isr_request(key, *isr, **changes)
             self.kept = [*self.kept[-20:], request]
             self.ask(request)
 
@@ -206,9 +206,9 @@ class ControllerMachine(RuleBasedStateMachine):
     def everyone_joins(self, topic: str, partition_id: int) -> None:
         """What a healthy leader asks for."""
         if (key := self.key(topic, partition_id)) is not None:
-            partition = self.office.partition(key)
-            active = [broker for broker in partition.replicas if self.office.image.is_active(broker)]
-            self.ask(self.office.alter_isr_request(key, *active))
+            partition = self.runtime.partition(key)
+            active = [broker for broker in partition.replicas if self.runtime.image.is_active(broker)]
+            self.ask(self.runtime.alter_isr_request(key, *active))
 
     @precondition(lambda self: self.kept)
     @rule(data=st.data())
@@ -242,38 +242,38 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(share=st.floats(0, 1))
     def commit(self, share: float) -> None:
-        log = self.office.log
-        self.office.commit(log.high_watermark + round(share * (log.end_offset - log.high_watermark)))
+        log = self.runtime.log
+        self.runtime.commit(log.high_watermark + round(share * (log.end_offset - log.high_watermark)))
 
     @rule(data=st.data())
     def fail_over(self, data: st.DataObject) -> None:
-        log = self.office.log
+        log = self.runtime.log
         ends = [batch.base_offset for batch in log.batches if batch.base_offset >= log.high_watermark]
-        self.office.fail_over(data.draw(st.sampled_from([*ends, log.end_offset])))
+        self.runtime.fail_over(data.draw(st.sampled_from([*ends, log.end_offset])))
 
     @invariant()
     def speculative_is_the_replay_of_the_log(self) -> None:
-        office = self.office
-        assert contents(office.image) == contents(office.replayed)
+        runtime = self.runtime
+        assert contents(runtime.image) == contents(runtime.replayed)
         committed = Image()
-        for batch in office.log.batches:
-            if batch.last_offset < office.log.high_watermark:
+        for batch in runtime.log.batches:
+            if batch.last_offset < runtime.log.high_watermark:
                 committed.replay(batch)
-        assert contents(office.controller.committed) == contents(committed)
+        assert contents(runtime.controller.committed) == contents(committed)
 
     @invariant()
     def a_snapshot_stands_for_what_is_committed(self) -> None:
-        controller = self.office.controller
+        controller = self.runtime.controller
         loaded = Controller.load(controller.settings, controller.snapshot())
         assert contents(loaded.committed) == contents(controller.committed)
 
     @invariant()
     def only_unfenced_brokers_have_leases_and_their_timers_are_armed(self) -> None:
-        office = self.office
-        for broker_id, registration in office.image.registrations.items():
+        runtime = self.runtime
+        for broker_id, registration in runtime.image.registrations.items():
             if not registration.fenced:
-                at_ms = office.timers[("lease", broker_id)]
-                assert at_ms <= office.controller.sessions.end_ms(broker_id)
+                at_ms = runtime.timers[("lease", broker_id)]
+                assert at_ms <= runtime.controller.sessions.end_ms(broker_id)
 
 
 TestController = ControllerMachine.TestCase

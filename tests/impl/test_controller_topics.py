@@ -22,54 +22,54 @@ from impl.kraft.messages import (
     UpdateFeatureResponse,
 )
 from impl.kraft.records import ConfigRecord, PartitionRecord, RemoveTopicRecord, SupportedFeature, TopicRecord
-from tests.impl.office import CLUSTER, Office
+from tests.impl.controller_runtime import CLUSTER, ControllerRuntime
 
 ID = UUID(int=77)
 
 
-def create(office: Office, name: str = "orders", **changes: Any) -> CreateTopicResponse:
-    response = office.ask(CreateTopicRequest(name, changes.pop("topic_id", ID), **changes))
+def create(runtime: ControllerRuntime, name: str = "orders", **changes: Any) -> CreateTopicResponse:
+    response = runtime.ask(CreateTopicRequest(name, changes.pop("topic_id", ID), **changes))
     assert isinstance(response, CreateTopicResponse)
     return response
 
 
-def office_of(*brokers: int, racks: dict[int, str] | None = None) -> Office:
-    office = Office()
-    office.activate(*brokers, racks=racks)
-    return office
+def office_of(*brokers: int, racks: dict[int, str] | None = None) -> ControllerRuntime:
+    runtime = ControllerRuntime()
+    runtime.activate(*brokers, racks=racks)
+    return runtime
 
 
-def placed(office: Office) -> list[tuple[int, ...]]:
-    return [partition.replicas for _, partition in office.image.of_topic(ID)]
+def placed(runtime: ControllerRuntime) -> list[tuple[int, ...]]:
+    return [partition.replicas for _, partition in runtime.image.of_topic(ID)]
 
 
 # Create.
 
 
 def test_a_topic_and_its_partitions_are_one_batch() -> None:
-    office = office_of(0, 1)
-    response = create(office, num_partitions=2, replication_factor=2, configs=(("retention.ms", "5"),))
+    runtime = office_of(0, 1)
+    response = create(runtime, num_partitions=2, replication_factor=2, configs=(("retention.ms", "5"),))
     assert (response.error, response.topic_id) == (ErrorCode.NONE, ID)
-    [batch] = office.appended
+    [batch] = runtime.appended
     assert [type(record) for record in batch.records] == [TopicRecord, ConfigRecord, PartitionRecord, PartitionRecord]
 
 
 def test_fenced_brokers_get_replicas_and_active_ones_make_the_isr() -> None:
-    office = office_of(0, 1, 2)
-    office.heartbeat(1, want_fence=True)
-    office.heartbeat(2, want_shut_down=True)
-    assert create(office, replication_factor=3).error is ErrorCode.NONE
-    [partition] = [partition for _, partition in office.image.of_topic(ID)]
+    runtime = office_of(0, 1, 2)
+    runtime.heartbeat(1, want_fence=True)
+    runtime.heartbeat(2, want_shut_down=True)
+    assert create(runtime, replication_factor=3).error is ErrorCode.NONE
+    [partition] = [partition for _, partition in runtime.image.of_topic(ID)]
     assert set(partition.replicas) == {0, 1, 2} and partition.replicas[0] == 0
     assert (partition.isr, partition.leader) == ((0,), 0)
 
 
 def test_manual_assignments_keep_their_order_and_the_first_active_replica_leads() -> None:
-    office = office_of(0, 1, 2)
-    office.heartbeat(2, want_fence=True)
+    runtime = office_of(0, 1, 2)
+    runtime.heartbeat(2, want_fence=True)
     numbers = {"num_partitions": -1, "replication_factor": -1}
-    assert create(office, assignments=((2, 1, 0), (1, 0, 2)), **numbers).error is ErrorCode.NONE
-    partitions = [partition for _, partition in office.image.of_topic(ID)]
+    assert create(runtime, assignments=((2, 1, 0), (1, 0, 2)), **numbers).error is ErrorCode.NONE
+    partitions = [partition for _, partition in runtime.image.of_topic(ID)]
     assert [(p.replicas, p.isr, p.leader) for p in partitions] == [((2, 1, 0), (1, 0), 1), ((1, 0, 2), (1, 0), 1)]
 
 
@@ -99,12 +99,12 @@ REFUSED: list[tuple[dict[str, Any], ErrorCode]] = [
 @pytest.mark.parametrize("changes, error", REFUSED, ids=str)
 def test_what_cannot_be_created(changes: dict[str, Any], error: ErrorCode) -> None:
     """Three brokers, of which 2 is fenced, and a topic `taken`."""
-    office = office_of(0, 1, 2)
-    office.heartbeat(2, want_fence=True)
-    office.create((0, 1), name="taken")
-    response = create(office, **changes)
+    runtime = office_of(0, 1, 2)
+    runtime.heartbeat(2, want_fence=True)
+    runtime.create((0, 1), name="taken")
+    response = create(runtime, **changes)
     assert response.error is error and response.message
-    assert not office.records()
+    assert not runtime.records()
 
 
 @pytest.mark.parametrize("name", [".x", "...", "a.b_c-D9", "x" * 249])
@@ -113,33 +113,33 @@ def test_names_that_are_legal(name: str) -> None:
 
 
 def test_no_topic_where_every_broker_is_fenced() -> None:
-    office = office_of(0)
-    office.heartbeat(0, want_fence=True)
-    assert create(office).error is ErrorCode.INVALID_REPLICATION_FACTOR
+    runtime = office_of(0)
+    runtime.heartbeat(0, want_fence=True)
+    assert create(runtime).error is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 # Delete.
 
 
 def test_a_topic_is_deleted_by_one_record_with_all_that_is_its() -> None:
-    office = office_of(0, 1)
-    create(office, num_partitions=3, replication_factor=2, configs=(("a", "1"),))
-    assert office.ask(DeleteTopicRequest(topic_id=ID)).error is ErrorCode.NONE
-    assert office.records() == [RemoveTopicRecord(topic_id=ID)]
-    image = office.image
+    runtime = office_of(0, 1)
+    create(runtime, num_partitions=3, replication_factor=2, configs=(("a", "1"),))
+    assert runtime.ask(DeleteTopicRequest(topic_id=ID)).error is ErrorCode.NONE
+    assert runtime.records() == [RemoveTopicRecord(topic_id=ID)]
+    image = runtime.image
     assert not (image.topics or image.topic_ids or image.partitions or image.configs or image.partition_counts)
     assert not any(image.in_isr.values()) and not image.leaderless
-    assert create(office, topic_id=UUID(int=78)).error is ErrorCode.NONE, "its name is free again"
+    assert create(runtime, topic_id=UUID(int=78)).error is ErrorCode.NONE, "its name is free again"
 
 
 def test_what_cannot_be_deleted() -> None:
-    office = office_of(0)
-    create(office)
-    assert office.ask(DeleteTopicRequest(topic_id=UUID(int=5))).error is ErrorCode.UNKNOWN_TOPIC_ID
-    assert office.ask(DeleteTopicRequest(name="nothing")).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert office.ask(DeleteTopicRequest()).error is ErrorCode.INVALID_REQUEST
-    assert office.ask(DeleteTopicRequest(topic_id=ID, name="orders")).error is ErrorCode.INVALID_REQUEST
-    assert not office.records()
+    runtime = office_of(0)
+    create(runtime)
+    assert runtime.ask(DeleteTopicRequest(topic_id=UUID(int=5))).error is ErrorCode.UNKNOWN_TOPIC_ID
+    assert runtime.ask(DeleteTopicRequest(name="nothing")).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert runtime.ask(DeleteTopicRequest()).error is ErrorCode.INVALID_REQUEST
+    assert runtime.ask(DeleteTopicRequest(topic_id=ID, name="orders")).error is ErrorCode.INVALID_REQUEST
+    assert not runtime.records()
 
 
 # Placement.
@@ -155,17 +155,17 @@ def test_what_cannot_be_deleted() -> None:
 def test_replicas_are_spread_over_the_racks(
     racks: list[str | None], fenced: set[int], replication_factor: int, start: int
 ) -> None:
-    office = Office()
+    runtime = ControllerRuntime()
     for broker_id, rack in enumerate(racks):
-        office.register(broker_id, rack=rack)
+        runtime.register(broker_id, rack=rack)
         if broker_id not in fenced:
-            office.heartbeat(broker_id)
+            runtime.heartbeat(broker_id)
     active = set(range(len(racks))) - fenced
     if not active or replication_factor > len(racks):
-        assert create(office, replication_factor=replication_factor).error is ErrorCode.INVALID_REPLICATION_FACTOR
+        assert create(runtime, replication_factor=replication_factor).error is ErrorCode.INVALID_REPLICATION_FACTOR
         return
-    create(office, num_partitions=6, replication_factor=replication_factor, topic_id=UUID(int=start))
-    for _, partition in office.image.of_topic(UUID(int=start)):
+    create(runtime, num_partitions=6, replication_factor=replication_factor, topic_id=UUID(int=start))
+    for _, partition in runtime.image.of_topic(UUID(int=start)):
         replicas = partition.replicas
         assert len(set(replicas)) == replication_factor and replicas[0] in active
         used = Counter(racks[broker_id] for broker_id in replicas)
@@ -177,64 +177,64 @@ def test_replicas_are_spread_over_the_racks(
 
 
 def test_leaderships_go_round_and_their_second_replicas_too() -> None:
-    office = office_of(*range(6), racks={b: "abc"[b % 3] for b in range(6)})
-    create(office, num_partitions=60, replication_factor=3)
-    leads = Counter(replicas[0] for replicas in placed(office))
+    runtime = office_of(*range(6), racks={b: "abc"[b % 3] for b in range(6)})
+    create(runtime, num_partitions=60, replication_factor=3)
+    leads = Counter(replicas[0] for replicas in placed(runtime))
     assert set(leads.values()) == {10}
-    behind_0 = Counter(replicas[1] for replicas in placed(office) if replicas[0] == 0)
+    behind_0 = Counter(replicas[1] for replicas in placed(runtime) if replicas[0] == 0)
     assert len(behind_0) == 2, "both brokers of the next rack"
 
 
 def test_leaderships_go_round_also_where_each_rack_has_as_many_brokers_as_there_are_racks() -> None:
-    office = office_of(*range(4), racks={b: "ab"[b % 2] for b in range(4)})
-    create(office, num_partitions=40, replication_factor=2)
-    assert set(Counter(replicas[0] for replicas in placed(office)).values()) == {10}
+    runtime = office_of(*range(4), racks={b: "ab"[b % 2] for b in range(4)})
+    create(runtime, num_partitions=40, replication_factor=2)
+    assert set(Counter(replicas[0] for replicas in placed(runtime)).values()) == {10}
 
 
 @pytest.mark.parametrize("racks", ["a", "ab", "aab"])
 def test_no_broker_is_named_twice(racks: str) -> None:
-    office = office_of(*range(6), racks={b: racks[b % len(racks)] for b in range(6)})
-    create(office, num_partitions=60, replication_factor=6)
-    assert all(set(replicas) == set(range(6)) for replicas in placed(office))
+    runtime = office_of(*range(6), racks={b: racks[b % len(racks)] for b in range(6)})
+    create(runtime, num_partitions=60, replication_factor=6)
+    assert all(set(replicas) == set(range(6)) for replicas in placed(runtime))
 
 
 def test_where_replicas_go_does_not_depend_on_who_came_first() -> None:
     racks = {b: "abc"[b % 3] for b in range(6)}
     offices = office_of(*range(6), racks=racks), office_of(*reversed(range(6)), racks=racks)
-    for office in offices:
-        create(office, num_partitions=12, replication_factor=3)
+    for runtime in offices:
+        create(runtime, num_partitions=12, replication_factor=3)
     assert placed(offices[0]) == placed(offices[1])
 
 
 def test_without_racks_every_other_broker_is_a_second_replica() -> None:
-    office = office_of(*range(5))
-    create(office, num_partitions=20, replication_factor=2)
-    assert len(set(placed(office))) == 20
+    runtime = office_of(*range(5))
+    create(runtime, num_partitions=20, replication_factor=2)
+    assert len(set(placed(runtime))) == 20
 
 
 # Configs.
 
 
-def alter(office: Office, type_: int, resource: str, name: str, value: str | None) -> ErrorCode:
-    response = office.ask(AlterConfigRequest(type_, resource, name, value))
+def alter(runtime: ControllerRuntime, type_: int, resource: str, name: str, value: str | None) -> ErrorCode:
+    response = runtime.ask(AlterConfigRequest(type_, resource, name, value))
     assert isinstance(response, AlterConfigResponse)
     assert bool(response.message) == (response.error is not ErrorCode.NONE)
     return response.error
 
 
 def test_configs_are_set_and_deleted() -> None:
-    office = office_of(0)
-    create(office)
-    assert alter(office, 2, "orders", "retention.ms", "5") is ErrorCode.NONE
-    assert office.image.configs == {(2, "orders"): {"retention.ms": "5"}}
-    assert alter(office, 2, "orders", "retention.ms", "5") is ErrorCode.NONE and not office.records()
-    assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE
-    assert office.image.configs == {}
-    assert alter(office, 2, "orders", "retention.ms", None) is ErrorCode.NONE and not office.records()
-    assert alter(office, 4, "0", "a", "1") is ErrorCode.NONE
-    assert alter(office, 4, "", "min.insync.replicas", "1") is ErrorCode.NONE
-    assert alter(office, 4, "", "min.insync.replicas", None) is ErrorCode.NONE
-    assert office.image.configs == {(4, "0"): {"a": "1"}}
+    runtime = office_of(0)
+    create(runtime)
+    assert alter(runtime, 2, "orders", "retention.ms", "5") is ErrorCode.NONE
+    assert runtime.image.configs == {(2, "orders"): {"retention.ms": "5"}}
+    assert alter(runtime, 2, "orders", "retention.ms", "5") is ErrorCode.NONE and not runtime.records()
+    assert alter(runtime, 2, "orders", "retention.ms", None) is ErrorCode.NONE
+    assert runtime.image.configs == {}
+    assert alter(runtime, 2, "orders", "retention.ms", None) is ErrorCode.NONE and not runtime.records()
+    assert alter(runtime, 4, "0", "a", "1") is ErrorCode.NONE
+    assert alter(runtime, 4, "", "min.insync.replicas", "1") is ErrorCode.NONE
+    assert alter(runtime, 4, "", "min.insync.replicas", None) is ErrorCode.NONE
+    assert runtime.image.configs == {(4, "0"): {"a": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -250,10 +250,10 @@ def test_configs_are_set_and_deleted() -> None:
     ],
 )
 def test_configs_that_are_refused(type_: int, resource: str, name: str, value: str, error: ErrorCode) -> None:
-    office = office_of(0)
-    create(office)
-    assert alter(office, type_, resource, name, value) is error
-    assert not office.records()
+    runtime = office_of(0)
+    create(runtime)
+    assert alter(runtime, type_, resource, name, value) is error
+    assert not runtime.records()
 
 
 # Features.
@@ -263,33 +263,35 @@ NEWER = SupportedFeature("group.version", 2, 3)
 
 
 @pytest.fixture
-def versioned() -> Office:
+def versioned() -> ControllerRuntime:
     """A controller and a broker that support levels 1 to 5, and a fenced broker that supports 1 to 4.
 
     The brokers support levels 2 to 4 of another feature, the controller 2 and 3.
     """
-    office = Office(ControllerSettings(CLUSTER, supported_features=(VERSIONS, NEWER)))
+    runtime = ControllerRuntime(ControllerSettings(CLUSTER, supported_features=(VERSIONS, NEWER)))
     group = SupportedFeature("group.version", 2, 4)
-    office.register(0, features=(VERSIONS, group))
-    office.heartbeat(0)
-    office.register(1, features=(SupportedFeature("metadata.version", 1, 4), group))
-    return office
+    runtime.register(0, features=(VERSIONS, group))
+    runtime.heartbeat(0)
+    runtime.register(1, features=(SupportedFeature("metadata.version", 1, 4), group))
+    return runtime
 
 
-def update(office: Office, level: int, name: str = "metadata.version", allow_downgrade: bool = False) -> ErrorCode:
-    response = office.ask(UpdateFeatureRequest(name, level, allow_downgrade))
+def update(
+    runtime: ControllerRuntime, level: int, name: str = "metadata.version", allow_downgrade: bool = False
+) -> ErrorCode:
+    response = runtime.ask(UpdateFeatureRequest(name, level, allow_downgrade))
     assert isinstance(response, UpdateFeatureResponse)
     assert bool(response.message) == (response.error is not ErrorCode.NONE)
     return response.error
 
 
-def test_the_lowest_level_is_a_level_too(versioned: Office) -> None:
+def test_the_lowest_level_is_a_level_too(versioned: ControllerRuntime) -> None:
     assert update(versioned, 0) is ErrorCode.NONE and not versioned.records()
     assert update(versioned, 1) is ErrorCode.NONE
     assert versioned.image.features == {"metadata.version": (1, 1)}
 
 
-def test_a_feature_is_raised_lowered_and_removed(versioned: Office) -> None:
+def test_a_feature_is_raised_lowered_and_removed(versioned: ControllerRuntime) -> None:
     assert update(versioned, 3) is ErrorCode.NONE
     assert versioned.image.features == {"metadata.version": (3, 3)}
     assert update(versioned, 3) is ErrorCode.NONE and not versioned.records()
@@ -307,6 +309,6 @@ REFUSED_LEVELS = [
 
 
 @pytest.mark.parametrize("level, name", REFUSED_LEVELS)
-def test_a_level_that_somebody_does_not_support_is_refused(versioned: Office, level: int, name: str) -> None:
+def test_a_level_that_somebody_does_not_support_is_refused(versioned: ControllerRuntime, level: int, name: str) -> None:
     assert update(versioned, level, name) is ErrorCode.INVALID_UPDATE_VERSION
     assert not versioned.records()

@@ -12,7 +12,7 @@ import pytest
 from checker.lang.declare import bind, replace
 from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
-from spec.kraft.actions import administration, broker, clients, controller, lives, topics
+from spec.kraft.actions import administration, broker, clients, coarse_lifecycle, controller, topics
 from spec.kraft.decisions.partition import cancelled, changed, completed, original_replicas, reassigned
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr
@@ -166,8 +166,8 @@ def test_unfencing_adds_nobody_but_in_the_draft() -> None:
     for joins in (False, True):
         s = with_switches(unfencing_joins_no_isr=not joins)
         administration.reassign(s, ONLY, P, (A, B, D))
-        lives.go_down(s, ONLY, Process(3))
-        lives.come_back(s, ONLY, Process(3))
+        coarse_lifecycle.go_down(s, ONLY, Process(3))
+        coarse_lifecycle.come_back(s, ONLY, Process(3))
         assert (D in the_partition(s).isr) == joins
 
 
@@ -179,7 +179,7 @@ def test_a_leader_asks_to_add_replicas_only(s: Cluster) -> None:
 
 class TestTopics:
     def test_created_again_starts_with_the_active_brokers_and_the_first_epochs(self, s: Cluster) -> None:
-        lives.go_down(s, ONLY, Process(0))
+        coarse_lifecycle.go_down(s, ONLY, Process(0))
         topics.delete_topic(s, ONLY)
         assert committed(s).topic is None and committed(s).partitions[P] is None
         topics.create_topic(s, ONLY, BROKERS)
@@ -202,10 +202,10 @@ class TestTopics:
     def test_a_log_that_missed_the_deletion_is_deleted_at_the_start(self, reconciled: bool) -> None:
         s = with_switches(kafka_14616=reconciled)
         s.processes[Process(1)].replicas[P].has_record = True
-        lives.go_down(s, ONLY, Process(1))
+        coarse_lifecycle.go_down(s, ONLY, Process(1))
         topics.delete_topic(s, ONLY)
         topics.create_topic(s, ONLY, BROKERS)
-        lives.come_back(s, ONLY, Process(1))
+        coarse_lifecycle.come_back(s, ONLY, Process(1))
         broker.apply_metadata(s, Process(1))
         replica = s.processes[Process(1)].replicas[P]
         assert (replica.topic, replica.has_record) == (TopicId(1), not reconciled)
@@ -227,7 +227,7 @@ def test_a_broker_lists_who_is_active_in_its_image() -> None:
     with pytest.raises(Disabled):
         clients.answer_metadata(s, Process(0))
     broker.apply_metadata(s, Process(0))
-    lives.go_down(s, ONLY, Process(1))
+    coarse_lifecycle.go_down(s, ONLY, Process(1))
     clients.answer_metadata(s, Process(0))
     assert s.answer[0].brokers == set(BROKERS) and B not in active_brokers(committed(s))
     broker.apply_metadata(s, Process(0))

@@ -25,7 +25,7 @@ SAFETY = {
     "epochs_never_go_back",  # S5
 }  # fmt: skip
 
-OF_ONE_CHANGE = {"superseded_incarnation_changes_nothing", "alter_isr_reply_is_true", "isr_gains_who_is_asked_for"}
+OF_ONE_CHANGE = {"superseded_incarnation_changes_nothing", "alter_isr_reply_is_true", "isr_gains_only_by_request"}
 """Of a change that a step takes and of another: with room for one in flight, they are proved of that many."""
 
 CLAIMS = {p.name for p in MEMBERSHIP.properties if p.kind in PROVABLE}

@@ -137,11 +137,11 @@ def may_decide(cluster: Cluster, voter: int) -> bool:
 
 
 def handle_lifecycle(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    return refused(cluster, arguments, network.lifecycle_meant(cluster, arguments["request"], before))
+    return refused(cluster, arguments, network.matching_lifecycle_request(cluster, arguments["request"], before))
 
 
 def handle_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
-    return refused(cluster, arguments, network.alteration_meant(cluster, arguments["request"], before))
+    return refused(cluster, arguments, network.matching_alteration(cluster, arguments["request"], before))
 
 
 def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -> Cluster | Refusal | None:

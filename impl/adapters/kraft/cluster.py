@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
-from impl.adapters.kraft.ledger import Entry, Ledger
+from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import Remembering, replace
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState
@@ -41,7 +41,7 @@ Timer = tuple[str | int, ...]
 Timers = dict[Timer, int]
 Disk = dict[PartitionKey, InMemoryReplicaLog]
 T = TypeVar("T")
-ONE_HISTORY = Ledger()
+ONE_HISTORY = EpochHistory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Stable(Remembering):
     """What several controllers have committed: a replay of it, and when its epochs were issued."""
 
     image: Image
-    ledger: Ledger
+    history: EpochHistory
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class Removal:
     voter: int
     call: int | None
     is_answered: bool = False
-    is_told: bool = False
+    is_confirmed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,9 +230,9 @@ class Cluster:
         return self.controllers[0].image if self.stable is None else self.stable.image
 
     @property
-    def ledger(self) -> Ledger:
+    def history(self) -> EpochHistory:
         """When the epochs were issued of what is committed."""
-        return ONE_HISTORY if self.stable is None else self.stable.ledger
+        return ONE_HISTORY if self.stable is None else self.stable.history
 
     @property
     def is_quorum(self) -> bool:

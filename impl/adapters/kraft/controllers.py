@@ -276,9 +276,9 @@ def remove(cluster: Cluster, arguments: Arguments, request: Request) -> Cluster 
 def confirm_removal(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """The reply to the operator arrives."""
     removal = cluster.removal
-    if removal is None or removal.voter != arguments["voter"].index or not removal.is_answered or removal.is_told:
+    if removal is None or removal.voter != arguments["voter"].index or not removal.is_answered or removal.is_confirmed:
         return Refusal("no reply is under way to the operator")
-    return replace(cluster, removal=replace(removal, is_told=True))
+    return replace(cluster, removal=replace(removal, is_confirmed=True))
 
 
 def list_reassignment(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

@@ -48,7 +48,7 @@ def expect(state: Any) -> ClusterView:
         lifecycle=bag([lifecycle_request(request, current[request.sender.index]) for request in state.lifecycle]),
         alterations=bag([alter_isr(request) for request in state.alterations]),
         records=tuple(status.name for status in state.produced.values()),
-        removal=state.last_removal[0].is_told if state.last_removal else None,
+        removal=state.last_removal[0].is_confirmed if state.last_removal else None,
         listing=listing(state.last_listing[0]) if state.last_listing else None,
         answer=(state.answer[0].answerer.index, numbers(state.answer[0].brokers)) if state.answer else None,
     )

@@ -24,7 +24,7 @@ from impl.adapters.kraft.cluster import (
     topic_id,
 )
 from impl.adapters.kraft.controllers import handle_lifecycle
-from impl.adapters.kraft.ledger import Entry, Ledger, replayed
+from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import Refusal
@@ -76,13 +76,13 @@ def with_others(cluster: Cluster, state: Any) -> Cluster:
     host = cluster.controllers[0]
     others = [standby(cluster.shape, cluster.log) for _ in list(state.controllers)[1:]]
     entries = [Entry(number, batch) for number, batch in enumerate(cluster.log)]
-    *_, (ledger, image) = replayed(Ledger({}), Image(), entries)
+    *_, (history, image) = replayed(EpochHistory({}), Image(), entries)
     cluster = replace(
         cluster,
         controllers=tuple(
             replace(one, image=image, epoch=host.epoch, high_watermark=image.offset) for one in (host, *others)
         ),
-        stable=Stable(image, ledger),
+        stable=Stable(image, history),
         written=len(entries),
     )
     is_led = next(iter(state.controllers.values())).role.name != "STANDBY"

@@ -8,7 +8,7 @@ from typing import Any
 from impl.adapters.kraft import controllers, expected, observed
 from impl.adapters.kraft.cluster import Cluster, Envelope, deliver, settled, without_answer
 from impl.adapters.kraft.controllers import without
-from impl.adapters.kraft.processes import given_up, led, waiting_no_more
+from impl.adapters.kraft.processes import given_up, led, without_waiting
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
 
@@ -16,7 +16,7 @@ Arguments = Mapping[str, Any]
 RequestView = RegisterView | HeartbeatView | AlterIsrView
 
 
-# Which request is meant.
+# Matching requests.
 
 
 def place_of(view: RequestView) -> list[Any]:
@@ -24,10 +24,10 @@ def place_of(view: RequestView) -> list[Any]:
     return [-1 if part is None else part.value if isinstance(part, Ordinal) else part for part in view]
 
 
-def lifecycle_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
+def matching_lifecycle_request(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
     """The registration or heartbeat that stands for a message of the spec."""
     committed, current = cluster.committed, expected.current_epochs(before)
-    return meant(
+    return matching(
         cluster.lifecycle,
         lambda envelope: observed.lifecycle_request(cluster, committed, envelope),
         before.lifecycle,
@@ -36,18 +36,18 @@ def lifecycle_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | N
     )
 
 
-def alteration_meant(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
+def matching_alteration(cluster: Cluster, request: Any, before: Any) -> Envelope | None:
     """The AlterPartition request that stands for a message of the spec."""
-    return meant(
+    return matching(
         cluster.alterations,
-        lambda envelope: observed.alter_isr(cluster.ledger, envelope),
+        lambda envelope: observed.alter_isr(cluster.history, envelope),
         before.alterations,
         expected.alter_isr,
         request,
     )
 
 
-def meant(
+def matching(
     envelopes: tuple[Envelope, ...],
     shown: Callable[[Envelope], RequestView],
     messages: Any,
@@ -66,28 +66,28 @@ def meant(
     return found[at] if at < len(found) else None
 
 
-# What becomes of it.
+# Delivery and loss.
 
 
 def handle_lifecycle(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    envelope = matching_lifecycle_request(cluster, arguments["request"], before)
     return Refusal("nothing lands") if envelope is None else controllers.handle_lifecycle(cluster, envelope)
 
 
 def handle_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = alteration_meant(cluster, arguments["request"], before)
+    envelope = matching_alteration(cluster, arguments["request"], before)
     return Refusal("nothing lands") if envelope is None else controllers.handle_alter_isr(cluster, envelope)
 
 
 def lose_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    envelope = matching_lifecycle_request(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
     return given_up(replace(cluster, lifecycle=without(cluster.lifecycle, envelope)), envelope)
 
 
 def lose_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = alteration_meant(cluster, arguments["request"], before)
+    envelope = matching_alteration(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
     return given_up(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
@@ -97,7 +97,7 @@ def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
     place = arguments["process"].index
     host = cluster.processes[place]
     if host.answer is None and cluster.is_quorum:
-        return waiting_no_more(cluster, place)
+        return without_waiting(cluster, place)
     if host.answer is None:
         return Refusal("no reply is under way to it")
     host = deliver(replace(host, answer=None), host.answer.request, None)
@@ -109,7 +109,7 @@ def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
     host = cluster.processes[place]
     key = led(host, arguments)
     if key is not None and key not in host.isr_answers and cluster.is_quorum:
-        return waiting_no_more(cluster, place, key)
+        return without_waiting(cluster, place, key)
     if key is None or key not in host.isr_answers:
         return Refusal("no reply is under way to it")
     host = deliver(without_answer(host, key), host.isr_answers[key].request, None)
@@ -117,14 +117,14 @@ def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
 
 
 def copy_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = lifecycle_meant(cluster, arguments["request"], before)
+    envelope = matching_lifecycle_request(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
     return replace(cluster, lifecycle=(*cluster.lifecycle, replace(envelope, late=True)))
 
 
 def copy_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    envelope = alteration_meant(cluster, arguments["request"], before)
+    envelope = matching_alteration(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
     return replace(cluster, alterations=(*cluster.alterations, replace(envelope, late=True)))

@@ -20,8 +20,8 @@ from impl.adapters.kraft.cluster import (
     Shape,
     put,
 )
-from impl.adapters.kraft.ledger import Ledger, topic_number
-from impl.adapters.kraft.ledger import replayed as replays
+from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
+from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.views import (
     AlterIsrReplyView,
     AlterIsrView,
@@ -72,10 +72,10 @@ def observe(cluster: Cluster) -> ClusterView:
         snapshot=snapshot(cluster),
         processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
         lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
-        alterations=bag([alter_isr(cluster.ledger, envelope) for envelope in cluster.alterations]),
+        alterations=bag([alter_isr(cluster.history, envelope) for envelope in cluster.alterations]),
         records=cluster.records,
         answer=cluster.answer,
-        removal=None if cluster.removal is None else cluster.removal.is_told,
+        removal=None if cluster.removal is None else cluster.removal.is_confirmed,
         listing=cluster.listing,
     )
 
@@ -104,11 +104,11 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
     """Of one that is out of sight, only that it is."""
     core, shape, is_blank = host.core, cluster.shape, host.is_out_of_sight
     unfenced = unfenced_in(host.image) if core.is_active and not is_blank else ()
-    ledger, log = (cluster.ledger, ()) if is_blank or not host.log else log_of(cluster, host)
+    history, log = (cluster.history, ()) if is_blank or not host.log else log_of(cluster, host)
     return ControllerView(
         role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
         epoch=controller_epoch(host.epoch),
-        image=metadata_in(ledger, shape, Image() if is_blank else host.image, cluster.marks),
+        image=metadata_in(history, shape, Image() if is_blank else host.image, cluster.marks),
         lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
         behind=None if host.behind is None else controller_epoch(host.behind),
@@ -124,15 +124,15 @@ def controller_epoch(value: int) -> Ordinal:
     return Ordinal("ControllerEpoch", value)
 
 
-def log_of(cluster: Cluster, host: ControllerHost) -> tuple[Ledger, tuple[BatchView, ...]]:
+def log_of(cluster: Cluster, host: ControllerHost) -> tuple[EpochHistory, tuple[BatchView, ...]]:
     """What a controller has beyond the high watermark, and when all was issued that it knows of."""
     committed = stable(cluster)
     assert committed is not None
-    known, shown, views = cluster.ledger, committed.image, list[BatchView]()
-    for entry, (ledger, image) in zip(host.log, replays(known, cluster.committed, host.log), strict=True):
-        before, shown = shown, metadata_in(ledger, cluster.shape, image, ())
+    known, shown, views = cluster.history, committed.image, list[BatchView]()
+    for entry, (history, image) in zip(host.log, replays(known, cluster.committed, host.log), strict=True):
+        before, shown = shown, metadata_in(history, cluster.shape, image, ())
         views.append(batch(entry.batch, before, shown))
-        known = ledger
+        known = history
     return known, tuple(views)
 
 
@@ -186,41 +186,41 @@ def shutdown(host: ControllerHost, broker_id: int) -> ShutdownView | None:
 
 def metadata(cluster: Cluster, image: Image) -> MetadataView:
     """An image of what is committed."""
-    return metadata_in(cluster.ledger, cluster.shape, image, cluster.marks)
+    return metadata_in(cluster.history, cluster.shape, image, cluster.marks)
 
 
-def metadata_in(ledger: Ledger, shape: Shape, image: Image, marks: Marks) -> MetadataView:
+def metadata_in(history: EpochHistory, shape: Shape, image: Image, marks: Marks) -> MetadataView:
     topic = image.topic_ids.get(TOPIC)
     keys = [(topic, p) for p in range(shape.partitions)] if topic is not None else []
     return MetadataView(
-        registrations=tuple(registration(ledger, image.registrations.get(id_)) for id_ in range(shape.brokers)),
+        registrations=tuple(registration(history, image.registrations.get(id_)) for id_ in range(shape.brokers)),
         topic=None if topic is None else Ordinal("TopicId", topic_number(topic)),
-        partitions=tuple(partition(ledger, key, image.partitions.get(key)) for key in keys)
+        partitions=tuple(partition(history, key, image.partitions.get(key)) for key in keys)
         or (None,) * shape.partitions,
         offset=reached(marks, image.offset),
     )
 
 
-def registration(ledger: Ledger, one: Registration | None) -> RegistrationView | None:
+def registration(history: EpochHistory, one: Registration | None) -> RegistrationView | None:
     if one is None:
         return None
     return RegistrationView(
         incarnation=Ordinal("Incarnation", one.incarnation_id.int),
-        broker_epoch=ledger.broker_epoch(one.broker_epoch),
+        broker_epoch=history.broker_epoch(one.broker_epoch),
         fenced=one.fenced,
         in_controlled_shutdown=one.in_controlled_shutdown,
     )
 
 
-def partition(ledger: Ledger, key: PartitionKey, one: Partition | None) -> PartitionView | None:
+def partition(history: EpochHistory, key: PartitionKey, one: Partition | None) -> PartitionView | None:
     if one is None:
         return None
     return PartitionView(
         replicas=one.replicas,
         isr=tuple(sorted(one.isr)),
         leader=None if one.leader == NO_LEADER else one.leader,
-        leader_epoch=ledger.leader_epoch(key, one.leader_epoch),
-        partition_epoch=ledger.partition_epoch(key, one.partition_epoch),
+        leader_epoch=history.leader_epoch(key, one.leader_epoch),
+        partition_epoch=history.partition_epoch(key, one.partition_epoch),
         adding=one.adding_replicas,
         removing=one.removing_replicas,
     )
@@ -238,7 +238,7 @@ def is_superseded(committed: Image, broker_id: int, epoch: int | None) -> bool:
 def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     host = cluster.processes[place]
     if host.stand_in is not None:
-        return with_replies(cluster.ledger, host.stand_in, host)
+        return with_replies(cluster.history, host.stand_in, host)
     superseded = host.core is not None and is_superseded(
         committed, cluster.shape.node_ids[place], host.core.broker_epoch
     )
@@ -246,18 +246,18 @@ def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
 
 
-def with_replies(ledger: Ledger, view: ProcessView, host: ProcessHost) -> ProcessView:
+def with_replies(history: EpochHistory, view: ProcessView, host: ProcessHost) -> ProcessView:
     """What a stand-in shows."""
     if host.answer is not None:
-        return view._replace(reply=reply(ledger, host.answer))
+        return view._replace(reply=reply(history, host.answer))
     for (_, p), answer in host.isr_answers.items():
-        told = alter_isr_reply(ledger, answer)
+        told = alter_isr_reply(history, answer)
         return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
     return view
 
 
 def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) -> ProcessView:
-    shape, core, ledger = cluster.shape, host.core, cluster.ledger
+    shape, core, history = cluster.shape, host.core, cluster.history
     if core is None:
         return ProcessView(
             state="NOT_RUNNING",
@@ -275,20 +275,20 @@ def view_of_process(cluster: Cluster, host: ProcessHost, *, superseded: bool) ->
     return ProcessView(
         state=core.state.name,
         incarnation=Ordinal("Incarnation", core.lifecycle.incarnation_id.int) if epoch is None else None,
-        broker_epoch=None if epoch is None else ledger.broker_epoch(epoch),
+        broker_epoch=None if epoch is None else history.broker_epoch(epoch),
         controller=host.controller,
-        reply=None if host.answer is None else reply(ledger, host.answer),
+        reply=None if host.answer is None else reply(history, host.answer),
         wants_fence=core.lifecycle.wants_fence,
         caught_up=caught_up,
         applied=reached(cluster.marks, core.applied_offset) if caught_up else None,
-        replicas=tuple(replica(ledger, host, core, p) for p in range(shape.partitions)),
+        replicas=tuple(replica(history, host, core, p) for p in range(shape.partitions)),
     )
 
 
-def reply(ledger: Ledger, answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
+def reply(history: EpochHistory, answer: Answer) -> RegisterReplyView | HeartbeatReplyView:
     match answer.response:
         case BrokerRegistrationResponse(error, epoch):
-            return RegisterReplyView(error.name, ledger.broker_epoch(epoch) if error == ErrorCode.NONE else None)
+            return RegisterReplyView(error.name, history.broker_epoch(epoch) if error == ErrorCode.NONE else None)
         case BrokerHeartbeatResponse(error, _, is_fenced, should_shut_down):
             return HeartbeatReplyView(error.name, is_fenced, should_shut_down)
     raise AssertionError("an AlterPartition response is kept with its partition")
@@ -310,7 +310,7 @@ def left(host: ProcessHost, p: int) -> ReplicaView:
     return ReplicaView(topic, None, None, None, False, key is not None)
 
 
-def replica(ledger: Ledger, host: ProcessHost, core: Broker, p: int) -> ReplicaView:
+def replica(history: EpochHistory, host: ProcessHost, core: Broker, p: int) -> ReplicaView:
     logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]  # the disks here are in memory
     leads = next((key for key in core.leaders if key[1] == p), None)
     follows = next((key for key in core.followers if key[1] == p), None)
@@ -323,23 +323,23 @@ def replica(ledger: Ledger, host: ProcessHost, core: Broker, p: int) -> ReplicaV
     answer = host.isr_answers.get(key)
     return ReplicaView(
         topic=Ordinal("TopicId", topic_number(key[0])),
-        leader_epoch=None if epoch is None else ledger.leader_epoch(key, epoch),
-        leadership=None if leader is None else leadership(ledger, leader),
-        reply=None if answer is None else alter_isr_reply(ledger, answer),
+        leader_epoch=None if epoch is None else history.leader_epoch(key, epoch),
+        leadership=None if leader is None else leadership(history, leader),
+        reply=None if answer is None else alter_isr_reply(history, answer),
         high_watermark=epoch is not None and log.high_watermark > 0,
         has_record=has_record(log),
     )
 
 
-def leadership(ledger: Ledger, leader: PartitionLeader) -> LeadershipView:
+def leadership(history: EpochHistory, leader: PartitionLeader) -> LeadershipView:
     asked, added_epoch = None, None
     if leader.asked is not None:
         asked = tuple(sorted(member.broker_id for member in leader.asked.new_isr))
         added = next((member for member in leader.asked.new_isr if member.broker_id not in leader.isr), None)
-        added_epoch = None if added is None else ledger.broker_epoch(added.broker_epoch)
+        added_epoch = None if added is None else history.broker_epoch(added.broker_epoch)
     holds = has_record(leader.log)
     return LeadershipView(
-        partition_epoch=ledger.partition_epoch(leader.key, leader.partition_epoch),
+        partition_epoch=history.partition_epoch(leader.key, leader.partition_epoch),
         isr=tuple(sorted(leader.isr)),
         asked=asked,
         added_epoch=added_epoch,
@@ -348,7 +348,7 @@ def leadership(ledger: Ledger, leader: PartitionLeader) -> LeadershipView:
     )
 
 
-def alter_isr_reply(ledger: Ledger, answer: Answer) -> AlterIsrReplyView:
+def alter_isr_reply(history: EpochHistory, answer: Answer) -> AlterIsrReplyView:
     request, response = answer.request, answer.response
     assert isinstance(request, AlterPartitionRequest) and isinstance(response, AlterPartitionResponse)
     if response.error != ErrorCode.NONE:
@@ -356,7 +356,7 @@ def alter_isr_reply(ledger: Ledger, answer: Answer) -> AlterIsrReplyView:
     return AlterIsrReplyView(
         error=response.error.name,
         at_new_leader_epoch=response.leader_epoch != request.leader_epoch,
-        partition_epoch=ledger.partition_epoch((request.topic_id, request.partition_id), response.partition_epoch),
+        partition_epoch=history.partition_epoch((request.topic_id, request.partition_id), response.partition_epoch),
         isr=tuple(sorted(response.isr)),
     )
 
@@ -365,7 +365,7 @@ def alter_isr_reply(ledger: Ledger, answer: Answer) -> AlterIsrReplyView:
 
 
 def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) -> RegisterView | HeartbeatView:
-    request, ledger = envelope.request, cluster.ledger
+    request, history = envelope.request, cluster.history
     if isinstance(request, BrokerRegistrationRequest):
         incarnation = Ordinal("Incarnation", request.incarnation_id.int)
         return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to)
@@ -374,7 +374,7 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded
     return HeartbeatView(
         sender=envelope.sender,
-        broker_epoch=ledger.broker_epoch(request.broker_epoch),
+        broker_epoch=history.broker_epoch(request.broker_epoch),
         want_fence=request.want_fence,
         want_shut_down=request.want_shut_down,
         caught_up=caught_up,
@@ -384,20 +384,20 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     )
 
 
-def alter_isr(ledger: Ledger, envelope: Envelope) -> AlterIsrView:
+def alter_isr(history: EpochHistory, envelope: Envelope) -> AlterIsrView:
     request = envelope.request
     assert isinstance(request, AlterPartitionRequest)
     key = (request.topic_id, request.partition_id)
     seen = {member.broker_id: member.broker_epoch for member in request.new_isr}
     return AlterIsrView(
         sender=envelope.sender,
-        broker_epoch=ledger.broker_epoch(request.broker_epoch),
+        broker_epoch=history.broker_epoch(request.broker_epoch),
         topic=Ordinal("TopicId", topic_number(key[0])),
         partition=key[1],
-        leader_epoch=ledger.leader_epoch(key, request.leader_epoch),
-        partition_epoch=ledger.partition_epoch(key, request.partition_epoch),
+        leader_epoch=history.leader_epoch(key, request.leader_epoch),
+        partition_epoch=history.partition_epoch(key, request.partition_epoch),
         isr=tuple(sorted(seen)),
-        added_epoch=None if envelope.added is None else ledger.broker_epoch(seen[envelope.added]),
+        added_epoch=None if envelope.added is None else history.broker_epoch(seen[envelope.added]),
         late=envelope.late,
         to=envelope.to,
     )

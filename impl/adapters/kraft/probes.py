@@ -12,7 +12,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from impl.adapters.kraft import hidden, observed
+from impl.adapters.kraft import internal_state, observed
 from impl.adapters.kraft.cluster import (
     CLUSTER_ID,
     Cluster,
@@ -22,7 +22,7 @@ from impl.adapters.kraft.cluster import (
     Stable,
     incarnation_id,
 )
-from impl.adapters.kraft.ledger import Ledger, topic_number
+from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import LeadershipView, Ordinal, ProcessView, ReplicaView
 from impl.kraft.image import Image, Partition
@@ -75,12 +75,12 @@ def receivers(
     for voter, host in enumerate(cluster.controllers):
         if host.core.is_active and not host.is_lost:
             shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
-            key = shown, hidden.controller(cluster, host)
-            yield Receiver(key, Probing(knowing(cluster, host), voter, before, classes, actions).probes)
+            key = shown, internal_state.controller(cluster, host)
+            yield Receiver(key, Probing(with_history(cluster, host), voter, before, classes, actions).probes)
 
 
-def knowing(cluster: Cluster, host: ControllerHost) -> Cluster:
-    """The cluster with a ledger of all that a controller knows of."""
+def with_history(cluster: Cluster, host: ControllerHost) -> Cluster:
+    """The cluster with a history of all that a controller knows of."""
     if not host.log:
         return cluster
     return replace(cluster, stable=Stable(cluster.committed, observed.log_of(cluster, host)[0]))
@@ -105,8 +105,8 @@ class Probing:
         return self.host.image
 
     @property
-    def ledger(self) -> Ledger:
-        return self.cluster.ledger
+    def history(self) -> EpochHistory:
+        return self.cluster.history
 
     @property
     def spec_image(self) -> Any:
@@ -249,7 +249,7 @@ class Probing:
             to=self.voter(),
         )
         request = BrokerHeartbeatRequest(number, epoch.own, reached, want_fence=fence, want_shut_down=stop)
-        sender, host = self.stand_in(number, shown(broker_epoch=self.ledger.broker_epoch(epoch.own)),
+        sender, host = self.stand_in(number, shown(broker_epoch=self.history.broker_epoch(epoch.own)),
                                      broker_epoch=epoch.spec)  # fmt: skip
         return self.probe(f"{request}", "handle_heartbeat", number, message, request, sender, host)
 
@@ -349,9 +349,9 @@ class Probing:
             for p, replica in one.replicas.items()
         }
         view = shown(
-            broker_epoch=self.ledger.broker_epoch(request.broker_epoch),
+            broker_epoch=self.history.broker_epoch(request.broker_epoch),
             replicas=tuple(
-                replica_that_asks(self.ledger, request) if p.index == request.partition_id else NO_REPLICA
+                replica_that_asks(self.history, request) if p.index == request.partition_id else NO_REPLICA
                 for p in one.replicas
             ),
         )
@@ -379,18 +379,18 @@ def unassigned(held: Any, **fields: Any) -> Any:
 NO_REPLICA = ReplicaView(None, None, None, None, False, False)
 
 
-def replica_that_asks(ledger: Ledger, request: AlterPartitionRequest) -> ReplicaView:
+def replica_that_asks(history: EpochHistory, request: AlterPartitionRequest) -> ReplicaView:
     key = request.topic_id, request.partition_id
     isr = tuple(sorted(member.broker_id for member in request.new_isr))
     leads = LeadershipView(
-        partition_epoch=ledger.partition_epoch(key, request.partition_epoch),
+        partition_epoch=history.partition_epoch(key, request.partition_epoch),
         isr=isr,
         asked=isr,
-        added_epoch=ledger.broker_epoch(request.broker_epoch),
+        added_epoch=history.broker_epoch(request.broker_epoch),
         holders=(),
         starts_with_record=False,
     )
-    epoch = ledger.leader_epoch(key, request.leader_epoch)
+    epoch = history.leader_epoch(key, request.leader_epoch)
     return ReplicaView(Ordinal("TopicId", topic_number(key[0])), epoch, leads, None, False, False)
 
 

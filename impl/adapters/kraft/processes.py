@@ -75,7 +75,7 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
     """What the process sends next about itself, which must be a `kind`. What it still waits for it gives up."""
-    cluster = waiting_no_more(cluster, place)
+    cluster = without_waiting(cluster, place)
     host = cluster.processes[place]
     fired = None if host.core is None else fire_at(host, (Due.COMMUNICATION,))
     if fired is None:
@@ -143,14 +143,14 @@ def answer_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 
 def led(host: ProcessHost, arguments: Arguments) -> PartitionKey | None:
     """The partition `p` (of the topic with the id `topic`, if that is said), if the process leads it."""
-    return None if host.core is None else meant(host.core.leaders, arguments)
+    return None if host.core is None else matching_key(host.core.leaders, arguments)
 
 
 def followed(host: ProcessHost, arguments: Arguments) -> PartitionKey | None:
-    return None if host.core is None else meant(host.core.followers, arguments)
+    return None if host.core is None else matching_key(host.core.followers, arguments)
 
 
-def meant(keys: Iterable[PartitionKey], arguments: Arguments) -> PartitionKey | None:
+def matching_key(keys: Iterable[PartitionKey], arguments: Arguments) -> PartitionKey | None:
     p, topic = arguments["p"].index, arguments.get("topic")
     return next((key for key in keys if key[1] == p and topic in (None, key[0])), None)
 
@@ -237,7 +237,7 @@ def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
     key = led(host, arguments)
     if key is None:
         return Refusal("it does not lead")
-    cluster = waiting_no_more(cluster, place, key)
+    cluster = without_waiting(cluster, place, key)
     host = cluster.processes[place]
     isr = host.broker.leaders[key].isr
     fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, p))
@@ -299,7 +299,7 @@ def waits(cluster: Cluster, envelope: Envelope) -> bool:
     return core is not None and core.lifecycle.incarnation_id == envelope.incarnation and not envelope.late
 
 
-def waiting_no_more(cluster: Cluster, place: int, key: PartitionKey | None = None) -> Cluster:
+def without_waiting(cluster: Cluster, place: int, key: PartitionKey | None = None) -> Cluster:
     """The cluster once a process has given up what a controller has yet to answer: about a partition, or itself."""
     for voter, controller in enumerate(cluster.controllers):
         for call, envelope in controller.waiting.items():

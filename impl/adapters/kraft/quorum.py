@@ -22,7 +22,7 @@ from impl.adapters.kraft.cluster import (
     settled,
 )
 from impl.adapters.kraft.controllers import released
-from impl.adapters.kraft.ledger import Entry
+from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import Refusal
@@ -80,19 +80,19 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
     )
     cluster = without_reply(cluster.with_controller(voter, standby), voter)
     for call, envelope in before.waiting.items():
-        cluster = told(cluster, envelope, refused[call])
+        cluster = deliver_refusal(cluster, envelope, refused[call])
     return cluster
 
 
 def without_reply(cluster: Cluster, voter: int) -> Cluster:
     """The operator that waits for a controller, or for its reply to arrive, waits for nothing any more."""
     removal = cluster.removal
-    if removal is None or removal.voter != voter or removal.is_told:
+    if removal is None or removal.voter != voter or removal.is_confirmed:
         return cluster
     return replace(cluster, removal=Removal(voter, None))
 
 
-def told(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
+def deliver_refusal(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
     """The sender of a request is told of its end at once, if it still waits for it."""
     if not waits(cluster, envelope):
         return cluster
@@ -151,7 +151,7 @@ def commit_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     entry, before = leader.log[0], cluster.committed
     image = before.copy()
     image.replay(entry.batch)
-    stable = Stable(image, cluster.ledger.after(entry, before, image))
+    stable = Stable(image, cluster.history.after(entry, before, image))
     cluster = replace(cluster, log=(*cluster.log, entry.batch), stable=stable)
     for voter in range(len(cluster.controllers)):
         cluster = after_commit(cluster, voter, entry, leader.epoch)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
-from impl.adapters.kraft import controllers, expected, hidden, initial, lifecycle, network, observed, processes, quorum
+from impl.adapters.kraft import (
+    controllers,
+    expected,
+    initial,
+    internal_state,
+    lifecycle,
+    network,
+    observed,
+    processes,
+    quorum,
+)
 from impl.adapters.kraft.attempts import ATTEMPTS
 from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.probes import Receiver, receivers
@@ -116,7 +126,7 @@ class KraftUnderTest:
         return expected.expect(state)
 
     def key(self, system: Cluster) -> Hashable:
-        return hidden.key(system)
+        return internal_state.key(system)
 
 
 SYSTEM = KraftUnderTest()

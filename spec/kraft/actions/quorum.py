@@ -39,7 +39,7 @@ def is_deposed(s: Cluster, voter: Voter) -> bool:
     return any(s.controllers[other].epoch > s.controllers[voter].epoch for other in Voter)
 
 
-def is_in_office(s: Cluster, voter: Voter) -> bool:
+def is_current_controller(s: Cluster, voter: Voter) -> bool:
     """It takes itself for the active controller, and is."""
     return s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter)
 

@@ -117,7 +117,7 @@ def asked(
     """What an operator waits for, with more than one controller."""
     if Design.removals == 0:
         return ()
-    return (RemovalAsked(topic, registration, voter, controller.epoch, is_told=False),)
+    return (RemovalAsked(topic, registration, voter, controller.epoch, is_confirmed=False),)
 
 
 @action(
@@ -131,6 +131,6 @@ def confirm_removal(s: Cluster, voter: Voter) -> None:
     controller = s.controllers[voter]
     require(len(s.last_removal) > 0)
     removal = s.last_removal[0]
-    require(removal.voter == voter and removal.epoch == controller.epoch and not removal.is_told)
+    require(removal.voter == voter and removal.epoch == controller.epoch and not removal.is_confirmed)
     require(not Design.successes_wait or not any(removes_something(batch.delta) for batch in controller.log))
-    s.last_removal = (replace(removal, is_told=True),)
+    s.last_removal = (replace(removal, is_confirmed=True),)

@@ -103,7 +103,7 @@ IDLE_SHUTDOWN = Bug(
         in which the lead moved, and goes on to send clients to a broker that is gone.""",
     model=models.shutdown.SHUTDOWN,
     constants={"idle_shutdown_waits": False},
-    violates=properties.shutdown.told_once_others_have_seen,
+    violates=properties.shutdown.shutdown_waits_for_images,
     states=8,
     guard="A broker that leads nothing when it asks waits like any other until every active broker has seen that.",
 )
@@ -119,7 +119,7 @@ FENCED_SHUTDOWN = Bug(
         name the broker as leader when it exits.""",
     model=models.shutdown.SHUTDOWN,
     constants={"fenced_shutdown_waits": False},
-    violates=properties.shutdown.told_once_others_have_seen,
+    violates=properties.shutdown.shutdown_waits_for_images,
     states=6,
     guard="""A fenced broker that asks to shut down waits, too, until every active broker has seen that it leads
         nothing.""",
@@ -137,7 +137,7 @@ SHUTDOWN_FAILOVER = Bug(
         image still has it as leader.""",
     model=models.shutdown.SHUTDOWN,
     constants={"shutdown_outlives_soft_state": False},
-    violates=properties.shutdown.told_once_others_have_seen,
+    violates=properties.shutdown.shutdown_waits_for_images,
     states=7,
     guard="""A controller that finds a broker in controlled shutdown, and remembers no offset for it, gives it a new one
         to wait for.""",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from checker.lang import Model, replace
 from spec.kraft import properties
-from spec.kraft.actions import administration, broker, clients, faults, lives, network, replica, topics
+from spec.kraft.actions import administration, broker, clients, coarse_lifecycle, faults, network, replica, topics
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LIFECYCLE, LOSS, RECORD, REPLIES
 from spec.kraft.models.sizes import one_controller
 
-LIVES = (lives.go_down, lives.come_back, broker.apply_metadata)
+LIVES = (coarse_lifecycle.go_down, coarse_lifecycle.come_back, broker.apply_metadata)
 ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
 ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
 REASSIGNED = (
@@ -25,8 +25,8 @@ REASSIGNED = (
     properties.core.maximal_isr_covers_committed,
     properties.administration.isr_is_within_replicas,
     properties.administration.leader_changes_for_cause,
-    properties.administration.who_is_removed_keeps_nothing,
-    properties.leadership.leader_begins_anew,
+    properties.administration.removed_replica_keeps_nothing,
+    properties.leadership.new_leader_starts_fresh,
     properties.administration.reassignment_ends_as_last_asked,
     properties.administration.reassignment_can_be_taken_back,
     properties.administration.only_what_is_under_way_is_cancelled,
@@ -61,7 +61,14 @@ REASSIGNMENT = Model(
     name="reassignment",
     doc="Three brokers, of which one is spare; two reassignments, and one lease that runs out early. No data.",
     init=running_cluster,
-    actions=(*ADMINISTRATION, *ISR, broker.apply_metadata, lives.fence_alive, lives.unfence_alive, *ALTER_LOSS),
+    actions=(
+        *ADMINISTRATION,
+        *ISR,
+        broker.apply_metadata,
+        coarse_lifecycle.fence_alive,
+        coarse_lifecycle.unfence_alive,
+        *ALTER_LOSS,
+    ),
     properties=(
         *REASSIGNED,
         properties.administration.cancel_refused,
@@ -102,7 +109,7 @@ MOVED_RECORD = Model(
     assumptions=(one_controller,),
 )
 
-HEALING = (replica.fetch, lives.alter_isr_at_once, broker.apply_metadata)
+HEALING = (replica.fetch, coarse_lifecycle.alter_isr_at_once, broker.apply_metadata)
 
 STUCK_REASSIGNMENT = Model(
     name="stuck_reassignment",
@@ -111,8 +118,8 @@ STUCK_REASSIGNMENT = Model(
     actions=(
         administration.reassign,
         *(replace(action, fair="weak") for action in HEALING),
-        lives.go_down,
-        lives.come_back,
+        coarse_lifecycle.go_down,
+        coarse_lifecycle.come_back,
     ),
     properties=(
         properties.administration.reassignment_completes,
@@ -149,8 +156,8 @@ TOPICS = Model(
         administration.reassign,
         *ISR,
         broker.apply_metadata,
-        lives.fence_alive,
-        lives.unfence_alive,
+        coarse_lifecycle.fence_alive,
+        coarse_lifecycle.unfence_alive,
         *ALTER_LOSS,
     ),
     properties=(
@@ -194,7 +201,7 @@ RECREATED = Model(
         properties.topics.deleted_topic_changes_nothing,
         properties.topics.deleted_log_stays_deleted,
         properties.topics.acknowledged_after_recreation,
-        properties.topics.nothing_is_owed_of_a_deleted_topic,
+        properties.topics.deleted_topic_owes_nothing,
         properties.topics.log_outlives_its_topic,
         properties.topics.topic_created_again,
         properties.witnesses.record_acknowledged,

@@ -64,7 +64,7 @@ FULL = Model(
         properties.administration.reassignment_keeps_min_isr,
         properties.shutdown.told_broker_leads_nothing,
         properties.shutdown.told_broker_stays_fenced,
-        properties.shutdown.told_once_others_have_seen,
+        properties.shutdown.shutdown_waits_for_images,
     ),
     constants={
         "controllers": 3,

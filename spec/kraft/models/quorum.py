@@ -23,7 +23,7 @@ RAFT = (
 LOGS = (
     properties.quorum.newest_leader_has_what_is_committed,
     properties.quorum.logs_match,
-    properties.quorum.office_is_of_one_epoch,
+    properties.quorum.controller_leads_its_epoch,
     properties.quorum.image_is_replay_of_log,
     properties.quorum_witnesses.two_controllers_active,
     properties.quorum_witnesses.decision_is_truncated,
@@ -95,9 +95,9 @@ ELECTION = Model(
     properties=(
         *LOGS,
         *COMMITTED,
-        properties.log.nothing_is_kept_of_a_log_with_a_gap,
+        properties.log.lagging_controller_keeps_nothing,
         properties.log.log_follows_its_leader,
-        properties.log.commit_is_of_who_has_the_batch,
+        properties.log.commit_leaves_logs_that_have_it,
         properties.log.leases_are_for_the_active_controller,
         properties.log.elected_by_one_that_lags,
         properties.quorum_witnesses.decision_survives_failover,
@@ -126,7 +126,7 @@ SNAPSHOT = Model(
         properties.quorum_witnesses.decision_survives_failover,
         *COMMITTED,
         properties.quorum.snapshot_stands_for_log,
-        properties.log.nothing_is_kept_of_a_log_with_a_gap,
+        properties.log.lagging_controller_keeps_nothing,
         properties.log.log_follows_its_leader,
         properties.quorum.registration_is_never_truncated,
         *REPLIES,
@@ -221,7 +221,7 @@ REMOVALS = (
     properties.quorum.removal_is_of_what_there_is,
     properties.quorum_witnesses.removal_survives_failover,
     properties.quorum_witnesses.removal_is_truncated,
-    properties.quorum_witnesses.removal_told_after_failover,
+    properties.quorum_witnesses.removal_confirmed_after_failover,
 )
 
 DELETION = Model(

@@ -66,7 +66,7 @@ SAFETY = (
 REPLIES = (
     properties.protocol.one_request_at_a_time,
     properties.protocol.registration_reply_is_true,
-    properties.protocol.registered_process_is_told,
+    properties.protocol.registered_process_gets_reply,
     properties.protocol.heartbeat_reply_is_true,
     properties.protocol.decision_takes_its_request,
     properties.protocol.lease_runs_out_for_silence,
@@ -77,12 +77,12 @@ REPLIES = (
 CHANGES = (
     properties.leadership.one_change_at_a_time,
     properties.leadership.alter_isr_reply_is_true,
-    properties.leadership.isr_gains_who_is_asked_for,
+    properties.leadership.isr_gains_only_by_request,
     properties.leadership.leads_as_elected,
     properties.leadership.leader_keeps_its_word,
     properties.leadership.leader_epoch_rises_for_cause,
     properties.leadership.service_is_remembered,
-    properties.leadership.leader_begins_anew,
+    properties.leadership.new_leader_starts_fresh,
 )
 RECORD = (
     properties.core.acknowledged_on_enough_disks,

@@ -27,7 +27,7 @@ STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
 STOPPED = (
     properties.shutdown.told_broker_leads_nothing,
     properties.shutdown.told_broker_stays_fenced,
-    properties.shutdown.told_once_others_have_seen,
+    properties.shutdown.shutdown_waits_for_images,
     properties.shutdown.shutdown_ends_with_registration,
     properties.shutdown.broker_pending_controlled_shutdown,
     properties.shutdown.broker_shutting_down,
@@ -137,7 +137,7 @@ RESTARTS = Model(
         *REPLIES,
         *CHANGES,
         *STOPPED[:4],
-        properties.protocol.who_shuts_down_is_silent,
+        properties.protocol.shutdown_ends_heartbeats,
         properties.protocol.failover_loses_soft_state,
     ),
     constants={"max_shutdowns": 2, "max_failovers": 1},

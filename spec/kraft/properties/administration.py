@@ -94,7 +94,7 @@ def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
 
 
 @transition_invariant(source="KIP-455; KAFKA-14616")
-def who_is_removed_keeps_nothing(before: Cluster, after: Cluster) -> bool:
+def removed_replica_keeps_nothing(before: Cluster, after: Cluster) -> bool:
     """A broker that hears that it is no replica any more stops being one, and deletes its log."""
     return all(
         keeps_nothing(before.processes[process].replicas[p], after.processes[process].replicas[p])

@@ -128,7 +128,7 @@ def is_unfit(before: Controller, request: AlterIsr, member: Broker) -> bool:
 
 
 @transition_invariant(source="KIP-497; KIP-631, FenceBrokerRecord")
-def isr_gains_who_is_asked_for(before: Cluster, after: Cluster) -> bool:
+def isr_gains_only_by_request(before: Cluster, after: Cluster) -> bool:
     """An ISR gains a member only by a request for it from the leader of the partition as it is."""
     return all(
         not is_active_throughout(before, after, voter)
@@ -446,16 +446,16 @@ def leads_now(s: Cluster, replica: Replica, p: TopicPartition) -> bool:
 
 
 @transition_invariant(source="KIP-497; Kafka, Partition.makeLeader")
-def leader_begins_anew(before: Cluster, after: Cluster) -> bool:
+def new_leader_starts_fresh(before: Cluster, after: Cluster) -> bool:
     """Who leads in another leader epoch than before has asked for nothing, and seen nobody fetch."""
     return all(
-        begins_anew(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        starts_fresh(before.processes[process].replicas[p], after.processes[process].replicas[p])
         for process in Process
         for p in TopicPartition
     )
 
 
-def begins_anew(old: Replica, new: Replica) -> bool:
+def starts_fresh(old: Replica, new: Replica) -> bool:
     if new.leadership is None or old.leader_epoch == new.leader_epoch:
         return True
     return new.leadership.asked is None and new.leadership.reply is None and len(new.leadership.holders) == 0

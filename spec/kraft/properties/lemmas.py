@@ -187,12 +187,12 @@ def brings_an_unused_epoch(s: Cluster, process: Process) -> bool:
 
 
 @invariant(source="KIP-631, Broker Leases")
-def heartbeat_tells_what_is_so(s: Cluster) -> bool:
+def heartbeat_is_truthful(s: Cluster) -> bool:
     """A heartbeat at the broker epoch in force is of the process that holds it, which is as far as it says."""
-    return all(tells_what_is_so(s, process, m) for process in Process for m in s.lifecycle if isinstance(m, Heartbeat))
+    return all(is_truthful(s, process, m) for process in Process for m in s.lifecycle if isinstance(m, Heartbeat))
 
 
-def tells_what_is_so(s: Cluster, process: Process, heartbeat: Heartbeat) -> bool:
+def is_truthful(s: Cluster, process: Process, heartbeat: Heartbeat) -> bool:
     if node_id(process) != node_id(heartbeat.sender) or not is_current(s, heartbeat):
         return True
     if not holds_registration(s, process):
@@ -337,7 +337,7 @@ LEMMAS = (
     unheard_registration_is_unused,
     reply_is_to_its_incarnation,
     reply_brings_an_unused_epoch,
-    heartbeat_tells_what_is_so,
+    heartbeat_is_truthful,
     unfenced_reply_is_to_a_ready_process,
     every_broker_is_a_replica,
     leader_serves_until_deposed,

@@ -7,7 +7,7 @@ out, metadata is applied. Crashes, failovers and early expiries never have to ha
 from __future__ import annotations
 
 from checker.lang import leads_to, witness
-from spec.kraft.actions.quorum import is_in_office
+from spec.kraft.actions.quorum import is_current_controller
 from spec.kraft.properties.core import is_registered
 from spec.kraft.state import Cluster, committed, is_alive, is_silent, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, Voter, node_id
@@ -68,7 +68,7 @@ def pending_change_is_settled(s: Cluster, process: Process, p: TopicPartition) -
 @leads_to(source="KIP-631, Controller Failover; KIP-595 (L6)")
 def some_controller_is_active(s: Cluster) -> tuple[bool, bool]:
     """Where the newest epoch has no active controller, it gets one, or a newer epoch does."""
-    active = any(is_in_office(s, voter) for voter in Voter)
+    active = any(is_current_controller(s, voter) for voter in Voter)
     return not active, active
 
 

@@ -14,7 +14,7 @@ from spec.kraft.types import ControllerEpoch, Role, Voter
 
 
 @invariant(source="KIP-595, Fetch; KIP-630")
-def nothing_is_kept_of_a_log_with_a_gap(s: Cluster) -> bool:
+def lagging_controller_keeps_nothing(s: Cluster) -> bool:
     """Who lacks something committed has neither image nor log, unless it takes itself for the active controller."""
     return all(has_no_gap(s.controllers[voter]) for voter in Voter)
 
@@ -73,7 +73,7 @@ def what_is_written_changes_something(before: Cluster, after: Cluster) -> bool:
 
 
 @transition_invariant(source="KIP-595, High watermark")
-def commit_is_of_who_has_the_batch(before: Cluster, after: Cluster) -> bool:
+def commit_leaves_logs_that_have_it(before: Cluster, after: Cluster) -> bool:
     """When a batch commits, it leaves the log of whoever has it and can know, and the others lack it from then on.
 
     A leader can know if it, or one of an older epoch, may commit the batch. One that takes itself for the active

@@ -82,7 +82,7 @@ def answers_registration(
 
 
 @transition_invariant(source="KIP-631, Broker Registration")
-def registered_process_is_told(before: Cluster, after: Cluster) -> bool:
+def registered_process_gets_reply(before: Cluster, after: Cluster) -> bool:
     """Who is registered by the request that it waits for gets a reply."""
     return all(
         not isinstance(m, Register)
@@ -188,7 +188,7 @@ def fits_state(broker: BrokerProcess) -> bool:
 
 
 @invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerLifecycleManager.beginControlledShutdown")
-def who_shuts_down_is_silent(s: Cluster) -> bool:
+def shutdown_ends_heartbeats(s: Cluster) -> bool:
     """A process that was told to shut down sends no more heartbeats."""
     return not any(
         isinstance(m, Heartbeat)

@@ -7,7 +7,7 @@ Leaves out: offsets; what brokers see between batches (they fetch to the high wa
 from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant
-from spec.kraft.actions.quorum import is_deposed, is_in_office, leads
+from spec.kraft.actions.quorum import is_current_controller, is_deposed, leads
 from spec.kraft.decisions.log import replay, replayed
 from spec.kraft.decisions.partition import is_reassigned
 from spec.kraft.design import Design
@@ -56,7 +56,7 @@ def agree(one: Controller, another: Controller) -> bool:
 
 
 @transition_invariant(source="KIP-595, Vote; LeaderChangeMessage")
-def office_is_of_one_epoch(before: Cluster, after: Cluster) -> bool:
+def controller_leads_its_epoch(before: Cluster, after: Cluster) -> bool:
     """An elected controller begins with a batch of its own epoch, and leads until it hears of a newer one.
 
     It becomes active only if it has all that is committed.
@@ -126,7 +126,7 @@ def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> 
 @invariant(source="KIP-631, RemoveTopicRecord; UnregisterBrokerRecord; KIP-595 (S7, S15)")
 def removal_is_never_truncated(s: Cluster) -> bool:
     """Of a removal that an operator was told of, there is always a log that has it. Nothing that is gone comes back."""
-    return all(not removal.is_told or is_carried_out(s, removal) for removal in s.last_removal)
+    return all(not removal.is_confirmed or is_carried_out(s, removal) for removal in s.last_removal)
 
 
 def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
@@ -140,7 +140,7 @@ def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
 def removal_is_of_what_there_is(before: Cluster, after: Cluster) -> bool:
     """An operator waits for a controller that had in its image what is to be removed, and no longer has."""
     return before.last_removal == after.last_removal or all(
-        removal.is_told
+        removal.is_confirmed
         or (
             not is_gone(before.controllers[removal.voter].image, removal)
             and is_gone(after.controllers[removal.voter].image, removal)
@@ -208,4 +208,4 @@ def no_decision_stays_half_done(s: Cluster) -> bool:
 
 
 def is_settled(s: Cluster, voter: Voter) -> bool:
-    return is_in_office(s, voter) and len(s.controllers[voter].log) == 0
+    return is_current_controller(s, voter) and len(s.controllers[voter].log) == 0

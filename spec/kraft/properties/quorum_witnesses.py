@@ -6,7 +6,7 @@ Leaves out: the reply to a leader that waits (that of a registration or heartbea
 from __future__ import annotations
 
 from checker.lang import Option, witness
-from spec.kraft.actions.quorum import is_in_office, leads, same_batches
+from spec.kraft.actions.quorum import is_current_controller, leads, same_batches
 from spec.kraft.decisions.log import no_records, removes_something, replay
 from spec.kraft.decisions.partition import is_reassigned
 from spec.kraft.properties.topics import leads_current
@@ -117,14 +117,16 @@ def controller_lacks_committed(s: Cluster) -> bool:
 @witness
 def active_after_failover(s: Cluster) -> bool:
     """The controller of the newest epoch was elected in this behaviour, and is active."""
-    return s.faults.failovers > 0 and any(is_in_office(s, voter) for voter in Voter)
+    return s.faults.failovers > 0 and any(is_current_controller(s, voter) for voter in Voter)
 
 
 @witness
-def removal_told_after_failover(s: Cluster) -> bool:
+def removal_confirmed_after_failover(s: Cluster) -> bool:
     """An operator is told of a removal by a controller that was elected in this behaviour."""
     return any(
-        removal.is_told and removal.epoch == s.controllers[removal.voter].epoch and is_in_office(s, removal.voter)
+        removal.is_confirmed
+        and removal.epoch == s.controllers[removal.voter].epoch
+        and is_current_controller(s, removal.voter)
         for removal in s.last_removal
     ) and s.faults.failovers > 0
 
@@ -133,7 +135,7 @@ def removal_told_after_failover(s: Cluster) -> bool:
 def reassignment_survives_failover(s: Cluster) -> bool:
     """A controller is active that was elected after a failover, and goes on with a reassignment."""
     return s.faults.failovers > 0 and any(
-        is_in_office(s, voter) and moves(s.controllers[voter].image) and moves(committed(s)) for voter in Voter
+        is_current_controller(s, voter) and moves(s.controllers[voter].image) and moves(committed(s)) for voter in Voter
     )
 
 
@@ -162,7 +164,7 @@ def listed_reassignment_is_over(s: Cluster) -> bool:
 @witness
 def next_topic_is_led(s: Cluster) -> bool:
     """An operator was told that the topic is deleted; there is another of its name, and somebody leads in it."""
-    return any(removal.is_told and removal.topic is not None for removal in s.last_removal) and any(
+    return any(removal.is_confirmed and removal.topic is not None for removal in s.last_removal) and any(
         leads_current(s, s.processes[process].replicas[p]) for process in Process for p in TopicPartition
     )
 
@@ -170,6 +172,6 @@ def next_topic_is_led(s: Cluster) -> bool:
 @witness
 def unregistered_broker_is_back(s: Cluster) -> bool:
     """An operator was told that a broker is unregistered; it has registered again since, and is unfenced."""
-    return any(removal.is_told and removal.registration is not None for removal in s.last_removal) and (
+    return any(removal.is_confirmed and removal.registration is not None for removal in s.last_removal) and (
         len(active_brokers(committed(s))) == len(Broker)
     )

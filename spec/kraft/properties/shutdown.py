@@ -17,7 +17,7 @@ def may_leave(process: BrokerProcess) -> bool:
     return isinstance(reply, HeartbeatReply) and reply.should_shut_down and not is_deferred(process.deferral)
 
 
-def is_told(s: Cluster, process: Process) -> bool:
+def may_exit(s: Cluster, process: Process) -> bool:
     """A process knows, or is about to hear, that it may shut down. It does not run again: it will be gone."""
     return s.processes[process].state == BrokerState.SHUTTING_DOWN or may_leave(s.processes[process])
 
@@ -26,7 +26,7 @@ def is_told(s: Cluster, process: Process) -> bool:
 def told_broker_leads_nothing(s: Cluster) -> bool:
     """A broker that was told to shut down leads nothing in committed state."""
     return all(
-        not is_told(s, process) or not is_registered(s, process) or not leads(committed(s), node_id(process))
+        not may_exit(s, process) or not is_registered(s, process) or not leads(committed(s), node_id(process))
         for process in Process
     )
 
@@ -35,13 +35,13 @@ def told_broker_leads_nothing(s: Cluster) -> bool:
 def told_broker_stays_fenced(s: Cluster) -> bool:
     """A broker that was told to shut down is fenced, so that nobody is sent to it and it is elected nowhere."""
     return all(
-        not is_told(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
+        not may_exit(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
         for process in Process
     )
 
 
 @transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerHeartbeatManager.lowestActiveOffset (S8')")
-def told_once_others_have_seen(before: Cluster, after: Cluster) -> bool:
+def shutdown_waits_for_images(before: Cluster, after: Cluster) -> bool:
     """When a broker is told to shut down, the image of no active broker still says that it leads.
 
     This is of the moment when it is told. A broker that is fenced then may be unfenced later with an older image: to

@@ -46,7 +46,7 @@ def deleted_log_stays_deleted(s: Cluster) -> bool:
 
 
 @invariant(source="KIP-631, RemoveTopicRecord")
-def nothing_is_owed_of_a_deleted_topic(s: Cluster) -> bool:
+def deleted_topic_owes_nothing(s: Cluster) -> bool:
     """Where there is no topic, no producer waits for its record, or was told that it is safe."""
     return committed(s).topic is not None or all(s.produced[p] == RecordStatus.UNWRITTEN for p in TopicPartition)
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from operator import itemgetter
 
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Timers
-from impl.adapters.kraft.ledger import Ledger, topic_number
+from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.observed import metadata_in, reached, remembered, unfenced_in
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.views import Ordinal
@@ -33,11 +33,11 @@ def key(cluster: Cluster) -> Hashable:
 
 
 def controller(cluster: Cluster, host: ControllerHost) -> Hashable:
-    own = remembered(host.memory, ("hidden", cluster.marks), lambda: hidden_of_controller(cluster, host))
+    own = remembered(host.memory, ("internal", cluster.marks), lambda: controller_state(cluster, host))
     return (own, awaited(cluster, host)) if host.waiting else own
 
 
-def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
+def controller_state(cluster: Cluster, host: ControllerHost) -> Hashable:
     core, marks = host.core, cluster.marks
     if host.is_out_of_sight:
         return ()
@@ -53,7 +53,7 @@ def hidden_of_controller(cluster: Cluster, host: ControllerHost) -> Hashable:
 def strays(cluster: Cluster, image: Image, shown: Image) -> Hashable:
     """What an image has instead of the one that is shown; None where they are the same."""
     same = image.registrations == shown.registrations and image.partitions == shown.partitions
-    return None if same else metadata_in(cluster.ledger, cluster.shape, image, ())
+    return None if same else metadata_in(cluster.history, cluster.shape, image, ())
 
 
 def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
@@ -78,10 +78,10 @@ def asked_about(envelope: Envelope) -> tuple[str, int]:
 
 
 def process(cluster: Cluster, host: ProcessHost) -> Hashable:
-    return remembered(host.memory, "hidden", lambda: hidden_of_process(cluster.ledger, host))
+    return remembered(host.memory, "internal", lambda: process_state(cluster.history, host))
 
 
-def hidden_of_process(ledger: Ledger, host: ProcessHost) -> Hashable:
+def process_state(history: EpochHistory, host: ProcessHost) -> Hashable:
     """An image counts as far as a leader looks at it: the next replay makes every image the newest.
 
     A log that is empty is as good as none.
@@ -94,9 +94,11 @@ def hidden_of_process(ledger: Ledger, host: ProcessHost) -> Hashable:
         in_flight,
         not in_flight and (Due.COMMUNICATION,) in host.timers,
         waits_to_act(core) and (Due.PUBLICATION,) in host.timers,
-        tuple(leader(ledger, core, host.timers, one) for _, one in sorted(core.leaders.items())),
+        tuple(leader(history, core, host.timers, one) for _, one in sorted(core.leaders.items())),
         tuple((topic_number(topic), p, one.leader) for (topic, p), one in sorted(core.followers.items())),
-        tuple(log(ledger, key, one) for key, one in sorted(core.logs.items(), key=itemgetter(0)) if one.end_offset > 0),
+        tuple(
+            log(history, key, one) for key, one in sorted(core.logs.items(), key=itemgetter(0)) if one.end_offset > 0
+        ),
     )
 
 
@@ -106,43 +108,43 @@ def waits_to_act(core: Broker) -> bool:
     return core.applied_offset < 0 and registration is not None and registration.broker_epoch == core.broker_epoch
 
 
-def leader(ledger: Ledger, core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
+def leader(history: EpochHistory, core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
     """Of followers outside the maximal ISR, the next fetch tells the leader anew."""
     known = sorted((id_, state) for id_, state in one.followers.items() if id_ in one.maximal_isr)
     due = (Due.ALTER_PARTITION, one.key[0].int, one.key[1]) in timers
     return (
         one.replicas,
-        tuple(candidate(ledger, core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
-        tuple((id_, state.log_end_offset, ledger.broker_epoch(state.broker_epoch)) for id_, state in known),
-        asked(ledger, one.asked),
-        one.in_flight is not None and (one.in_flight == one.asked or asked(ledger, one.in_flight)),
+        tuple(candidate(history, core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
+        tuple((id_, state.log_end_offset, history.broker_epoch(state.broker_epoch)) for id_, state in known),
+        asked(history, one.asked),
+        one.in_flight is not None and (one.in_flight == one.asked or asked(history, one.in_flight)),
         due and one.asked is not None and one.in_flight is None,
     )
 
 
-def candidate(ledger: Ledger, image: Image, broker_id: int) -> Hashable:
+def candidate(history: EpochHistory, image: Image, broker_id: int) -> Hashable:
     """What a leader sees of a replica in its image."""
     registration = image.registrations.get(broker_id)
-    return None if registration is None else (registration.is_active, ledger.broker_epoch(registration.broker_epoch))
+    return None if registration is None else (registration.is_active, history.broker_epoch(registration.broker_epoch))
 
 
-def asked(ledger: Ledger, request: AlterPartitionRequest | None) -> Hashable:
+def asked(history: EpochHistory, request: AlterPartitionRequest | None) -> Hashable:
     if request is None:
         return None
     key = request.topic_id, request.partition_id
-    members = tuple((member.broker_id, seen(ledger, member.broker_epoch)) for member in request.new_isr)
+    members = tuple((member.broker_id, seen(history, member.broker_epoch)) for member in request.new_isr)
     return (
-        ledger.leader_epoch(key, request.leader_epoch),
-        ledger.partition_epoch(key, request.partition_epoch),
-        ledger.broker_epoch(request.broker_epoch),
+        history.leader_epoch(key, request.leader_epoch),
+        history.partition_epoch(key, request.partition_epoch),
+        history.broker_epoch(request.broker_epoch),
         members,
     )
 
 
-def seen(ledger: Ledger, epoch: int) -> Ordinal | None:
-    return None if epoch < 0 else ledger.broker_epoch(epoch)
+def seen(history: EpochHistory, epoch: int) -> Ordinal | None:
+    return None if epoch < 0 else history.broker_epoch(epoch)
 
 
-def log(ledger: Ledger, key: PartitionKey, one: ReplicaLog) -> Hashable:
-    entries = tuple(ledger.leader_epoch(key, entry.leader_epoch) for entry in one.read(0, WHOLE_BYTES))
+def log(history: EpochHistory, key: PartitionKey, one: ReplicaLog) -> Hashable:
+    entries = tuple(history.leader_epoch(key, entry.leader_epoch) for entry in one.read(0, WHOLE_BYTES))
     return (topic_number(key[0]), key[1], one.high_watermark, entries)

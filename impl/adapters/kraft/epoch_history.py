@@ -34,16 +34,16 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ledger:
+class EpochHistory:
     """When the epochs that a log issues were issued; without `numbers`, none is issued twice."""
 
     numbers: Mapping[Issued, int] | None = None
 
-    def after(self, entry: Entry, before: Image, image: Image) -> Ledger:
-        """The ledger with what an entry issues, which leads from one image to the other."""
+    def after(self, entry: Entry, before: Image, image: Image) -> EpochHistory:
+        """The history with what an entry issues, which leads from one image to the other."""
         if self.numbers is None:
             return self
-        return Ledger({**self.numbers, **dict.fromkeys(issued(entry.batch, before, image), entry.number)})
+        return EpochHistory({**self.numbers, **dict.fromkeys(issued(entry.batch, before, image), entry.number)})
 
     def broker_epoch(self, value: int) -> Ordinal:
         return broker_epoch(self._when(BROKER, None, value))
@@ -75,10 +75,10 @@ def issued(batch: Batch, before: Image, after: Image) -> Iterator[Issued]:
             yield PARTITION, key, partition.partition_epoch
 
 
-def replayed(ledger: Ledger, image: Image, entries: Iterable[Entry]) -> Iterator[tuple[Ledger, Image]]:
-    """Ledger and image after each of the entries that follow on an image."""
+def replayed(history: EpochHistory, image: Image, entries: Iterable[Entry]) -> Iterator[tuple[EpochHistory, Image]]:
+    """EpochHistory and image after each of the entries that follow on an image."""
     for entry in entries:
         after = image.copy()
         after.replay(entry.batch)
-        ledger, image = ledger.after(entry, image, after), after
-        yield ledger, image
+        history, image = history.after(entry, image, after), after
+        yield history, image

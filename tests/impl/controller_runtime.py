@@ -1,4 +1,4 @@
-"""A controller in office with its log and a clock, for tests. What it appends commits at once unless told otherwise."""
+"""A controller with its log and a clock, for tests. What it appends commits at once unless `commits` is false."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLUSTER = "cluster"
 TIMEOUT_MS = 9000
 
 
-class Office:
+class ControllerRuntime:
     """The runtime of one controller."""
 
     def __init__(self, settings: ControllerSettings | None = None, *, commits: bool = True) -> None:
