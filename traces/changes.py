@@ -1,4 +1,4 @@
-"""What each step of a trace changed, column by column: what rendering has to find out before it draws."""
+"""The changes of each step of a trace, column by column, as rendering needs them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """What is drawn of one step: per column its title and its parts, none where nothing changed."""
+    """The drawing of one step: per column its title and its parts, none where nothing changed."""
 
     cells: list[tuple[str, list[Part]]]
 
@@ -71,7 +71,7 @@ def _all(label: _Label, value: Value | None, dim: bool) -> list[Part]:
 
 
 def _changes(label: _Label, old: Value | None, new: Value | None, whole: bool) -> list[Part]:
-    """What differs, as finely as both values have the same parts; with `whole` also what does not, dimmed."""
+    """The differences, as finely as both values have the same parts; with `whole` also what is equal, dimmed."""
     if _brief(old, full=True) == _brief(new, full=True):
         return _all(label, new, dim=True) if whole else []
     before = None if old is None else named_parts(old)
@@ -93,7 +93,7 @@ def _changes(label: _Label, old: Value | None, new: Value | None, whole: bool) -
 
 
 def _brief(value: Value | None, full: bool = False) -> str:
-    """How a value is printed; without `full` only the tag of a case, since its fields were seen before."""
+    """The printed form of a value; without `full` only the tag of a case, since its fields were seen before."""
     if value is None:
         return NOWHERE
     found = case(value)

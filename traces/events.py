@@ -1,4 +1,4 @@
-"""Traces as an implementation records them: NDJSON of events, which need not tell all.
+"""Traces as an implementation records them: NDJSON of events, which may be incomplete.
 
 A header line, then a line for each event; a file may hold many traces, each from its header on.
 
@@ -22,7 +22,7 @@ from typing import Any
 FORMAT = "fencepost-events"
 VERSION = 1
 INIT = "init"
-"""The action of an event that tells of the initial state."""
+"""The action of an event for the initial state."""
 
 
 def header_line(model: str = "", *, constants: Mapping[str, Any] | None = None, **further: Any) -> str:

@@ -11,7 +11,7 @@ from traces.changes import Part, Row, rows
 from traces.trace import Step, Trace, printable
 from traces.values import show_fields
 
-_LONG = 30  # a value that was there before is told up to this length
+_LONG = 30  # an earlier value is shown up to this length
 
 _ESCAPED = str.maketrans({**{char: "\\" + char for char in "\\*|[]"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -25,7 +25,7 @@ def steps_table(trace: Trace) -> str:
     if trace.loop is not None:
         stays = trace.loop == len(trace.steps) - 1
         onwards = "on it stays as it is" if stays else f"it goes back to step {trace.loop + 1}, and so on"
-        lines += ["", f"From here {onwards}, for ever."]
+        lines += ["", f"From here {onwards}, forever."]
     return "\n".join(lines)
 
 

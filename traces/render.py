@@ -42,7 +42,7 @@ def render(trace: Trace, width: int, color: bool) -> str:
     if trace.loop is not None:
         stays = trace.loop == len(trace.steps) - 1
         onwards = "on it stays as it is," if stays else f"it goes back to step {trace.loop + 1}, and so on"
-        blocks.append(wrap(Text(f"From here {onwards} for ever."), width))
+        blocks.append(wrap(Text(f"From here {onwards} forever."), width))
     if trace.violation is not None:
         blocks.append(_verdict(trace, trace.violation, width))
     if trace.tail:
@@ -101,7 +101,7 @@ def _outcome(trace: Trace, violation: Violation) -> Text:
         return Text(f"✗ {name} diverges from the spec at step {last}", style=_BAD)
     if trace.loop is not None:
         repeated = f"step {last}" if trace.loop == last - 1 else f"steps {trace.loop + 1} to {last}"
-        return Text(f"✗ {kind} {name} is violated: {repeated} for ever", style=_BAD)
+        return Text(f"✗ {kind} {name} is violated: {repeated} forever", style=_BAD)
     return Text(f"✗ {kind} {name} is violated at step {last}", style=_BAD)
 
 

@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Violation:
-    """What the last step of a trace breaks; for a witness, what it reaches."""
+    """The property that the last step of a trace breaks; for a witness, reaches."""
 
     property: str
     kind: str
@@ -86,7 +86,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Column:
-    """What is drawn under one heading: a process, the controller, the network.
+    """A part of the state drawn under one heading: a process, the controller, the network.
 
     A cell is (label, path into the state). A path walks records by field name, maps by key and sequences by
     0-based index, and sees through options and tagged unions. A cell may be coarse: of a whole record

@@ -31,7 +31,7 @@ def entries(value: Value) -> list[tuple[Value, Value]] | None:
 
 
 def look_up(value: Value, path: Iterable[Value]) -> Value | None:
-    """What stands at `path` in `value` (see `Column`); an absent option on the way is the answer.
+    """The value at `path` in `value` (see `Column`); an absent option on the way is the answer.
 
     None where there is no such place.
     """

@@ -1,4 +1,4 @@
-"""What a core wants done, as values: a runtime does it, and tells the core what came of it."""
+"""Effects that a core asks for, as values: a runtime carries them out and hands the outcome back to the core."""
 
 from __future__ import annotations
 

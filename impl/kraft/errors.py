@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What a response says of its request. Names that KIP-631 gives and Kafka changed are Kafka's here."""
+    """The outcome of a request in its response. Names that KIP-631 gives and Kafka changed are Kafka's here."""
 
     NONE = 0
     UNKNOWN_TOPIC_OR_PARTITION = 3

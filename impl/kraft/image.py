@@ -45,7 +45,7 @@ class ReplayError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the log says of a broker id. broker_epoch: the offset of its registration record."""
+    """The entry of a broker id in the log. broker_epoch: the offset of its registration record."""
 
     broker_id: int
     incarnation_id: UUID

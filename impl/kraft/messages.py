@@ -16,7 +16,7 @@ from impl.kraft.records import Endpoint, SupportedFeature
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationRequest:
-    """Asks for a broker epoch. incarnation_id: drawn anew at each start of the process."""
+    """Asks for a broker epoch. incarnation_id: drawn at each start of the process."""
 
     broker_id: int
     cluster_id: str

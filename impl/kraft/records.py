@@ -36,7 +36,7 @@ class RecordType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a listener of a broker is reached."""
+    """The address of a broker's listener."""
 
     name: str
     host: str
@@ -104,7 +104,7 @@ class PartitionRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChangeRecord:
-    """What changed of a partition; None, or LEADER_UNCHANGED, is what did not.
+    """The changed fields of a partition; None, or LEADER_UNCHANGED, stands for an unchanged one.
 
     Its replay raises the partition epoch; the leader epoch too, where it names a leader or removes a replica.
     """

@@ -1,4 +1,4 @@
-"""What a replicated partition is for, without controller, brokers or messages: leader, ISR, one committed record.
+"""The purpose of a replicated partition, without controller, brokers or messages: leader, ISR, one committed record.
 
 Every step of the KIP-631 spec is, seen through `as_partition`, a step of this page or none at all. What the
 page says of data is all that a producer relies on: a record that the whole ISR had when it was committed stays
@@ -113,7 +113,7 @@ def epoch_is_of_one_leader(before: ReplicatedPartition, after: ReplicatedPartiti
 
 @transition_invariant(source=SOURCE + "; before ELR (KIP-966)")
 def committed_until_the_last_is_lost(before: ReplicatedPartition, after: ReplicatedPartition) -> bool:
-    """What is committed stays so, but where the last member of the ISR loses its disk."""
+    """A committed record stays committed, unless the last member of the ISR loses its disk."""
     return after.committed or not before.committed or (len(before.isr) == 1 and after.leader is None)
 
 
@@ -155,9 +155,9 @@ ABSTRACT_ISR = Model(
 
 
 def has_record(s: Cluster, member: Broker) -> bool:
-    """Whether the incarnation of a broker that is registered has the record.
+    """True when the incarnation of a broker that is registered has the record.
 
-    One that is gone cannot come back without registering anew, so it counts as a holder until then.
+    One that is gone cannot come back without registering again, so it counts as a holder until then.
     """
     registration = committed(s).registrations[member]
     return not any(

@@ -54,7 +54,7 @@ class Design:
     max_reassignments: int = 0
     "Budget of reassignments that are asked for. With 0, nothing is ever added or removed."
     max_topics: int = 0
-    "Budget of topics that are created. With 0, there is one, from the start and for ever."
+    "Budget of topics that are created. With 0, there is one, and it stays."
     metadata_responses: int = 0
     "Metadata responses that are remembered: 1 where clients ask for metadata, else 0."
     listings: int = 0
@@ -105,7 +105,7 @@ class Design:
     """A broker in controlled shutdown of which the active controller knows no offset (after a failover, or after its
     lease ran out) gets a new one to wait for. Else it is taken for one that asks for the first time."""
     shutdown_is_final: bool = True
-    "A broker that was told to shut down stays fenced until it registers anew, whatever heartbeat lands late."
+    "A broker that was told to shut down stays fenced until it registers again, whatever heartbeat lands late."
     kafka_14292: bool = True
     "KAFKA-14292: the offset that a controlled shutdown waits for stays; else each of its heartbeats moves it on."
     kafka_15665: bool = True
@@ -127,7 +127,7 @@ class Design:
     unfencing_joins_no_isr: bool = True
     "Unfencing adds a broker to no ISR. The draft speaks of one that completes a reassignment 'during unfencing'."
     kip_516: bool = True
-    "KIP-516: AlterIsr names its topic by id, which tells it from a later topic of the same name."
+    "KIP-516: AlterIsr names its topic by id, which distinguishes it from a later topic of the same name."
     kafka_14616: bool = True
     "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
 

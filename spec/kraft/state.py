@@ -38,7 +38,7 @@ Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.max_reas
 
 @record
 class Registration:
-    """What the metadata log says of a broker id."""
+    """The entry of a broker id in the metadata log."""
 
     incarnation: Incarnation
     broker_epoch: BrokerEpoch
@@ -61,7 +61,7 @@ class Partition:
 
 @record
 class Metadata:
-    """What a replay of the metadata log gives."""
+    """The image that a replay of the metadata log gives."""
 
     registrations: Map[Broker, Option[Registration]]
     topic: Option[TopicId]  # the one topic of its name
@@ -71,7 +71,7 @@ class Metadata:
 
 @record
 class Shutdown:
-    """What the active controller remembers of a controlled shutdown."""
+    """The active controller's memory of a controlled shutdown."""
 
     offset: MetadataOffset  # the broker's leaderships have moved here
     behind: Set[Broker]  # brokers whose last heartbeat did not reach it
@@ -85,7 +85,7 @@ NewOffset = Annotated[
 
 @record
 class Removed:
-    """What the records of a batch remove: the topic with all its partitions, registrations."""
+    """The removals of a batch: the topic with all its partitions, registrations."""
 
     topic: bool
     registrations: Set[Broker]
@@ -96,7 +96,7 @@ Removals = Annotated[Seq[Removed], AtMost(lambda: Design.removals)]
 
 @record
 class Delta:
-    """What the records of a batch remove, and then leave of what they are about; None: they are not about it."""
+    """The effect of a batch: its removals, then the new value of each part; None: the batch does not change it."""
 
     removals: Removals  # none, where the batch removes nothing
     registrations: Map[Broker, Option[Registration]]
@@ -144,7 +144,7 @@ class IsrChange:
 
 @record
 class Leadership:
-    """What a leader keeps in memory for as long as its leader epoch lasts."""
+    """The memory of a leader, for as long as its leader epoch lasts."""
 
     partition_epoch: PartitionEpoch
     isr: Set[Broker]  # the committed ISR as far as the leader knows
@@ -176,7 +176,7 @@ class Replica:
 
 @message
 class Listing:
-    """What a broker's image says of registrations, and, for a property to look at, who was active at its offset."""
+    """The registrations in a broker's image, and, for a property to look at, the brokers active at its offset."""
 
     registered: Set[Broker]
     fenced: Set[Broker]
@@ -237,7 +237,7 @@ Unregistrations = Annotated[int, Nat(lambda: Design.max_unregistrations)]
 
 @record
 class Faults:
-    """How much of each budget is spent."""
+    """The spent part of each fault budget."""
 
     crashes: Crashes
     disk_losses: DiskLosses
@@ -253,7 +253,7 @@ class Faults:
 
 @message
 class Service:
-    """Who led in a leader epoch: the process that was registered at `broker_epoch`."""
+    """The leader of a leader epoch: the process that was registered at `broker_epoch`."""
 
     leader_epoch: LeaderEpoch
     broker_epoch: BrokerEpoch
@@ -261,7 +261,7 @@ class Service:
 
 @message
 class FirstEpochs:
-    """What the epochs of the partitions of a new topic start from, whatever those of an older one have reached."""
+    """The first epochs of the partitions of a new topic, whatever those of an older one have reached."""
 
     leader_epoch: LeaderEpoch
     partition_epoch: PartitionEpoch
@@ -332,7 +332,7 @@ class Cluster:
 
 
 def committed(s: Cluster) -> Metadata:
-    """What the cluster has decided for good: the replay of the log up to the high watermark."""
+    """The committed metadata: the replay of the log up to the high watermark."""
     return s.stable[0].image if Design.controllers > 1 else s.controllers[Voter(0)].image
 
 
@@ -433,12 +433,12 @@ def is_deferred(deferral: Deferral) -> bool:
 
 
 def disk(process: BrokerProcess) -> Disk:
-    """What a crash leaves of a process's replicas."""
+    """A process's replicas after a crash."""
     return Map({p: unassigned(process.replicas[p].topic, process.replicas[p].has_record) for p in TopicPartition})
 
 
 def empty_disk(process: BrokerProcess) -> Disk:
-    """What a crash leaves that loses the disk."""
+    """A process's replicas after a crash that loses the disk."""
     return Map({p: unassigned(process.replicas[p].topic, has_record=False) for p in TopicPartition})
 
 

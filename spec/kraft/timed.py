@@ -4,7 +4,7 @@ One broker and the active controller, in ticks of 500 ms. The broker sends a hea
 sends the next one an interval after it; where no reply comes it gives the request up and sends again. Requests
 and replies take a tick at most, or are lost. The controller's queue may stall: heartbeats wait there while the
 clock runs. Nobody dawdles: time passes only when neither broker nor controller has something to do at once.
-After a failover the lease begins anew with the next active controller. What was sent to the one before is lost, and so
+After a failover the lease starts again with the next active controller. What was sent to the one before is lost, and so
 is what the broker sends there until it hears of its successor, or gives a request up.
 Leaves out: everything but the lease (see the other models, where leases may run out at any time); the
 exponential backoff before a request is sent again; two brokers that share the controller's queue; how long an
@@ -54,7 +54,7 @@ class Timing:
     lease_from_arrival: bool = True
     """KAFKA-17793: a lease counts from when the heartbeat reaches the controller; else from when it is processed."""
     failover_renews_lease: bool = True
-    "A new active controller gives the broker a whole lease; else it takes it for one that was silent since for ever."
+    "A new active controller gives the broker a whole lease; else it takes it for one that was silent from the start."
     kafka_18138: bool = True
     """KAFKA-18138: a new active controller knows the lease of every broker; else only of those that it has heard of."""
     lease_check_by_timer: bool = True
@@ -69,7 +69,7 @@ def requests_can_arrive() -> bool:
 
 
 class Exchange(Enum):
-    """Where the heartbeat is that the broker waits for."""
+    """The place of the heartbeat that the broker waits for."""
 
     NONE = "NONE"  # the broker has its reply
     SENT = "SENT"
@@ -90,7 +90,7 @@ def longest_silence() -> int:
 
 
 def longest_tenure() -> int:
-    """Ticks in tenure after which it no longer matters since when a controller is active. The first always was."""
+    """Ticks of tenure after which it no longer matters since when a controller is active. The first always was."""
     return Timing.session_timeout_ticks if Timing.max_failovers > 0 else 0
 
 
@@ -247,7 +247,7 @@ def stall(s: Lease, ticks: StallLength) -> None:
 
 @action(who="network", source="KAFKA-14392")
 def lose(s: Lease) -> None:
-    """A heartbeat or its reply is lost, and nobody tells the broker."""
+    """A heartbeat or its reply is lost, and the broker does not learn of it."""
     require(is_under_way(s) and s.mishaps < Timing.max_mishaps)
     s.exchange = Exchange.LOST
     s.delay = 0
@@ -258,7 +258,7 @@ def lose(s: Lease) -> None:
     who="controller",
     source="KIP-631, Controller Failover",
     kafka="QuorumController.claim, ClusterControlManager.activate",
-    deviates="the one before is gone at once, and tells nobody",
+    deviates="the one before is gone at once, without notice",
 )
 def fail_over(s: Lease) -> None:
     """Another controller becomes active, and gives the broker a lease. The queue of the one before is lost."""
@@ -371,7 +371,7 @@ def broker_turns_to_the_active_controller(before: Lease, after: Lease) -> bool:
 
 @transition_invariant(source="KAFKA-17793 (the main controller thread gets blocked for several seconds)")
 def queue_moves_as_a_whole(before: Lease, after: Lease) -> bool:
-    """What was given up waits in the queue until that moves; while it stands still nothing leaves it, and nobody is
+    """A given-up request waits in the queue until that moves; while it stands still nothing leaves it, and nobody is
     fenced. A failover leaves nothing in it.
     """
     if before.failovers < after.failovers:
@@ -385,7 +385,7 @@ def queue_moves_as_a_whole(before: Lease, after: Lease) -> bool:
 
 @transition_invariant(source="KIP-631, Broker Leases")
 def clocks_run_alike(before: Lease, after: Lease) -> bool:
-    """All clocks run on by a tick at once, or stand still, or start anew; a message's only while it is under way.
+    """All clocks run on by a tick at once, or stand still, or start again; a message's only while it is under way.
 
     Of the age that a lease has at a failover, see `lease_is_as_old_as_the_silence`.
     """

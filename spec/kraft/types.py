@@ -43,7 +43,7 @@ class MetadataOffset(Ordinal):
 
 
 class TopicId(Ordinal, fixed=lambda: Design.max_topics == 0):
-    """The UUID of a topic, by which topics that had one name are told apart. Only equality matters."""
+    """The UUID of a topic, which distinguishes topics that had one name. Only equality matters."""
 
 
 class LeaderEpoch(Ordinal):
@@ -59,7 +59,7 @@ class ControllerEpoch(Ordinal):
 
 
 class Role(Enum):
-    """What a controller is in its epoch. An elected one becomes active once it has replayed its log."""
+    """The role of a controller in its epoch. An elected one becomes active once it has replayed its log."""
 
     STANDBY = "STANDBY"
     ELECTED = "ELECTED"
@@ -93,7 +93,7 @@ class Error(Enum):
 
 
 class RecordStatus(Enum):
-    """What became of the one record that is ever produced to a partition."""
+    """The fate of the one record that is ever produced to a partition."""
 
     UNWRITTEN = "UNWRITTEN"
     WRITTEN = "WRITTEN"

@@ -102,5 +102,5 @@ def test_what_never_happens_has_a_page_too(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.as_declared
     page = pages.page(found)
     assert "4 states, in the last of which it stays" in page
-    assert "From here on it stays as it is, for ever." in page
+    assert "From here on it stays as it is, forever." in page
     assert "in step 4 no fair action is enabled" in page

@@ -63,8 +63,8 @@ def test_a_long_value_that_was_there_before_is_left_out(trace: Trace) -> None:
 def test_a_loop_is_marked_and_told(trace: Trace) -> None:
     lines = steps_table(replace(trace, loop=2)).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:5]] == ["| 2", "| ↻ 3", "| 4"]
-    assert lines[-1] == "From here it goes back to step 3, and so on, for ever."
-    assert steps_table(replace(trace, loop=3)).endswith("From here on it stays as it is, for ever.")
+    assert lines[-1] == "From here it goes back to step 3, and so on, forever."
+    assert steps_table(replace(trace, loop=3)).endswith("From here on it stays as it is, forever.")
 
 
 def test_a_step_that_broke(trace: Trace) -> None:

@@ -1,4 +1,4 @@
-"""What is tried where the spec does not allow it: whatever could still be asked of the implementation.
+"""Attempts: steps that the spec does not allow and that could still be asked of the implementation.
 
 What only the world would do (time passes, messages are lost, processes die), what a budget of the model leaves no
 room for, and what there is no message for is not tried.

@@ -34,7 +34,7 @@ from impl.kraft.snapshot import Snapshot
 CLUSTER_ID = "cluster under test"
 TOPIC = "topic"
 SESSION_TIMEOUT_MS = 9_000
-FOR_EVER_MS = 1 << 60  # time limits that nobody comes to
+FOR_EVER_MS = 1 << 60  # time limits that are never reached
 
 LifecycleRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest
 Timer = tuple[str | int, ...]
@@ -46,7 +46,7 @@ ONE_HISTORY = EpochHistory()
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large the cluster is, and what every core is configured with.
+    """The size of the cluster, and the configuration of every core.
 
     node_ids: of each place for a process. limits: the constants of the model, by name.
     """
@@ -132,13 +132,13 @@ class ControllerHost(Remembering):
     def is_lost(self) -> bool:
         """It was deposed, and what it has written since can never commit: nobody will hear of what it decides.
 
-        Epochs that it sees were issued anew by others, so that it may decide otherwise than the spec.
+        Epochs that it sees were issued again by others, so that it may decide otherwise than the spec.
         """
         return self.core.is_active and self.behind is not None and len(self.log) > 0
 
     @property
     def is_out_of_sight(self) -> bool:
-        """What it holds decides nothing: it is lost, or a standby that has yet to catch up."""
+        """True when it decides nothing: it is lost, or a standby that has yet to catch up."""
         return self.is_lost or (self.behind is not None and not self.core.is_active)
 
 
@@ -168,7 +168,7 @@ class ProcessHost(Remembering):
 
 @dataclass(frozen=True, eq=False)
 class Stable(Remembering):
-    """What several controllers have committed: a replay of it, and when its epochs were issued."""
+    """The committed part of several controllers' logs: its replay, and when its epochs were issued."""
 
     image: Image
     history: EpochHistory
@@ -183,7 +183,7 @@ class Taken(Remembering):
 
 @dataclass(frozen=True)
 class Removal:
-    """What an operator asked a controller of several to remove, by the number of its call; None: nobody will answer."""
+    """A removal that an operator asked of one of several controllers. call: its number; None: nobody answers."""
 
     voter: int
     call: int | None
@@ -231,7 +231,7 @@ class Cluster:
 
     @property
     def history(self) -> EpochHistory:
-        """When the epochs were issued of what is committed."""
+        """The issue of the epochs in the committed part of the log."""
         return ONE_HISTORY if self.stable is None else self.stable.history
 
     @property
@@ -255,7 +255,7 @@ def topic_id(number: int) -> UUID:
 
 
 def incarnation_id(number: int) -> UUID:
-    """What the process draws that starts as the `number`th, from 0 on."""
+    """The incarnation id of the process that starts as the `number`th, from 0 on."""
     return UUID(int=number + 1)
 
 
@@ -366,7 +366,7 @@ def without_answer(host: ProcessHost, key: PartitionKey) -> ProcessHost:
 
 
 def settled(host: ProcessHost) -> ProcessHost:
-    """The process once it has heard what moves it in nothing: it is told at once, and must do nothing of it."""
+    """The process once it has the answers that change nothing: it gets them at once, and must do nothing."""
     if host.core is None:
         return host
     for key, answer in host.isr_answers.items():
@@ -378,6 +378,6 @@ def settled(host: ProcessHost) -> ProcessHost:
 
 
 def left_on_disk(host: ProcessHost) -> Disk:
-    """What a process leaves on its disk: its logs, but not how far they are committed."""
+    """The disk of a process that stops: its logs, but not how far they are committed."""
     logs = host.disk if host.core is None else host.broker.logs
     return {key: InMemoryReplicaLog(log.entries) for key, log in logs.items() if isinstance(log, InMemoryReplicaLog)}

@@ -83,7 +83,7 @@ def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> C
 
 
 def removal_answered(removal: Removal | None, voter: int, call: int, response: Response) -> Removal | None:
-    """What the last operator who asked for a removal knows, once one of them is answered."""
+    """The state of the last removal that an operator asked for, once one of them is answered."""
     if removal is None or (removal.voter, removal.call) != (voter, call):
         return removal
     return replace(removal, call=None, is_answered=response.error == ErrorCode.NONE)
@@ -109,7 +109,7 @@ def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
 
 
 def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:
-    """What the cluster still owes the producer once an incarnation is registered.
+    """The cluster's debt to the producer once an incarnation is registered.
 
     Where the last member of the ISR comes back from a disk without the record, the record is lost by design.
     """

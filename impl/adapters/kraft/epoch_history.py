@@ -1,4 +1,4 @@
-"""Which epoch is which: the quorum issues offsets and epochs anew that a truncation took back.
+"""Identity of epochs: after a truncation the quorum issues the same offsets and epochs again.
 
 Two controllers may have issued the same number for different things, as long as at most one of these is committed. The
 spec never issues a value twice, so what is compared is when a value was issued, not which it is.
@@ -22,7 +22,7 @@ Issued = tuple[str, PartitionKey | None, int]
 
 
 def topic_number(id_: UUID) -> int:
-    """How many topics were created before this one."""
+    """The number of topics created before this one."""
     return id_.int - 1
 
 
@@ -35,12 +35,12 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochHistory:
-    """When the epochs that a log issues were issued; without `numbers`, none is issued twice."""
+    """The batch that issued each epoch of a log; without `numbers`, none is issued twice."""
 
     numbers: Mapping[Issued, int] | None = None
 
     def after(self, entry: Entry, before: Image, image: Image) -> EpochHistory:
-        """The history with what an entry issues, which leads from one image to the other."""
+        """The history with the epochs that an entry issues, which leads from one image to the other."""
         if self.numbers is None:
             return self
         return EpochHistory({**self.numbers, **dict.fromkeys(issued(entry.batch, before, image), entry.number)})

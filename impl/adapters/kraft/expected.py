@@ -1,4 +1,4 @@
-"""What a state of the spec looks like from outside: every part of it that the implementation is to show.
+"""A state of the spec seen from outside: every part of it that the implementation is to show.
 
 Left out: histories of the spec (who served first, what was last asked for), its budgets, what a leader keeps of its
 image (candidates, the newest registration), and who stands between a broker and an offset without being active.
@@ -38,7 +38,7 @@ NONE = "NONE"
 
 
 def expect(state: Any) -> ClusterView:
-    """What the implementation is to show where the spec is in this state."""
+    """The view that the implementation is to show where the spec is in this state."""
     current = current_epochs(state)
     return ClusterView(
         controllers=tuple(controller(one, committed(state).topic) for one in state.controllers.values()),
@@ -70,7 +70,7 @@ def stable(one: Any) -> StableView:
 
 
 def committed(state: Any) -> Any:
-    """What the spec says is decided for good."""
+    """The metadata that is committed in the spec."""
     return state.stable[0].image if state.stable else next(iter(state.controllers.values())).image
 
 

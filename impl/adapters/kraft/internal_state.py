@@ -1,4 +1,4 @@
-"""What decides what the cluster does from here on, and is not shown: soft state, old images, what is in flight.
+"""State that decides the cluster's next steps and is not shown: soft state, old images, requests in flight.
 
 Times count only as far as they have passed; back-offs and how often something was tried do not count at all.
 """
@@ -51,13 +51,13 @@ def controller_state(cluster: Cluster, host: ControllerHost) -> Hashable:
 
 
 def strays(cluster: Cluster, image: Image, shown: Image) -> Hashable:
-    """What an image has instead of the one that is shown; None where they are the same."""
+    """The metadata of an image that is not the one shown; None where they are the same."""
     same = image.registrations == shown.registrations and image.partitions == shown.partitions
     return None if same else metadata_in(cluster.history, cluster.shape, image, ())
 
 
 def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
-    """Who waits for a controller, and for how many batches of its log. One that is lost answers nobody."""
+    """The senders that wait for a controller, and for how many batches of its log. A lost one answers nobody."""
     if host.is_lost:
         return ()
     rests_on = {one.call: sum(entry.batch.base_offset <= one.offset for entry in host.log) for one in host.core.waiting}
@@ -109,7 +109,7 @@ def waits_to_act(core: Broker) -> bool:
 
 
 def leader(history: EpochHistory, core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
-    """Of followers outside the maximal ISR, the next fetch tells the leader anew."""
+    """Followers outside the maximal ISR do not count: the next fetch informs the leader again."""
     known = sorted((id_, state) for id_, state in one.followers.items() if id_ in one.maximal_isr)
     due = (Due.ALTER_PARTITION, one.key[0].int, one.key[1]) in timers
     return (
@@ -123,7 +123,7 @@ def leader(history: EpochHistory, core: Broker, timers: Timers, one: PartitionLe
 
 
 def candidate(history: EpochHistory, image: Image, broker_id: int) -> Hashable:
-    """What a leader sees of a replica in its image."""
+    """A replica as a leader sees it in its image."""
     registration = image.registrations.get(broker_id)
     return None if registration is None else (registration.is_active, history.broker_epoch(registration.broker_epoch))
 

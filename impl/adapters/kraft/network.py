@@ -20,7 +20,7 @@ RequestView = RegisterView | HeartbeatView | AlterIsrView
 
 
 def place_of(view: RequestView) -> list[Any]:
-    """What requests of a kind are ordered by: the same in spec and implementation."""
+    """The sort key of requests of a kind: the same in spec and implementation."""
     return [-1 if part is None else part.value if isinstance(part, Ordinal) else part for part in view]
 
 

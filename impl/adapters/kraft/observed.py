@@ -1,4 +1,4 @@
-"""What the cluster under test shows: the replay of emitted records, the messages it sent, the replies it gave.
+"""The view of the cluster under test: the replay of emitted records, the messages it sent, the replies it gave.
 
 Views of a host are remembered with it. What a process that lost its id says of its image decides nothing, and is
 left out here as in `expected`.
@@ -64,7 +64,7 @@ Marks = tuple[int, ...]
 
 
 def observe(cluster: Cluster) -> ClusterView:
-    """What the whole cluster shows."""
+    """The view of the whole cluster."""
     committed = cluster.committed
     return ClusterView(
         controllers=tuple(controller(cluster, host) for host in cluster.controllers),
@@ -125,7 +125,7 @@ def controller_epoch(value: int) -> Ordinal:
 
 
 def log_of(cluster: Cluster, host: ControllerHost) -> tuple[EpochHistory, tuple[BatchView, ...]]:
-    """What a controller has beyond the high watermark, and when all was issued that it knows of."""
+    """A controller's log beyond the high watermark, and the history of all epochs that it knows of."""
     committed = stable(cluster)
     assert committed is not None
     known, shown, views = cluster.history, committed.image, list[BatchView]()
@@ -247,7 +247,7 @@ def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
 
 
 def with_replies(history: EpochHistory, view: ProcessView, host: ProcessHost) -> ProcessView:
-    """What a stand-in shows."""
+    """The view of a stand-in."""
     if host.answer is not None:
         return view._replace(reply=reply(history, host.answer))
     for (_, p), answer in host.isr_answers.items():
@@ -304,7 +304,7 @@ def key_of(logs: dict[PartitionKey, InMemoryReplicaLog], p: int) -> PartitionKey
 
 
 def left(host: ProcessHost, p: int) -> ReplicaView:
-    """What is on the disk of a process that does not run."""
+    """The replica on the disk of a process that does not run."""
     key = key_of(host.disk, p)
     topic = None if key is None else Ordinal("TopicId", topic_number(key[0]))
     return ReplicaView(topic, None, None, None, False, key is not None)

@@ -57,7 +57,7 @@ class Pair(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What an AlterPartition request says."""
+    """The fields of an AlterPartition request."""
 
     p: Any
     leader_epoch: Pair
@@ -80,7 +80,7 @@ def receivers(
 
 
 def with_history(cluster: Cluster, host: ControllerHost) -> Cluster:
-    """The cluster with a history of all that a controller knows of."""
+    """The cluster with the history of all epochs that a controller knows of."""
     if not host.log:
         return cluster
     return replace(cluster, stable=Stable(cluster.committed, observed.log_of(cluster, host)[0]))
@@ -395,7 +395,7 @@ def replica_that_asks(history: EpochHistory, request: AlterPartitionRequest) -> 
 
 
 def shown(**fields: Any) -> ProcessView:
-    """What a stand-in shows."""
+    """The view of a stand-in."""
     view = ProcessView(
         state="RECOVERY",
         incarnation=None,

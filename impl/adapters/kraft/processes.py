@@ -74,7 +74,7 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 
 
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
-    """What the process sends next about itself, which must be a `kind`. What it still waits for it gives up."""
+    """Send the next lifecycle request of the process, which must be a `kind`. One that it waits for is given up."""
     cluster = without_waiting(cluster, place)
     host = cluster.processes[place]
     fired = None if host.core is None else fire_at(host, (Due.COMMUNICATION,))

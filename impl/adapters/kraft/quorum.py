@@ -1,4 +1,4 @@
-"""The steps of the quorum: its log is played here, and the cores are told what came of it.
+"""The steps of the quorum: its log is played here, and the cores get the outcome.
 
 Which controller is elected, what it replicates and what is on a majority is the quorum's to say, not the core's: the
 spec says it, and this does so. What is under test is that a controller replays what is committed, claims, answers once
@@ -49,7 +49,7 @@ def elect(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
 
 
 def end_offset(host: ControllerHost) -> int:
-    """Where the log of a controller ends, exclusive."""
+    """The end of a controller's log, exclusive."""
     if host.log:
         return host.log[-1].batch.last_offset + 1
     return host.high_watermark + 1
@@ -93,7 +93,7 @@ def without_reply(cluster: Cluster, voter: int) -> Cluster:
 
 
 def deliver_refusal(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
-    """The sender of a request is told of its end at once, if it still waits for it."""
+    """Deliver the end of a request to its sender at once, if it still waits for it."""
     if not waits(cluster, envelope):
         return cluster
     host = deliver(cluster.processes[envelope.sender], envelope.request, response)

@@ -1,4 +1,4 @@
-"""Immutable values, of which every step makes some anew."""
+"""Immutable values, of which every step makes new ones."""
 
 from __future__ import annotations
 

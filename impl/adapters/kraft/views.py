@@ -1,4 +1,4 @@
-"""What is compared: the parts of the cluster that both a state of the spec and the implementation show.
+"""The compared view: the parts of the cluster that both a state of the spec and the implementation show.
 
 Brokers, processes, voters and partitions are numbers. An epoch or offset is an `Ordinal`, whose value means nothing
 but its place among the others of its sort; epochs of partitions are sorts of their own, for each partition and topic.
@@ -43,7 +43,7 @@ class PartitionView(NamedTuple):
 
 
 class MetadataView(NamedTuple):
-    """What a replay of records gives. offset: the last one there that somebody waits for."""
+    """The outcome of a replay of records. offset: the last one there that somebody waits for."""
 
     registrations: tuple[RegistrationView | None, ...]
     topic: Ordinal | None
@@ -59,14 +59,14 @@ class ShutdownView(NamedTuple):
 
 
 class RemovedView(NamedTuple):
-    """Whether the topic is gone, and which registrations."""
+    """The removals of a batch: the topic or not, and registrations."""
 
     topic: bool
     registrations: tuple[int, ...]
 
 
 class DeltaView(NamedTuple):
-    """What the records of a batch remove, and leave of what they are about; None: they are not about it."""
+    """The effect of a batch: its removals and the new value of each part; None: the batch does not change it."""
 
     removed: RemovedView | None
     registrations: tuple[RegistrationView | None, ...]
@@ -186,7 +186,7 @@ class ProcessView(NamedTuple):
 
 
 class StableView(NamedTuple):
-    """What is committed: its replay, and the epoch of the last batch."""
+    """The committed log: its replay, and the epoch of the last batch."""
 
     image: MetadataView
     epoch: Ordinal

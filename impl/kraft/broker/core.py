@@ -63,7 +63,7 @@ class Broker:
         self.followers: dict[PartitionKey, PartitionFollower] = {}
 
     def copy(self) -> Broker:
-        """A broker that goes on on its own."""
+        """A broker that runs on independently of the original."""
         other = Broker.__new__(Broker)
         other.settings, other.lifecycle = self.settings, replace(self.lifecycle)
         other.image, other.applied_offset = self.image.copy(), self.applied_offset
@@ -97,7 +97,7 @@ class Broker:
         return self.lifecycle.recovered(now_ms)
 
     def shut_down(self, now_ms: int) -> Effects:
-        """SIGTERM. A broker that runs asks the controller first; any other goes on to close its logs."""
+        """SIGTERM. A broker that runs asks the controller first; any other closes its logs at once."""
         return self.lifecycle.shut_down(now_ms)
 
     def stopped(self) -> None:
@@ -122,7 +122,7 @@ class Broker:
         return self.lifecycle.on_timer(timer, self.applied_offset)
 
     def on_response(self, request: BrokerRequest, response: BrokerResponse | None, now_ms: int) -> Effects:
-        """What the controller says to a request of this broker; None: the request was given up."""
+        """Handle the controller's response to a request of this broker; None: the request was given up."""
         if not self.lifecycle.is_alive:
             return []
         if isinstance(request, AlterPartitionRequest):
@@ -252,7 +252,7 @@ class Broker:
         return error, leader.log.end_offset
 
     def acknowledgement(self, key: PartitionKey, end_offset: int) -> ErrorCode | None:
-        """What to answer the producer whose records end at this offset; None: it has to wait."""
+        """The answer to the producer whose records end at this offset; None: it has to wait."""
         leader = self.leaders.get(key)
         if leader is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -342,7 +342,7 @@ class Broker:
     # As a follower.
 
     def fetch_request(self, key: PartitionKey) -> FetchRequest | None:
-        """What to ask the leader of the partition for; None where this broker does not follow."""
+        """The next fetch from the leader of the partition; None where this broker does not follow."""
         follower = self.followers.get(key)
         if follower is None or self.broker_epoch is None:
             return None

@@ -48,7 +48,7 @@ class PartitionFollower:
     leader_epoch: int
 
     def fetch_request(self, key: PartitionKey, broker_id: int, broker_epoch: int, log: ReplicaLog) -> FetchRequest:
-        """What the follower asks for next."""
+        """The follower's next fetch."""
         return FetchRequest(
             replica_id=broker_id,
             replica_epoch=broker_epoch,

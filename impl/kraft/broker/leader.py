@@ -21,7 +21,7 @@ from impl.kraft.messages import AlterPartitionRequest, AlterPartitionResponse, I
 
 @dataclass(frozen=True, slots=True)
 class FollowerState:
-    """What a leader knows of a follower since its last fetch.
+    """A leader's knowledge of a follower since its last fetch.
 
     log_end_offset: up to which the follower's log is known to be the leader's. broker_epoch: at which it fetched.
     caught_up_ms: the last time at which it had all that the leader had. fetched_ms: time of the last fetch.
@@ -105,7 +105,7 @@ class PartitionLeader:
         return ErrorCode.NONE
 
     def acknowledgement(self, end_offset: int, min_insync_replicas: int) -> ErrorCode | None:
-        """What to answer the producer whose records end at this offset; None: it has to wait."""
+        """The answer to the producer whose records end at this offset; None: it has to wait."""
         if self.log.high_watermark < end_offset:
             return None
         enough = len(self.isr) >= min_insync_replicas
@@ -132,14 +132,14 @@ class PartitionLeader:
     # Fetches.
 
     def divergence(self, request: FetchRequest) -> EpochEnd | None:
-        """Where the follower's log parts from this one, if it does before its end."""
+        """The point where the follower's log parts from this one, if it does before its end."""
         end = self.log.end_of_epoch(request.last_fetched_epoch)
         if end.epoch < request.last_fetched_epoch or end.end_offset < request.fetch_offset:
             return end
         return None
 
     def note_fetch(self, request: FetchRequest, now_ms: int) -> None:
-        """Take note of how far a follower is. Where its log goes on differently, that is to where they part."""
+        """Take note of how far a follower is. Where its log continues differently, that is to where they part."""
         offset, diverging = request.fetch_offset, self.divergence(request)
         if diverging is not None:
             offset = diverging.end_offset if diverging.epoch == request.last_fetched_epoch else 0
@@ -158,7 +158,7 @@ class PartitionLeader:
         )
 
     def read(self, request: FetchRequest, max_bytes: int) -> FetchResponse:
-        """What the follower gets."""
+        """The response to a follower's fetch."""
         diverging = self.divergence(request)
         entries = () if diverging is not None else self.log.read(request.fetch_offset, max_bytes)
         return FetchResponse(ErrorCode.NONE, self.log.high_watermark, diverging, entries)
@@ -166,7 +166,7 @@ class PartitionLeader:
     # Changes of the ISR.
 
     def may_join(self, broker_id: int, image: Image) -> bool:
-        """Whether to ask for a follower to be added to the ISR.
+        """True when the leader should ask to add a follower to the ISR.
 
         It must be caught up to the high watermark and to the start of the leader epoch, and at the broker epoch at
         which the image has it as active (KIP-903).

@@ -28,12 +28,12 @@ LifecycleResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse
 
 
 class BrokerStateError(ValueError):
-    """A broker was told what cannot be in its state."""
+    """An event that cannot occur in the broker's state."""
 
 
 @dataclass(slots=True)
 class Lifecycle:
-    """Where a broker is in its life. wants_fence: until its logs are recovered. failures: in a row."""
+    """The place of a broker in its life. wants_fence: until its logs are recovered. failures: in a row."""
 
     settings: BrokerSettings
     incarnation_id: UUID
@@ -68,7 +68,7 @@ class Lifecycle:
         return [due(Due.COMMUNICATION, now_ms)]
 
     def shut_down(self, now_ms: int) -> Effects:
-        """SIGTERM. A broker that runs asks the controller first; any other goes on to close its logs."""
+        """SIGTERM. A broker that runs asks the controller first; any other closes its logs at once."""
         if self.state != BrokerState.RUNNING:
             self._happened(Event.SIGTERM)
             return []

@@ -24,7 +24,7 @@ class LogEntry:
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """Where the entries of a leader epoch end in a log. NO_EPOCH ends where the log begins."""
+    """The end of a leader epoch's entries in a log. NO_EPOCH ends where the log begins."""
 
     epoch: int
     end_offset: int

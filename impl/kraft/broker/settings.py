@@ -1,4 +1,4 @@
-"""What a broker is configured with."""
+"""The configuration of a broker."""
 
 from __future__ import annotations
 

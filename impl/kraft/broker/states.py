@@ -20,7 +20,7 @@ class BrokerState(IntEnum):
 
 
 class Event(Enum):
-    """What moves a broker from state to state."""
+    """An event that moves a broker from state to state."""
 
     STARTED = "the process has started"
     CAUGHT_UP = "the image has reached what was committed"

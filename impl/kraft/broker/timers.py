@@ -1,4 +1,4 @@
-"""What a broker has itself reminded of, at once or later.
+"""Reminders that a broker sets for itself, at once or later.
 
 A timer that is due at once is how one step leads to another without being part of it.
 """

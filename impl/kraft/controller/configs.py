@@ -25,7 +25,7 @@ VALIDATORS: Mapping[str, Callable[[str], bool]] = {MIN_INSYNC_REPLICAS: is_posit
 
 
 def invalid(name: str, value: str | None) -> str:
-    """Why a config cannot have a value; empty where it can."""
+    """The reason why a config cannot have a value; empty where it can."""
     if not name:
         return "a config has no name"
     if value is not None and name in VALIDATORS and not VALIDATORS[name](value):
@@ -60,7 +60,7 @@ def error_of(image: Image, request: AlterConfigRequest) -> tuple[ErrorCode, str]
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}"
     elif request.resource_type == BROKER_RESOURCE:
         if name != ALL_BROKERS and not name.isdecimal():
-            return ErrorCode.INVALID_REQUEST, f"{name!r} is no broker id"
+            return ErrorCode.INVALID_REQUEST, f"{name!r} is not a broker id"
         if name != ALL_BROKERS and int(name) not in image.registrations:
             return ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {name} is not registered"
     else:

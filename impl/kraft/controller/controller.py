@@ -240,7 +240,7 @@ class Controller:
     def claim(self, epoch: int, now_ms: int) -> Effects:
         """Become the active controller of an epoch, once all that is in the log was replayed.
 
-        The leases of brokers start anew. Unless something of the epoch is in the log, a record is written at once, for
+        The leases of brokers start again. Unless something of the epoch is in the log, a record is written at once, for
         Raft commits nothing of older epochs until then.
         """
         if self.is_active or epoch < self.committed.epoch:

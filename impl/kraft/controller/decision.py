@@ -1,4 +1,4 @@
-"""What a request comes to: the records to write, all of them in one batch, and the response."""
+"""The outcome of a request: the records to write, all of them in one batch, and the response."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def update_feature(image: Image, supported: tuple[SupportedFeature, ...], reques
 def problem_of(
     image: Image, supported: tuple[SupportedFeature, ...], request: UpdateFeatureRequest, current: int
 ) -> str:
-    """Why a feature cannot have a level; empty where it can."""
+    """The reason why a feature cannot have a level; empty where it can."""
     name, level = request.name, request.max_feature_level
     if level < 0:
         return f"the level {level} of {name} is negative"

@@ -16,7 +16,7 @@ from impl.kraft.records import BrokerRegistrationChangeRecord, Record, UnfenceBr
 
 
 class Ruling(Enum):
-    """What a broker is to be from its heartbeat on."""
+    """The state of a broker from its heartbeat on."""
 
     FENCED = auto()
     UNFENCED = auto()
@@ -59,10 +59,10 @@ def rule(
     shutdown_offset: int | None,
     request: BrokerHeartbeatRequest,
 ) -> Ruling:
-    """What becomes of the broker.
+    """The ruling on a broker's heartbeat.
 
     One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
-    until their images say so, too. One in controlled shutdown is unfenced no more until it registers anew.
+    until their images say so, too. One in controlled shutdown stays fenced until it registers again.
     """
     if shutdown_offset is not None:
         others = (broker_id for broker_id, other in image.registrations.items() if other.is_active)
@@ -89,7 +89,7 @@ def is_fenced_by(ruling: Ruling, registration: Registration) -> bool:
 def records_of(
     image: Image, settings: ControllerSettings, registration: Registration, ruling: Ruling, begins_shutdown: bool
 ) -> tuple[Record, ...]:
-    """The records by which a ruling comes to be."""
+    """The records that carry out a ruling."""
     broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
     if begins_shutdown:
         begins = BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True)

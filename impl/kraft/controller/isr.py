@@ -17,7 +17,7 @@ def alter_partition(image: Image, settings: ControllerSettings, request: AlterPa
 
     A change that is refused for a member raises the partition epoch, so that no other copy of the request can be
     accepted once the leader has forgotten it. The change may complete a reassignment, and take more out than was
-    asked; a leader whom it takes out of the lead is told to wait for the metadata.
+    asked; a leader that it takes out of the lead is to wait for the metadata.
     """
     key = (request.topic_id, request.partition_id)
     error = error_of(image, request)
@@ -71,9 +71,9 @@ def error_of(image: Image, request: AlterPartitionRequest) -> ErrorCode:
 
 
 def is_eligible(image: Image, partition: Partition, member: IsrMember) -> bool:
-    """Whether a broker may be in the ISR: active, and at the broker epoch at which the leader saw it.
+    """True when a broker may be in the ISR: active, and at the broker epoch at which the leader saw it.
 
-    The leader need not have seen those that are in the ISR already: registering anew takes a broker out.
+    The leader need not have seen those that are in the ISR already: registering again takes a broker out.
     """
     if not image.is_active(member.broker_id):
         return False

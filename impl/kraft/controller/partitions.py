@@ -1,4 +1,4 @@
-"""What becomes of a partition: who leads it, who is in its ISR, whether its reassignment is complete.
+"""Changes of a partition: its leader, its ISR, the completion of its reassignment.
 
 KIP-631, Partition Reassignment; KIP-455. Every change of a partition goes through `change`.
 """
@@ -99,7 +99,7 @@ def original_replicas(partition: Partition) -> tuple[int, ...]:
 
 
 def least_isr(image: Image, settings: ControllerSettings, key: PartitionKey) -> int:
-    """How many members a reassignment must leave in the ISR: no fewer than min.insync.replicas if it has them now."""
+    """The members that a reassignment must leave in the ISR: no fewer than min.insync.replicas if it has them now."""
     min_isr = min_insync_replicas(image, settings, key[0])
     return min_isr if len(image.partitions[key].isr) >= min_isr else 1
 

@@ -1,4 +1,4 @@
-"""Where the replicas of a new topic go. KIP-631, The Three Cluster Membership States; KIP-36.
+"""Placement of the replicas of a new topic. KIP-631, The Three Cluster Membership States; KIP-36.
 
 The replicas of a partition are spread over the racks evenly; brokers without a rack are a rack of their own. Fenced
 brokers get replicas, too, for they are expected back; but within a rack the active ones come first, and the first

@@ -1,4 +1,4 @@
-"""What operators ask of partitions: other replicas (KIP-455: alter, cancel, list), or their preferred leader."""
+"""Requests of operators about partitions: other replicas (KIP-455: alter, cancel, list), or their preferred leader."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def refused(error: ErrorCode, message: str) -> Decision:
 
 
 def cancel_problem(partition: Partition, least: int) -> str:
-    """Why a reassignment cannot be cancelled; empty where it can."""
+    """The reason why a reassignment cannot be cancelled; empty where it can."""
     rest = cancelled(partition).isr
     return f"the ISR would be left with {rest}, and needs {least} members" if len(rest) < least else ""
 
 
 def target_problem(image: Image, partition: Partition, target: tuple[int, ...], min_isr: int) -> str:
-    """Why a partition cannot be given these replicas; empty where it can."""
+    """The reason why a partition cannot be given these replicas; empty where it can."""
     if problem := assignment_problem(image, target):
         return problem
     if len(target) < min_isr <= len(original_replicas(partition)):
@@ -72,7 +72,7 @@ def target_problem(image: Image, partition: Partition, target: tuple[int, ...], 
 
 
 def assignment_problem(image: Image, replicas: Collection[int]) -> str:
-    """Why these cannot be the replicas of a partition; empty where they can. Fenced brokers can."""
+    """The reason why these cannot be the replicas of a partition; empty where they can. Fenced brokers can."""
     if not replicas:
         return "a partition needs a replica"
     if len(set(replicas)) < len(replicas):

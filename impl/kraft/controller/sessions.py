@@ -49,7 +49,7 @@ class Sessions:
         self.of_broker.pop(broker_id, None)
 
     def end_ms(self, broker_id: int) -> int:
-        """When the lease runs out unless it is renewed."""
+        """The time at which the lease runs out unless it is renewed."""
         return self.of_broker[broker_id].contact_ms + self.timeout_ms
 
     def is_valid(self, broker_id: int, now_ms: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a controller is configured with."""
+"""The configuration of a controller."""
 
 from __future__ import annotations
 

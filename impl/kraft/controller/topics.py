@@ -54,7 +54,7 @@ def new_partition(image: Image, topic_id: UUID, partition_id: int, replicas: tup
 def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]:
     """The first thing that is wrong with a request to create a topic."""
     if not LEGAL_NAME.match(request.name):
-        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{request.name!r} is no name for a topic"
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{request.name!r} is not a valid name for a topic"
     if request.name in image.topic_ids:
         return ErrorCode.TOPIC_ALREADY_EXISTS, f"there is a topic {request.name!r}"
     if request.topic_id in image.topics:

@@ -1,4 +1,4 @@
-"""What operators ask of the controller: reassign a partition, cancel that, list it, elect its preferred leader.
+"""Requests of operators to the controller: reassign a partition, cancel that, list it, elect its preferred leader.
 
 Request and decision are one step, and the operator waits for no reply; a request that is refused changes
 nothing, so only what is accepted is a step. The decisions themselves are in `partition`.
@@ -98,7 +98,7 @@ def elect_preferred(s: Cluster, voter: Voter, p: TopicPartition) -> None:
 
 
 def may_be_cancelled(partition: Partition) -> bool:
-    """Whether a cancel is accepted."""
+    """True when a cancel is accepted."""
     rest = partition.isr & original_replicas(partition)
     falls_below = len(rest) < Design.min_insync_replicas <= len(partition.isr)
     return len(rest) > 0 and not (Design.cancel_keeps_min_isr and falls_below)

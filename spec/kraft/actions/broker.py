@@ -1,7 +1,7 @@
 """The life of broker processes: start, register, catch up, ask to be unfenced, run.
 
 A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka
-does, it keeps running when it is fenced, and when it is told STALE_BROKER_EPOCH it goes on and never
+does, it keeps running when it is fenced, and when it gets STALE_BROKER_EPOCH it continues and never
 registers again.
 Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
 lags until the next such step.
@@ -141,7 +141,7 @@ def finish_recovery(s: Cluster, process: Process) -> None:
 
 
 def acts_on_image(s: Cluster, process: Process) -> bool:
-    """Whether a process that has the newest metadata leads and follows as it says.
+    """True when a process that has the newest metadata leads and follows as it says.
 
     It waits for its broker epoch, so that the image reaches its own registration. Where another process
     has registered its id since, it sees a broker epoch there that is not its own; where its id was unregistered, none.
@@ -155,7 +155,7 @@ def acts_on_image(s: Cluster, process: Process) -> bool:
 
 
 def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
-    """What a leader begins with, or goes on with where the partition changed and it still leads."""
+    """The memory of a leader that begins, or that still leads after the partition changed."""
     image = committed(s)
     applied = newest_registration(image)
     candidates = active_brokers(image) & everyone(partition.replicas)
@@ -211,7 +211,7 @@ def apply_metadata(s: Cluster, process: Process) -> None:
 
 
 def listing_of(image: Metadata) -> Listings:
-    """What an image says of registrations, where clients ask for it."""
+    """The registrations in an image, where clients ask for them."""
     if Design.metadata_responses == 0:
         return ()
     registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
@@ -254,7 +254,7 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
 
 
 def without_deleted(replica: Replica, topic: Option[TopicId]) -> Replica:
-    """What stays of a replica when `topic` is the one there is: nothing, if it is of another."""
+    """The replica when `topic` is the one there is: nothing of it, if it is of another."""
     if topic == replica.topic or not (Design.kafka_14616 or replica.leader_epoch is not None):
         return replace(replica)
     return unassigned(replica.topic if topic is None else topic, has_record=False)
@@ -266,7 +266,7 @@ def idle(replica: Replica) -> Replica:
 
 
 def first_service(s: Cluster, process: Process, p: TopicPartition, replica: Replica) -> Option[Service]:
-    """Who was the first to lead in the newest leader epoch, once `process` has `replica`."""
+    """The first process to lead in the newest leader epoch, once `process` has `replica`."""
     last, epoch, broker_epoch = s.last_service[p], replica.leader_epoch, s.processes[process].broker_epoch
     if replica.leadership is None or epoch is None or broker_epoch is None:
         return last

@@ -1,6 +1,6 @@
-"""What clients are told of the cluster: metadata responses (S6).
+"""Metadata responses to clients (S6).
 
-A broker answers from its image, which is as old as its last fetch of metadata. Controllers are no brokers, and
+A broker answers from its image, which is as old as its last fetch of metadata. Controllers are not brokers, and
 are in no list: their ids are of another type.
 Leaves out: topics and partitions in a response, and listeners.
 """
@@ -43,7 +43,7 @@ def only_active_brokers_are_listed(before: Cluster, after: Cluster) -> bool:
 
 @witness
 def fenced_broker_listed(s: Cluster) -> bool:
-    """A client was told of a broker that is fenced by now: the answerer's image is old."""
+    """A client hears of a broker that is fenced by now: the answerer's image is old."""
     return any(not is_active(committed(s), broker) for reply in s.answer for broker in reply.brokers)
 
 

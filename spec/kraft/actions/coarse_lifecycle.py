@@ -59,7 +59,7 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
 
 @action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="lease and fencing in one step")
 def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
-    """The lease of a broker that is alive runs out, and the controller fences it. It goes on as its image says."""
+    """The lease of a broker that is alive runs out, and the controller fences it. It continues as its image says."""
     image = s.controllers[voter].image
     registration = require_some(image.registrations[broker])
     require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)

@@ -1,4 +1,4 @@
-"""What the active controller decides: registrations, heartbeats, leases, fencing, and changes of the ISR.
+"""Decisions of the active controller: registrations, heartbeats, leases, fencing, and changes of the ISR.
 
 A decision is one step: it takes one request off the network, changes the image, writes the records to the log and
 gives the reply, which may have to wait for them (see `log`; with one controller they commit at once). The checks
@@ -127,7 +127,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
 
 
 def owed_after_registration(s: Cluster, before: Metadata, p: TopicPartition, request: Register) -> RecordStatus:
-    """What the cluster still owes the producer. This is where acknowledged_record_survives states its exception.
+    """The debt of the cluster to the producer. This is where acknowledged_record_survives states its exception.
 
     When the last member of the ISR, as the controller has it, comes back from a disk without the record, no other
     replica may lead and the record is lost by design, until ELR (KIP-966).
@@ -291,7 +291,7 @@ def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
 
 
 def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member: Broker) -> bool:
-    """Whether a broker may be in the ISR that the request asks for."""
+    """True when a broker may be in the ISR that the request asks for."""
     registration = image.registrations[member]
     if registration is None:
         return False
@@ -306,7 +306,7 @@ def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member
     source="KIP-631, Partition Reassignment (AlterIsr); KIP-497; KIP-841; KIP-903",
     kafka="ReplicationControlManager.alterPartition",
     deviates="of the broker epochs in the request only the added member's is checked: members of the ISR at the same "
-    "partition epoch have not registered anew since, for registering takes them out",
+    "partition epoch have not registered again since, for registering takes them out",
     api="AlterPartition v3",
 )
 def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:

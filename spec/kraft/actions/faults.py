@@ -1,4 +1,4 @@
-"""What goes wrong, each within its budget: crashes, lost disks, early lease expiries, second processes, failovers.
+"""Faults, each within its budget: crashes, lost disks, early lease expiries, second processes, failovers.
 
 Leaves out: a crash that loses the end of a log but not all of it; failed log directories; a broker that hangs
 for good.

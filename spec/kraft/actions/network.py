@@ -1,4 +1,4 @@
-"""What the network does: it loses requests and replies, and delivers a second copy of a request late.
+"""Faults of the network: it loses requests and replies, and delivers a second copy of a request late.
 
 Any request under way may be the next to be handled, so each may overtake each other. Loss is not bounded:
 what is lost is asked again. Copies are bounded by the budget, and there is room for every one of them.

@@ -1,7 +1,7 @@
 """The quorum of controllers: election, replication of the metadata log, its high watermark, claim and renounce.
 
 Raft as KIP-595 has it, on logs of which only what is not committed is kept as batches. A controller that was
-deposed and has not heard of it (a zombie) goes on to decide: what it writes cannot commit. A controller learns of
+deposed and has not heard of it (a zombie) still decides: what it writes cannot commit. A controller learns of
 a newer epoch when it votes or hears of the leader; it renounces in that step.
 Leaves out: a standby's lag behind the high watermark (it decides nothing); voters that crash (a silent one is as
 good as crashed, and one that leads may be elected again, with its memory lost); pre-vote; changes of the quorum.
@@ -119,7 +119,7 @@ def last_epoch(controller: Controller, stable: Stable) -> ControllerEpoch:
 
 
 def is_up_to_date(candidate: Controller, voter: Controller, stable: Stable) -> bool:
-    """Whether a candidate's log ends in a newer epoch than the voter's, or in the same and is not shorter.
+    """True when a candidate's log ends in a newer epoch than the voter's, or in the same and is not shorter.
 
     Of two logs that end in the same epoch, one that lacks something committed is the shorter.
     """
@@ -190,7 +190,7 @@ def find_controller(s: Cluster, process: Process, voter: Voter) -> None:
 
 
 def same_batches(log: Log, other: Log) -> int:
-    """How many batches two logs have in common, from the oldest on."""
+    """The number of batches that two logs have in common, from the oldest on."""
     return sum(1 for i in range(Design.pending_batches) if i < len(log) and i < len(other) and log[i] == other[i])
 
 
@@ -230,7 +230,7 @@ def catch_up(s: Cluster, voter: Voter, leader: Voter) -> None:
 
 
 def is_on_majority(s: Cluster, batch: Batch, place: int) -> bool:
-    """Whether most controllers have this batch at this place of their logs (and so, all that is before it)."""
+    """True when most controllers have this batch at this place of their logs (and so, all that is before it)."""
     holders = sum(1 for voter in Voter if has_batch(s.controllers[voter], batch, place))
     return 2 * holders > Design.controllers
 
@@ -240,7 +240,7 @@ def has_batch(controller: Controller, batch: Batch, place: int) -> bool:
 
 
 def may_commit(s: Cluster, leader: Voter) -> bool:
-    """Whether a batch of the leader's own epoch is on a majority: then it is committed, and all that is before it."""
+    """True when a batch of the leader's own epoch is on a majority: then it is committed, and all that is before it."""
     controller = s.controllers[leader]
     return any(
         place < len(controller.log)
@@ -292,7 +292,7 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     kafka="KafkaRaftClient.maybeFireLeaderChange, QuorumController.claim",
 )
 def claim(s: Cluster, voter: Voter) -> None:
-    """An elected controller becomes active once all that its log has is committed and replayed. Leases begin anew."""
+    """An elected controller becomes active once all that its log has is committed and replayed. Leases start again."""
     controller = s.controllers[voter]
     require(controller.role == Role.ELECTED and controller.behind is None)
     if Design.kafka_17333:

@@ -43,7 +43,7 @@ def write(s: Cluster, leader: Process, p: TopicPartition) -> None:
 
 
 def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
-    """Whether the leader's image has a newer registration of the follower's id than the one that fetches."""
+    """True when the leader's image has a newer registration of the follower's id than the one that fetches."""
     registration = committed(s).registrations[node_id(follower)]
     epoch = s.processes[follower].broker_epoch
     if registration is None or epoch is None or leader.applied is None:
@@ -52,12 +52,12 @@ def is_known_stale(s: Cluster, leader: Leadership, follower: Process) -> bool:
 
 
 def has_seen_epoch(leader: Leadership, epoch: BrokerEpoch) -> bool:
-    """Whether the leader's image has the registration at which a follower fetches."""
+    """True when the leader's image has the registration at which a follower fetches."""
     return leader.applied is not None and epoch <= leader.applied
 
 
 def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_record: bool) -> bool:
-    """Whether the leader asks to add a follower whose fetch shows whether it has the record.
+    """True when the leader asks to add a follower whose fetch shows whether it has the record.
 
     It must be caught up to the high watermark and to the start of the leader's epoch, and active in
     the leader's image; and no other change may be under way.
@@ -148,7 +148,7 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
 
 
 def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
-    """Whether a leader waits for the reply to this request about the partition."""
+    """True when a leader waits for the reply to this request about the partition."""
     return (
         request.sender == leader
         and request.partition == p
@@ -173,7 +173,7 @@ def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> N
 
 
 def answered(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
-    """What a leader goes on with after a reply.
+    """The memory of a leader after a reply.
 
     It forgets its change only after INELIGIBLE_REPLICA. After any other error, and where the change completed a
     reassignment and so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a

@@ -28,7 +28,7 @@ from spec.kraft.types import Broker, BrokerState, MetadataOffset, Process, Topic
 
 
 class Ruling(Enum):
-    """What the controller decides when a broker's heartbeat comes."""
+    """The controller's decision on a broker's heartbeat."""
 
     FENCED = "FENCED"
     UNFENCED = "UNFENCED"
@@ -37,7 +37,7 @@ class Ruling(Enum):
 
 
 def ruling(controller: Controller, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
-    """What becomes of a broker by its heartbeat (Kafka: BrokerHeartbeatManager.calculateNextBrokerState)."""
+    """The decision on a broker's heartbeat (Kafka: BrokerHeartbeatManager.calculateNextBrokerState)."""
     shutdown = controller.shutdowns[broker]
     if shutdown is not None:
         return Ruling.SHUT_DOWN_NOW if may_go(controller.image, broker, shutdown) else Ruling.CONTROLLED_SHUTDOWN
@@ -49,7 +49,7 @@ def ruling(controller: Controller, registration: Registration, broker: Broker, r
 
 
 def first_ruling(image: Metadata, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
-    """What becomes of a broker that asks to shut down, and for which no offset is remembered."""
+    """The decision on a broker that asks to shut down, and for which no offset is remembered."""
     if registration.in_controlled_shutdown:
         waits = Design.shutdown_outlives_soft_state
     elif registration.fenced:
@@ -85,7 +85,7 @@ def leads_partition(image: Metadata, broker: Broker, p: TopicPartition) -> bool:
 
 
 def reported(shutdown: Option[Shutdown], sender: Broker, applied: Option[MetadataOffset]) -> Option[Shutdown]:
-    """What is remembered of a shutdown once a broker has reported how far its image reaches."""
+    """The memory of a shutdown once a broker has reported how far its image reaches."""
     if shutdown is None:
         return None
     reaches = applied is not None and shutdown.offset <= applied

@@ -15,7 +15,7 @@ from spec.kraft.types import Role, Voter
 
 
 def stable_image(s: Cluster, controller: Controller) -> Metadata:
-    """What a controller knows to be committed. An active one keeps that apart from what it decides from."""
+    """The image that a controller knows to be committed. An active one keeps that apart from what it decides from."""
     return committed(s) if controller.role == Role.ACTIVE else controller.image
 
 

@@ -114,7 +114,7 @@ def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
 def asked(
     controller: Controller, voter: Voter, topic: Option[TopicId], registration: Option[BrokerEpoch]
 ) -> LastRemoval:
-    """What an operator waits for, with more than one controller."""
+    """The removal that an operator waits for, with more than one controller."""
     if Design.removals == 0:
         return ()
     return (RemovalAsked(topic, registration, voter, controller.epoch, is_confirmed=False),)
@@ -127,7 +127,7 @@ def asked(
     api="DeleteTopics v6; UnregisterBroker v0",
 )
 def confirm_removal(s: Cluster, voter: Voter) -> None:
-    """An operator is told that what it asked for is gone: all that the controller had written by then is committed."""
+    """A removal is confirmed to its operator: all that the controller had written by then is committed."""
     controller = s.controllers[voter]
     require(len(s.last_removal) > 0)
     removal = s.last_removal[0]

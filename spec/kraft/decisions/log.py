@@ -1,10 +1,10 @@
-"""The metadata log: what a decision writes to it, what a replay gives, and which replies wait for it.
+"""The metadata log: records of decisions, their replay, and replies that wait for a commit.
 
 Only what is not committed yet is kept as batches. What is committed is kept as its replay (`state.committed`),
-so that the log may grow for ever. With one controller what is decided is committed at once, and nothing waits.
+so that the log may grow without end. With one controller what is decided is committed at once, and nothing waits.
 A batch is kept as what its records leave, key by key; a leader change is a batch of no records.
 Leaves out: offsets. Kafka issues offsets and epochs that were truncated once more, the
-spec never does: nobody can tell while replies wait, for nothing has left the controller that wrote them.
+spec never does: nobody can see it while replies wait, for nothing has left the controller that wrote them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def changed_offset(before: Option[MetadataOffset], after: Option[MetadataOffset]
 
 
 def removed(before: Metadata, after: Metadata) -> Removals:
-    """What is in one image, and no longer in the other."""
+    """The parts of one image that the other no longer has."""
     if Design.removals == 0:
         return ()
     topic = before.topic is not None and after.topic is None
@@ -82,7 +82,7 @@ def no_records() -> Delta:
 
 
 def leader_change(epoch: ControllerEpoch) -> Batch:
-    """What an elected controller writes first, so that something of its own epoch can commit."""
+    """The first batch of an elected controller, so that something of its own epoch can commit."""
     return Batch(epoch, no_records())
 
 
@@ -161,7 +161,7 @@ def replayed(image: Metadata, delta: Delta) -> Metadata:
 
 
 def composed(first: Delta, second: Delta) -> Delta:
-    """What two batches leave together."""
+    """The joint effect of two batches."""
     both = replayed(Metadata(first.registrations, first.topic, first.partitions, offset=None), second)
     return Delta(
         removals=removed_by_either(first.removals, second.removals),
@@ -189,6 +189,6 @@ def replay(image: Metadata, log: Log) -> Metadata:
 
 
 def deferred(controller: Controller, by: Voter, error: Error) -> Deferral:
-    """When a reply leaves that a controller gives now: once all that it has written is committed."""
+    """The condition for a reply of now to leave its controller: all that it has written is committed."""
     waits = Design.successes_wait if error == Error.NONE else Design.errors_wait
     return Map({voter: len(controller.log) if waits and voter == by else 0 for voter in Voter})

@@ -29,7 +29,7 @@ def elect(partition: Partition, isr: Set[Broker], active: Set[Broker]) -> Option
 
 
 def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Broker]) -> Partition:
-    """What becomes of the partition when it is to be as `wanted`: completed where it can be, with a leader and epochs.
+    """The partition changed to be as `wanted`: completed where it can be, with a leader and epochs.
 
     Each change raises the partition epoch; a new leader, or a replica less, the leader epoch.
     """
@@ -100,7 +100,7 @@ def least_isr(partition: Partition) -> int:
 
 
 def is_complete(partition: Partition, fewest: int) -> bool:
-    """Whether the ISR allows the reassignment to end. fewest: members that it must have then."""
+    """True when the ISR allows the reassignment to end. fewest: members that it must have then."""
     target = target_replicas(partition)
     added = target - original_replicas(partition)
     in_sync = partition.isr & target
@@ -143,7 +143,7 @@ def cancelled(partition: Partition) -> Partition:
 def replayed(
     before: Option[Partition], first: Option[Partition], second: Option[Partition]
 ) -> Option[Partition]:
-    """What two records leave that were both computed from `before`: a record holds only what it changes."""
+    """The replay of two records that were both computed from `before`: a record holds only what it changes."""
     if before is None or first is None or second is None or second == before:
         return first
     return replace(

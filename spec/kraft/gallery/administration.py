@@ -24,7 +24,7 @@ KAFKA_15665 = Bug(
 
 KAFKA_19975 = Bug(
     name="kafka-19975",
-    title="A reassignment waits for ever for a dead replica that it neither adds nor removes",
+    title="A reassignment waits forever for a dead replica that it neither adds nor removes",
     label="known: KAFKA-19975",
     found_in="Apache Kafka from 3.8, fixed in December 2025",
     story="""An operator replaces a replica, and then a broker dies for good of which another replica is to stay. What

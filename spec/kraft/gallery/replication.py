@@ -21,7 +21,7 @@ KIP_903 = Bug(
     violates=properties.core.acknowledged_record_survives,
     states=25,
     guard="""The request carries, for each member, the broker epoch at which the leader saw it fetch. The controller
-        refuses with INELIGIBLE_REPLICA when the member has registered anew since.""",
+        refuses with INELIGIBLE_REPLICA when the member has registered again since.""",
 )
 
 KIP_841 = Bug(
@@ -81,7 +81,7 @@ LAPSED_SESSION = Bug(
     title="A broker registers over its lapsed session and stays leader while it is fenced",
     label="shipped; akin to KAFKA-18106",
     found_in="Apache Kafka of late 2024, without eligible leader replicas",
-    story="""The leader crashes and restarts. Its lease has run out, but the controller has not come to fencing it yet,
+    story="""The leader crashes and restarts. Its lease has run out, but the controller has not fenced it yet,
         so the registration of the new incarnation is not refused as a duplicate. The new registration is fenced from
         the start, and the old one is simply replaced: the step that would have moved its leaderships away never
         happens, since a fenced broker is not fenced again. The partition keeps a leader that may not lead, and a

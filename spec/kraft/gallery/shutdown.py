@@ -30,7 +30,7 @@ KAFKA_13959 = Bug(
     story="""A broker that starts stays fenced until it has caught up with the metadata log, and catching up means to
         have reached its end. The controller writes a NoOpRecord every 500 ms, while the broker reports every two
         seconds how far it is: by the time the report is handled the log has grown. The broker reads everything, reports
-        faithfully, and is fenced for ever; a partition of which it is the last member of the ISR stays without a leader
+        faithfully, and is fenced forever; a partition of which it is the last member of the ISR stays without a leader
         just as long.""",
     model=models.shutdown.UNFENCING_ENDS,
     constants={"kafka_13959": False},
@@ -44,7 +44,7 @@ LEASE_CHECK = Bug(
     title="A broker dies during a failover, and nobody ever checks its lease",
     label="shipped; akin to KAFKA-18138",
     found_in="Apache Kafka up to 3.9",
-    story="""A broker dies, and the active controller fails over. The new controller counts every lease anew, and looks
+    story="""A broker dies, and the active controller fails over. The new controller starts every lease again, and looks
         for leases that have run out only once a heartbeat or a registration has come in: that is what schedules the
         check. Where no other broker sends anything, as in a small cluster after a power cut, the dead broker stays
         unfenced, and leader, for clients to wait for.""",
@@ -100,7 +100,7 @@ IDLE_SHUTDOWN = Bug(
         the lead away, and a heartbeat from before the SIGTERM unfences it. Now the heartbeat comes that asks to shut
         down. The broker leads nothing any more, so the controller tells it to go at once: the wait for the other
         brokers is only for those that led something when they asked. The other broker has not yet applied the metadata
-        in which the lead moved, and goes on to send clients to a broker that is gone.""",
+        in which the lead moved, and keeps sending clients to a broker that is gone.""",
     model=models.shutdown.SHUTDOWN,
     constants={"idle_shutdown_waits": False},
     violates=properties.shutdown.shutdown_waits_for_images,
@@ -157,12 +157,12 @@ SHUTDOWN_IS_FINAL = Bug(
     constants={"shutdown_is_final": False},
     violates=properties.core.leader_may_lead,
     states=13,
-    guard="A broker that is in controlled shutdown is not unfenced until it registers anew.",
+    guard="A broker that is in controlled shutdown is not unfenced until it registers again.",
 )
 
 ASKS_FOR_EVER = Bug(
     name="superseded-asks",
-    title="A superseded process leads on by its id, and asks for ever for a change that is always refused",
+    title="A superseded process leads on by its id, and asks forever for a change that is always refused",
     label="shipped; no report known",
     found_in="Apache Kafka of late 2024",
     story="""A second process with the id of a broker takes its registration. The first one finds in its image that its

@@ -208,7 +208,7 @@ RECREATED = Model(
     ),
     constants={"max_topics": 1, "max_crashes": 1},
     settings=SETTINGS,
-    faults="a topic deleted and created again while a broker is down, as KAFKA-14616 tells",
+    faults="a topic deleted and created again while a broker is down, as in KAFKA-14616",
     not_modelled="more than one partition; " + NOT_MODELLED,
     assumptions=(one_controller,),
 )

@@ -1,4 +1,4 @@
-"""The models of brokers that go on over a failover of the controllers, each with its faults.
+"""The models of brokers that keep running over a failover of the controllers, each with its faults.
 
 Three controllers, and what was decided in one epoch may be truncated in the next: the ISR and a record, a
 reassignment, a controlled shutdown, two processes of one id. `models_quorum` is of the controllers themselves.

@@ -48,7 +48,7 @@ COMMITTED = (
 )
 NOT_MODELLED_OF_VOTERS = (
     "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
-    "the quorum, epochs and offsets that are issued anew after a truncation; "
+    "the quorum, epochs and offsets that are issued again after a truncation; "
 )
 KIPS = "unclean election, KIP-704, ELR (KIP-966), KIP-858, KIP-853"
 NOT_MODELLED = "controlled shutdown, unregistering, reassignment; " + KIPS

@@ -164,7 +164,7 @@ LOSSY = Model(
     constants={"max_crashes": 2, "max_disk_losses": 1, "max_duplicates": 1},
     settings=SETTINGS,
     faults="two crashes, of which one loses the disk (or an operator replaces it), and one request that a retry "
-    "leaves under way twice: rare, and KIP-903 tells of it from production",
+    "leaves under way twice: rare, and KIP-903 reports it from production",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
     assumptions=(one_controller,),

@@ -99,7 +99,7 @@ ROLLING = Model(
 
 
 def fairly(*actions: Declared) -> tuple[Declared, ...]:
-    """The same actions, strongly fair: what is possible again and again happens again and again.
+    """The same actions, strongly fair: what is possible infinitely often happens infinitely often.
 
     Strongly, because the channel that brokers share here is often taken by another, which in Kafka it is not.
     """

@@ -1,4 +1,4 @@
-"""How many controllers a model is written for: what it assumes besides what `design` assumes for all."""
+"""The number of controllers that a model is written for, assumed besides the assumptions of `design`."""
 
 from __future__ import annotations
 

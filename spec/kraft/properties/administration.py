@@ -1,4 +1,4 @@
-"""What must hold of reassignments (S10, L5 and the rest of S4), and states that their models must reach."""
+"""Properties of reassignments (S10, L5 and the rest of S4), and states that their models must reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
 
 @invariant(source="KIP-455; KIP-497 (S4)")
 def isr_is_within_replicas(s: Cluster) -> bool:
-    """Who is in the ISR is a replica."""
+    """Every member of the ISR is a replica."""
     return all(has_isr_within(committed(s).partitions[p]) for p in TopicPartition)
 
 
@@ -50,7 +50,7 @@ def keeps_original(old: Option[Partition], new: Option[Partition]) -> bool:
 
 @transition_invariant(source="KIP-455, Cancellation (NO_REASSIGNMENT_IN_PROGRESS)")
 def only_what_is_under_way_is_cancelled(before: Cluster, after: Cluster) -> bool:
-    """What was asked for is forgotten where a reassignment is cancelled, or its topic deleted, and nowhere else."""
+    """A request is forgotten where its reassignment is cancelled, or its topic deleted, and nowhere else."""
     return all(is_forgotten_for_cause(before, after, p) for p in TopicPartition)
 
 
@@ -95,7 +95,7 @@ def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
 
 @transition_invariant(source="KIP-455; KAFKA-14616")
 def removed_replica_keeps_nothing(before: Cluster, after: Cluster) -> bool:
-    """A broker that hears that it is no replica any more stops being one, and deletes its log."""
+    """A broker that hears that it is not a replica any more stops being one, and deletes its log."""
     return all(
         keeps_nothing(before.processes[process].replicas[p], after.processes[process].replicas[p])
         for process in Process
@@ -114,7 +114,7 @@ def keeps_nothing(old: Replica, new: Replica) -> bool:
 
 @transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
 def leader_changes_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A leader that might go on is replaced only by the preferred one."""
+    """A leader that could continue is replaced only by the preferred one."""
     return all(changes_for_cause(after, before, p) for p in TopicPartition)
 
 
@@ -230,7 +230,7 @@ def consists_of(partition: Option[Partition], replicas: Set[Broker]) -> bool:
 
 @witness
 def preferred_replica_elected(s: Cluster) -> bool:
-    """One reassignment has put broker 1 before broker 0; it leads, though broker 0 might go on."""
+    """One reassignment has put broker 1 before broker 0; it leads, though broker 0 could continue."""
     asked_once = s.faults.reassignments == 1 and s.faults.early_expiries == 0
     return asked_once and any(prefers_second(committed(s).partitions[p]) for p in TopicPartition)
 
@@ -258,7 +258,7 @@ def is_told_to_wait(replica: Replica) -> bool:
 
 @witness
 def another_isr_than_asked(s: Cluster) -> bool:
-    """A leader that stays is told of another ISR than it asked for: its change completed a reassignment."""
+    """A leader that stays hears of another ISR than it asked for: its change completed a reassignment."""
     return any(
         is_told_another(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
     )

@@ -1,4 +1,4 @@
-"""What must always hold, numbered as in the design notes: S1-S5, S9, S12 and S13 as far as this slice can state them.
+"""Safety properties, numbered as in `STATEMENTS`: S1-S5, S9, S12 and S13 as far as this slice can state them.
 
 Where a property speaks of an incarnation it means the broker epoch that its registration got: S2 makes the
 two one. S6, S7, S8, S10, S11 and S14-S16 stand with what they are about: `clients`, `quorum_properties`,
@@ -46,7 +46,7 @@ def holds_id(image: Metadata, sender: Process, epoch: BrokerEpoch) -> bool:
 def superseded_incarnation_changes_nothing(before: Cluster, after: Cluster) -> bool:
     """The heartbeat or AlterIsr of an incarnation that the controller knows to be superseded changes nothing there.
 
-    Registrations are no part of this: a UUID does not tell which of two incarnations is the older, so the
+    Registrations are not part of this: a UUID does not show which of two incarnations is the older, so the
     late registration of a dead process takes the id from a live one that is still fenced.
     """
     return all(
@@ -310,7 +310,7 @@ def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
 
 @invariant(source="KIP-101 (S13)")
 def high_watermark_is_in_the_log(s: Cluster) -> bool:
-    """Who knows that the record is below the high watermark has the record."""
+    """A process that knows the record to be below the high watermark has the record."""
     return all(
         s.processes[process].replicas[p].has_record or not s.processes[process].replicas[p].high_watermark
         for process in Process

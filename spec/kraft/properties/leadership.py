@@ -1,4 +1,4 @@
-"""What AlterIsr and its replies mean, and what a leader remembers within its leader epoch.
+"""Properties of AlterIsr and its replies, and of a leader's memory within its leader epoch.
 
 A reply is judged as in `properties_protocol`: by the states before and after the step that gave it.
 Leaves out: that a reply comes at all.
@@ -82,7 +82,7 @@ def gets_reply(old: Replica, new: Replica) -> bool:
 
 
 def answers_alter_isr(before: Controller, after: Controller, request: AlterIsr, leadership: Option[Leadership]) -> bool:
-    """What each error says, as far as one request can get it: no leader sends one that is malformed."""
+    """The meaning of each error that a request can get: no leader sends one that is malformed."""
     if leadership is None or leadership.reply is None:
         return False
     reply, sender = leadership.reply, node_id(request.sender)
@@ -120,7 +120,7 @@ def says_as_decided(
 
 
 def is_unfit(before: Controller, request: AlterIsr, member: Broker) -> bool:
-    """A member that is not active, or that has registered anew since the leader saw it."""
+    """A member that is not active, or that has registered again since the leader saw it."""
     registration = before.image.registrations[member]
     if registration is None or not is_active(before.image, member):
         return True
@@ -370,7 +370,7 @@ def leads_alone(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 @witness
 def reply_of_registration_lost(s: Cluster) -> bool:
-    """A process is registered and does not know it, and nothing is under way that would tell it (KAFKA-16952)."""
+    """A process is registered and does not know it, and no message under way informs it (KAFKA-16952)."""
     return any(is_registered_unheard(s, process) for process in Process)
 
 
@@ -383,7 +383,7 @@ def is_registered_unheard(s: Cluster, process: Process) -> bool:
 
 @witness
 def reply_of_change_lost(s: Cluster) -> bool:
-    """The member that a leader asks to add is in the ISR, and nothing is under way that would tell it."""
+    """The member that a leader asks to add is in the ISR, and no message under way informs the leader."""
     return any(is_changed_unheard(s, process, p) for process in Process for p in TopicPartition)
 
 
@@ -447,7 +447,7 @@ def leads_now(s: Cluster, replica: Replica, p: TopicPartition) -> bool:
 
 @transition_invariant(source="KIP-497; Kafka, Partition.makeLeader")
 def new_leader_starts_fresh(before: Cluster, after: Cluster) -> bool:
-    """Who leads in another leader epoch than before has asked for nothing, and seen nobody fetch."""
+    """A process that leads in another leader epoch than before has asked for nothing, and seen nobody fetch."""
     return all(
         starts_fresh(before.processes[process].replicas[p], after.processes[process].replicas[p])
         for process in Process

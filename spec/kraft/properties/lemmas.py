@@ -49,7 +49,7 @@ def is_in_order(process: BrokerProcess) -> bool:
 
 @invariant(source="KIP-631, The Broker State Machine")
 def nobody_shuts_down_unasked(s: Cluster) -> bool:
-    """Where no broker is ever told to shut down, none is shutting down, nor asks to, nor is taken to."""
+    """Where no broker is ever asked to shut down, none is shutting down, nor asks to, nor is taken to."""
     return Design.max_shutdowns > 0 or (
         all(controller.shutdowns[broker] is None for controller in s.controllers.values() for broker in Broker)
         and not any(is_shutting_down(committed(s), broker) for broker in Broker)
@@ -239,7 +239,7 @@ def leads_now(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 @invariant(source="KIP-631, PartitionRecord, LeaderEpoch")
 def leader_serves_until_deposed(s: Cluster) -> bool:
-    """Who leads at the controller's leader epoch is its leader, and once the epoch was served the leader leads."""
+    """A process that leads at the newest leader epoch is its leader, and once the epoch was served the leader leads."""
     return all(serves_until_deposed(s, process, p) for process in Process for p in TopicPartition)
 
 

@@ -1,4 +1,4 @@
-"""What must eventually happen (L1-L4, L6, L7, registration), each where the engine can hold the graph of all states.
+"""Liveness properties (L1-L4, L6, L7, registration), each where the engine can hold the graph of all states.
 
 Fairness is given in the models, to what heals: requests are sent, handled and answered, leases run
 out, metadata is applied. Crashes, failovers and early expiries never have to happen.

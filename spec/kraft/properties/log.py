@@ -1,4 +1,4 @@
-"""How the controllers' logs become one again (S14): who copies what from whom, what a commit does, who catches up.
+"""Convergence of the controllers' logs (S14): copying from the leader, committing, catching up.
 
 `quorum_properties` says what must hold of logs and images at any time; these are the steps between.
 Leaves out: how a controller learns of a commit (it does at once).
@@ -15,7 +15,7 @@ from spec.kraft.types import ControllerEpoch, Role, Voter
 
 @invariant(source="KIP-595, Fetch; KIP-630")
 def lagging_controller_keeps_nothing(s: Cluster) -> bool:
-    """Who lacks something committed has neither image nor log, unless it takes itself for the active controller."""
+    """A controller that lacks something committed has neither image nor log, unless it takes itself for active."""
     return all(has_no_gap(s.controllers[voter]) for voter in Voter)
 
 
@@ -27,14 +27,14 @@ def has_no_gap(controller: Controller) -> bool:
 
 @invariant(source="KIP-631, Broker Leases (soft state)")
 def leases_are_for_the_active_controller(s: Cluster) -> bool:
-    """Only who takes itself for the active controller knows of leases that ran out."""
+    """Only a controller that takes itself for the active one knows of leases that ran out."""
     return all(s.controllers[voter].role == Role.ACTIVE or len(s.controllers[voter].lapsed) == 0 for voter in Voter)
 
 
 @transition_invariant(source="KIP-595, Fetch; Truncation")
 def log_follows_its_leader(before: Cluster, after: Cluster) -> bool:
-    """What a standby adds to its log, batch by batch, or cuts off it, is by the log of the leader of its epoch, which
-    has all that is committed. So has the one from which it gets what it lacks of that.
+    """A standby adds to its log, batch by batch, or truncates it, by the log of the leader of its epoch, which
+    has all that is committed. So has the controller from which it fetches committed batches that it lacks.
     """
     return before.stable != after.stable or all(
         is_as_before(before.controllers[voter], after.controllers[voter])
@@ -77,7 +77,7 @@ def commit_leaves_logs_that_have_it(before: Cluster, after: Cluster) -> bool:
     """When a batch commits, it leaves the log of whoever has it and can know, and the others lack it from then on.
 
     A leader can know if it, or one of an older epoch, may commit the batch. One that takes itself for the active
-    controller goes on as if nothing had happened.
+    controller continues as if nothing had happened.
     """
     return before.stable == after.stable or all(
         is_passed_by(before, after, before.controllers[voter], after.controllers[voter]) for voter in Voter

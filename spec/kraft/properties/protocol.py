@@ -1,4 +1,4 @@
-"""What registrations, heartbeats and their replies mean, and how a process may move by them.
+"""Properties of registrations, heartbeats and their replies, and of the states that a process reaches by them.
 
 A reply is judged by the states before and after the step that gave it, whatever code wrote it: by what the controller
 that answered knew, and by what it knows from then on. `properties_leadership` does so for AlterIsr.
@@ -83,7 +83,7 @@ def answers_registration(
 
 @transition_invariant(source="KIP-631, Broker Registration")
 def registered_process_gets_reply(before: Cluster, after: Cluster) -> bool:
-    """Who is registered by the request that it waits for gets a reply."""
+    """A process that is registered by the request that it waits for gets a reply."""
     return all(
         not isinstance(m, Register)
         or not is_taken(before, after, m)
@@ -144,7 +144,7 @@ def is_decided_once(before: Cluster, after: Cluster, voter: Voter, broker: Broke
 
 
 def is_active_throughout(before: Cluster, after: Cluster, voter: Voter) -> bool:
-    """What changes in the image of an active controller is what it decides."""
+    """A change in the image of an active controller is a decision of its own."""
     return before.controllers[voter].role == Role.ACTIVE and after.controllers[voter].role == Role.ACTIVE
 
 

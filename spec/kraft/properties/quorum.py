@@ -1,4 +1,4 @@
-"""What must always hold of the controllers' logs and memories, and of replies: S7, S11 and S14.
+"""Safety properties of the controllers' logs and memories, and of replies: S7, S11 and S14.
 
 The properties of `properties` speak of what is committed, and hold across failovers just as they stand.
 Leaves out: offsets; what brokers see between batches (they fetch to the high watermark in one step).
@@ -125,7 +125,7 @@ def is_registered_since(image: Metadata, broker: Broker, epoch: BrokerEpoch) -> 
 
 @invariant(source="KIP-631, RemoveTopicRecord; UnregisterBrokerRecord; KIP-595 (S7, S15)")
 def removal_is_never_truncated(s: Cluster) -> bool:
-    """Of a removal that an operator was told of, there is always a log that has it. Nothing that is gone comes back."""
+    """A removal that was confirmed to an operator is always in some log. Nothing that is gone comes back."""
     return all(not removal.is_confirmed or is_carried_out(s, removal) for removal in s.last_removal)
 
 
@@ -150,7 +150,7 @@ def removal_is_of_what_there_is(before: Cluster, after: Cluster) -> bool:
 
 
 def is_gone(image: Metadata, removal: RemovalAsked) -> bool:
-    """What was to be removed is not there. What came after it is of another id or epoch."""
+    """The removed topic or registration is not there. Its successors are of another id or epoch."""
     if removal.topic is not None and image.topic == removal.topic:
         return False
     return not any(r is not None and r.broker_epoch == removal.registration for r in image.registrations.values())

@@ -1,4 +1,4 @@
-"""States of the quorum that its models must be able to reach; where they cannot, its properties hold of too little.
+"""States of the quorum that its models must be able to reach; where they cannot, its properties hold vacuously.
 
 Leaves out: the reply to a leader that waits (that of a registration or heartbeat stands for it).
 """
@@ -99,7 +99,7 @@ def removal_is_truncated(s: Cluster) -> bool:
 
 
 def cut_off(s: Cluster, voter: Voter, leader: Voter) -> Log:
-    """What a standby has in its log, and its leader does not."""
+    """The batches that a standby has in its log, and its leader does not."""
     controller, source = s.controllers[voter], s.controllers[leader]
     if not leads(source) or leads(controller) or controller.epoch != source.epoch:
         return ()
@@ -122,7 +122,7 @@ def active_after_failover(s: Cluster) -> bool:
 
 @witness
 def removal_confirmed_after_failover(s: Cluster) -> bool:
-    """An operator is told of a removal by a controller that was elected in this behaviour."""
+    """A removal is confirmed to an operator by a controller that was elected in this behaviour."""
     return any(
         removal.is_confirmed
         and removal.epoch == s.controllers[removal.voter].epoch
@@ -133,7 +133,7 @@ def removal_confirmed_after_failover(s: Cluster) -> bool:
 
 @witness
 def reassignment_survives_failover(s: Cluster) -> bool:
-    """A controller is active that was elected after a failover, and goes on with a reassignment."""
+    """A controller is active that was elected after a failover, and continues a reassignment."""
     return s.faults.failovers > 0 and any(
         is_current_controller(s, voter) and moves(s.controllers[voter].image) and moves(committed(s)) for voter in Voter
     )

@@ -1,4 +1,4 @@
-"""What must hold of controlled shutdown (S8, S8'), and what its models must be able to reach."""
+"""Properties of controlled shutdown (S8, S8'), and states that its models must be able to reach."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_
 
 
 def may_leave(process: BrokerProcess) -> bool:
-    """The reply is under way to a process that tells it to shut down."""
+    """A reply with `should_shut_down` is under way to the process."""
     reply = process.reply
     return isinstance(reply, HeartbeatReply) and reply.should_shut_down and not is_deferred(process.deferral)
 
@@ -44,7 +44,7 @@ def told_broker_stays_fenced(s: Cluster) -> bool:
 def shutdown_waits_for_images(before: Cluster, after: Cluster) -> bool:
     """When a broker is told to shut down, the image of no active broker still says that it leads.
 
-    This is of the moment when it is told. A broker that is fenced then may be unfenced later with an older image: to
+    This is about the moment when it is told. A broker that is fenced then may be unfenced later with an older image: to
     be unfenced it needs to have applied its own registration only (KAFKA-13959).
     """
     return all(
@@ -57,9 +57,9 @@ def shutdown_waits_for_images(before: Cluster, after: Cluster) -> bool:
 
 @transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerRegistration.inControlledShutdown")
 def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
-    """A broker that shuts down leaves that state only by registering anew.
+    """A broker that shuts down leaves that state only by registering again.
 
-    By its own wish it is fenced only when it is told that it may go.
+    At its own request it is fenced only when it may shut down.
     """
     return all(
         stays_in_shutdown(before, after, node_id(process))
@@ -94,7 +94,7 @@ def is_seen_leading(s: Cluster, broker: Broker) -> bool:
 
 
 def sees_leading(s: Cluster, process: Process, broker: Broker) -> bool:
-    """Whether a process, the active one of another broker, has an image in which `broker` leads."""
+    """True when a process, the active one of another broker, has an image in which `broker` leads."""
     other = node_id(process)
     if other == broker or other not in active_brokers(committed(s)) or not is_registered(s, process):
         return False

@@ -1,4 +1,4 @@
-"""What must hold of topics and of registrations that are removed (S15, S16), and states that models must reach."""
+"""Properties of topics and of registrations that are removed (S15, S16), and states that models must reach."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def deleted_log_stays_deleted(s: Cluster) -> bool:
 
 @invariant(source="KIP-631, RemoveTopicRecord")
 def deleted_topic_owes_nothing(s: Cluster) -> bool:
-    """Where there is no topic, no producer waits for its record, or was told that it is safe."""
+    """Where there is no topic, no producer waits for its record, or has it acknowledged."""
     return committed(s).topic is not None or all(s.produced[p] == RecordStatus.UNWRITTEN for p in TopicPartition)
 
 

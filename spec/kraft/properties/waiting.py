@@ -65,7 +65,7 @@ def is_granted(old: BrokerProcess, new: BrokerProcess) -> bool:
 
 @transition_invariant(source="KIP-631, Controller Failover (S7)")
 def waiting_reply_moves_nobody(before: Cluster, after: Cluster) -> bool:
-    """A process goes on by a reply once that has left the controller."""
+    """A process acts on a reply once that has left the controller."""
     return all(
         not is_deferred(before.processes[process].deferral)
         or not is_alive(after.processes[process])

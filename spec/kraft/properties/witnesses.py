@@ -1,4 +1,4 @@
-"""States that a model must be able to reach; where it cannot, its properties hold of too little.
+"""States that a model must be able to reach; where it cannot, its properties hold vacuously.
 
 Those of controlled shutdown are in `shutdown_properties`, those of the controllers' logs in `quorum_witnesses`,
 those of reassignments and topics with their properties.
@@ -152,7 +152,7 @@ def late_change_refused(s: Cluster) -> bool:
 
 @witness
 def ineligible_replica_refused(s: Cluster) -> bool:
-    """A change that adds a fenced replica, or one that registered anew, gets INELIGIBLE_REPLICA."""
+    """A change that adds a fenced replica, or one that registered again, gets INELIGIBLE_REPLICA."""
     return alter_isr_answered(s, Error.INELIGIBLE_REPLICA)
 
 

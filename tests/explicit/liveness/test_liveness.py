@@ -137,10 +137,10 @@ def test_where_a_loop_starts_is_shown() -> None:
     (trace,) = report_of("liveness_mutex.py/weak_lock").traces
     text = render(trace, 100, False)
     assert "\n↻ 4 │ process 1" in text and text.count("↻") == 1
-    assert "leads-to who_waits_enters is violated: steps 4 to 6 for ever" in text
+    assert "leads-to who_waits_enters is violated: steps 4 to 6 forever" in text
     assert "never  s.at[p] == At.CRITICAL" in text
     stays = report_of("liveness_mutex.py/nobody_asks").traces[0]
-    assert "From here on it stays as it is, for ever." in render(stays, 100, False)
+    assert "From here on it stays as it is, forever." in render(stays, 100, False)
 
 
 def test_a_deadlock_is_where_a_behaviour_stays() -> None:
