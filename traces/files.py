@@ -28,7 +28,7 @@ def load(path: str | Path) -> Trace:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TraceError(f"this is not text in UTF-8 (byte {error.start})", where=str(path)) from None
+        raise TraceError(f"this is not UTF-8 text (byte {error.start})", where=str(path)) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise TraceError(f"cannot read it: {getattr(error, 'strerror', error)}", where=str(path)) from None
     if not text.strip():

@@ -196,7 +196,7 @@ ONE = Trace("m", {}, (Step(1, "init", "", {}, {"x": 1}),))
         ("t.json", {**to_itf(ONE), "loop": 7}, "loop: the loop goes back to state 7 here, and to None in #meta"),
         ("t.json", "[" * 100_000, "t.json: it is nested too deep"),
         ("t.json", "9" * 10_000, "t.json: a number in it is not an integer"),
-        ("t.json", b"\xff\xfe", "t.json: this is not text in UTF-8 (byte 0)"),
+        ("t.json", b"\xff\xfe", "t.json: this is not UTF-8 text (byte 0)"),
         ("t.json", {**ITF, "#meta": {"fencepost": {"version": 9}}}, "this is version 9, and only version 1"),
         ("t.ndjson", json.dumps(ITF), 'line 1: the first line does not say "format": "fencepost-trace"'),
         ("t.ndjson", '{"format": "fencepost-trace"}', 'line 1: the field "version" is missing'),
