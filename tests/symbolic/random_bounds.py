@@ -1,4 +1,4 @@
-"""Small specs made at random in which much depends on counters, bags and sequences, and on how large they may grow."""
+"""Small specs made at random in which much depends on counters, bags, sets and sequences and their bounds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ HEAD = '''"""A spec made at random."""
 from typing import Annotated
 
 from checker.lang import (
-    AtMost, Bag, MemberOf, Model, Nat, Option, Range, Seq, action, constants, init, invariant, message, require, state,
-    transition_invariant,
+    AtMost, Bag, MemberOf, Model, Nat, Option, Range, Seq, Set, action, choose, constants, constraint, fold, init,
+    invariant, message, require, state, transition_invariant,
 )
 
 
@@ -31,6 +31,7 @@ class Letter:
 Count = Annotated[int, Nat(lambda: Size.top)]
 Letters = Annotated[Bag[Letter], AtMost(lambda: Size.room)]
 Log = Annotated[Seq[bool], AtMost(lambda: Size.room)]
+Seen = Annotated[Set[Letter], AtMost(lambda: Size.room)]
 Sent = Annotated[Letter, MemberOf("letters")]
 
 
@@ -40,13 +41,24 @@ class Office:
     b: Count
     letters: Letters
     log: Log
+    seen: Seen
     flag: bool
     level: Annotated[int, Range(0, 2)]
 
 
 @init
 def opened() -> Office:
-    return Office(0, 0, Bag(), (), False, 0)
+    return Office(0, 0, Bag(), (), frozenset(), False, 0)
+
+
+def both(so_far: bool, entry: bool) -> bool:
+    return so_far and entry
+
+
+@constraint
+def not_far(s: Office) -> bool:
+    """Not further than this."""
+    return s.b < 2 or not s.flag
 '''
 
 CONDITIONS = [
@@ -58,6 +70,10 @@ CONDITIONS = [
     "sum(1 for m in s.letters if m.urgent) > {n}", "Letter({k}, True) in s.letters",
     "s.letters.count(Letter({k}, False)) > {n}", "len(s.log) > {n}", "any(s.log)", "all(s.log) and len(s.log) > 0",
     "s.flag", "not s.flag", "s.level == {k}", "s.level < 2", "True",
+    "s.a // 2 == {k}", "s.a % 2 == 1", "(s.a + s.b) % 3 == {k}", "s.b // (s.level + 1) > {k}",
+    "fold(both, s.log, True)",
+    "len(s.seen) > {n}", "Letter({k}, True) in s.seen", "any(m.number == {k} for m in s.seen)",
+    "all(m.urgent for m in s.seen)", "len(s.seen) > 0 and choose(m.number for m in s.seen) == {k}",
 ]  # fmt: skip
 LETTER_CONDITIONS = ["letter.urgent", "letter.number == {k}", "letter.number < s.level + 1",
                      "s.letters.count(letter) > {n}",
@@ -71,10 +87,14 @@ EFFECTS = [
     "s.log = s.log + (s.flag,)", "s.log = (True, False, True)", "s.flag = s.a > {n}", "s.flag = len(s.log) > {n}",
     "s.flag = any(m.number == {k} for m in s.letters)", "if {c}:\n        s.flag = True", "if {c}:\n        s.a += 1",
     "count: Count = s.a + s.level\n    s.flag = count == {k}",
+    "s.seen |= {{Letter({k}, False)}}", "s.seen = s.seen | {{Letter({k}, s.flag)}}", "s.seen -= {{Letter({k}, False)}}",
+    "s.seen = frozenset({{Letter(0, True), Letter(1, False), Letter({k}, s.flag)}})", "s.level = s.a % 3",
+    "s.level = min(len(s.seen), 2)", "s.flag = s.b // 2 > {k}", "s.flag = fold(both, s.log, s.flag)",
 ]  # fmt: skip
 LETTER_EFFECTS = [
     "s.letters = s.letters.remove(letter)", "s.level = letter.number", "s.flag = letter.urgent",
     "s.letters = s.letters.remove(letter).add(Letter(letter.number, True))", "s.letters = s.letters.add(letter)",
+    "s.seen |= {{letter}}",
 ]
 INVARIANTS = [
     "not s.flag", "s.level < 2", "s.a <= {n}", "s.a <= s.b", "len(s.letters) <= {n}", "len(s.log) <= {n}",
@@ -82,13 +102,16 @@ INVARIANTS = [
     "all(m.number == n.number for m in s.letters for n in s.letters)", "not s.flag or s.level == 0",
     "any(m.number == 0 for m in s.letters) or not s.flag", "all(m.number <= s.level for m in s.letters)",
     "not (any(m.number == 0 for m in s.letters) and any(m.number == 1 for m in s.letters))",
+    "s.a % 2 == 0 or not s.flag", "s.a // 2 <= s.level", "all(not m.urgent for m in s.seen)", "len(s.seen) <= {n}",
+    "all(m.number <= n.number or m.urgent for m in s.seen for n in s.seen)", "fold(both, s.log, True)",
 ]  # fmt: skip
 TRANSITIONS = [
     "before.level <= after.level", "not before.flag or after.flag", "after.a <= {n}", "before.a <= after.a",
     "len(after.letters) <= {n}", "before.flag == after.flag or any(m.urgent for m in before.letters)",
     "all(after.letters.count(m) >= before.letters.count(m) for m in before.letters)",
     "before.level == after.level or not any(m.urgent for m in before.letters)",
-    "all(m in after.letters or m.urgent for m in before.letters)",
+    "all(m in after.letters or m.urgent for m in before.letters)", "all(m in after.seen for m in before.seen)",
+    "before.flag == after.flag or len(after.seen) <= {n}",
 ]  # fmt: skip
 
 
@@ -127,4 +150,5 @@ def claim_{number}({state}) -> bool:
     return {made(texts)}
 '''
     listed = f"[{', '.join(names)}], [{', '.join(claims)}]"
-    return f'{text}\n\nMODELS = [Model("drawn", "Drawn.", opened, {listed})]\n'
+    more = ", constraints=[not_far]" if draw.random() < 0.2 else ""
+    return f'{text}\n\nMODELS = [Model("drawn", "Drawn.", opened, {listed}{more})]\n'

@@ -11,6 +11,7 @@ from checker.explicit.check import VIOLATED, check
 from checker.explicit.check import Options as Search
 from checker.lang.loader import load
 from checker.running.limits import Limits
+from checker.symbolic.bounded import unroll
 from checker.symbolic.induction import Options, Proof, prove
 from checker.symbolic.results import NO_ERROR, PROVED, TYPES
 from tests.symbolic.random_bounds import HEAD, source
@@ -30,11 +31,16 @@ def without_bounds(proof: Proof) -> set[str]:
     return {name for name in names if not kept(proof, name)} - {TYPES}
 
 
-def violated(file: Path, changes: dict[str, str]) -> set[str]:
+def violations(file: Path, changes: dict[str, str]) -> dict[str, int]:
+    """The violations that a search finds: how many states each takes."""
     options = Search(threads=1, limits=Limits(max_states=50_000), all_violations=True)
     report = check(load(str(file), changes), options, started=time.perf_counter())
     found = [p for p in report.properties if p.verdict == VIOLATED]
-    return {NO_ERROR if p.kind == "runtime error" else p.name for p in found}
+    return {NO_ERROR if p.kind == "runtime error" else p.name: p.trace_length or 0 for p in found}
+
+
+def violated(file: Path, changes: dict[str, str]) -> set[str]:
+    return set(violations(file, changes))
 
 
 def one_action(tmp_path: Path, body: str, claim: str, parameter: str = "") -> Path:
@@ -132,6 +138,16 @@ def test_what_is_proved_without_a_bound_holds_with_wider_ones(tmp_path: Path, se
     free = without_bounds(proof)
     for changes in WIDER if free else []:
         assert not free & violated(file, changes), changes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_unrolling_finds_what_the_search_finds(tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "drawn.py"
+    file.write_text(source(seed))
+    steps = 3
+    shortest = min(violations(file, {}).values(), default=steps + 2)
+    found = unroll(load(str(file)), steps, Options())
+    assert (None if found.run is None else len(found.run.states)) == (shortest if shortest <= steps + 1 else None)
 
 
 def test_many_claims_of_these_are_proved_without_a_bound_and_many_with(tmp_path: Path) -> None:
