@@ -57,7 +57,7 @@ def with_stack(error: Exception) -> Exception:
 
 
 def cannot_write(path: str | Path, error: OSError, hint: str = "") -> FencepostError:
-    """The error to raise where `path` could not be written. hint: how to go on once there is room."""
+    """The error to raise where `path` could not be written. hint: how to continue once there is room."""
     reason = f"{path}: {os.strerror(error.errno) if error.errno else error}"
     if is_full(error):
         return UnwritableError(f"{reason}; make room" + (f", then {hint}" if hint else ""))

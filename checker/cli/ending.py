@@ -78,13 +78,13 @@ def ending(error: BaseException, arguments: Sequence[str]) -> tuple[str, int]:
     """(what to say, the exit code) of a command that an exception ended."""
     if isinstance(error, click.exceptions.Exit):  # --help, --version
         return "", error.exit_code
-    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):  # outside of a search, which tells its counts
+    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):  # outside of a search, which reports its counts
         return INTERRUPTED, ExitCode.INCOMPLETE
     if isinstance(error, BrokenPipeError) and _nobody_reads():  # the reader, `head` say, has seen enough
         return "", ExitCode.BROKEN_PIPE
     if isinstance(error, click.ClickException):
-        error.show(told := io.StringIO())
-        return _fit(told.getvalue().rstrip("\n")), ExitCode.USAGE
+        error.show(text := io.StringIO())
+        return _fit(text.getvalue().rstrip("\n")), ExitCode.USAGE
     if isinstance(error, OSError):
         foreseen = _of_the_system(error)
         error = error if foreseen is None else foreseen
@@ -143,8 +143,8 @@ def crash_report(error: BaseException, arguments: Sequence[str]) -> str:
     ]
     if isinstance(error, MemoryError):
         lines.insert(1, "Memory ran out: --memory-gib stops a search before it does.")
-    told = "".join(traceback.format_exception(error))
-    return redacted("\n".join([*lines, "", shortened(told, MOST_CHARACTERS).rstrip()]))
+    text = "".join(traceback.format_exception(error))
+    return redacted("\n".join([*lines, "", shortened(text, MOST_CHARACTERS).rstrip()]))
 
 
 def _version() -> str:

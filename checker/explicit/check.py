@@ -162,7 +162,7 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of a bound model, from the cache where it is there.
 
-    stages: told how far compiling is. Raises CompilationStopped where a limit of time or memory is reached before.
+    stages: called with how far compiling is. Raises CompilationStopped if a limit of time or memory is reached.
     """
     key = model.key()
     found = load_hurried(key)
@@ -196,7 +196,7 @@ def check(
 ) -> Report:
     """Explore a model and judge it. started: `time.perf_counter()` when loading began.
 
-    progress: told how far the search is; stages: how far what follows it is, where liveness is asked for.
+    progress: called with how far the search is; stages: how far what follows it is, where liveness is asked for.
     """
     loaded = time.perf_counter()
     kernel = kernel_of(model, options.limits, stages)
@@ -217,7 +217,7 @@ def judge(
 ) -> Report:  # fmt: skip
     """Judge the properties of a model by a search, with traces.
 
-    seconds: so far; those for liveness and in all are added. stages: told how far the search for lassos is.
+    seconds: so far; those for liveness and in all are added. stages: called with how far the search for lassos is.
     """
     judgement = _Judge(model, kernel, result, all_violations)
     begun = time.perf_counter()

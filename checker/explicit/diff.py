@@ -277,7 +277,7 @@ class _Comparison:
     def _batch(
         self, number: int, side: int, first: int, states: Words, shards: Sequence[Shard], contexts: Sequence[Context]
     ) -> None:
-        """Some stored states of one side. Those of both sides are dealt with where side 0 comes to them."""
+        """Some stored states of one side. Those of both sides are dealt with where side 0 reaches them."""
         found = self.found[number]
         there = look_up(self.kernels[1 - side], shards[1 - side], states)
         own = np.ascontiguousarray(states[there == 0])

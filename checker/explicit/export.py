@@ -94,11 +94,11 @@ class _Export:
         file = self._folder / name / "part-00000.parquet"
         file.parent.mkdir()
 
-        def tell(rows: int) -> None:
+        def progress(rows: int) -> None:
             if self._progress is not None:
                 self._progress(Written(name, rows, time.monotonic() - self._started))
 
-        return write_file(file, schema.with_metadata(self._about), batches, tell)
+        return write_file(file, schema.with_metadata(self._about), batches, progress)
 
     def _states(self) -> Iterator[pa.RecordBatch]:
         schema = state_schema(self._report.model, self._kernel)
@@ -151,11 +151,11 @@ PROPERTIES = pa.schema({
 
 
 def write_file(
-    sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], tell: Callable[[int], None] = lambda rows: None
+    sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], progress: Callable[[int], None] = lambda rows: None
 ) -> int:
     """Write batches, as `schema` with its metadata, in row groups of about ROWS; gives the rows.
 
-    sink: a path or an open stream. tell: called with the rows so far.
+    sink: a path or an open stream. progress: called with the rows so far.
     """
     rows, plain = 0, schema.remove_metadata()
     waiting: list[pa.RecordBatch] = []
@@ -170,7 +170,7 @@ def write_file(
                 write()
                 waiting.clear()
             rows += len(batch)
-            tell(rows)
+            progress(rows)
         write()
     return rows
 

@@ -20,7 +20,7 @@ from traces.values import plural
 class Exhibit:
     """A bug and what its run gave.
 
-    verdict: in words. states, trace: of its counterexample, None where there is none; repairs: what the same steps do
+    verdict: as text. states, trace: of its counterexample, None where there is none; repairs: what the same steps do
     with each switch on that is off.
     """
 
@@ -49,5 +49,5 @@ def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress]
         return Exhibit(bug, model, f"{found.name}: {found.verdict}", None, None, ())
     verdict = f"{found.name} violated in {plural(found.trace_length, 'state')}"
     made = tuple(repairs(model, found.trace))
-    own = len(found.trace.tail) - len(with_switches_on(made))  # the page tells of the repairs in a section of its own
+    own = len(found.trace.tail) - len(with_switches_on(made))  # the page shows the repairs in a section of its own
     return Exhibit(bug, model, verdict, found.trace_length, replace(found.trace, tail=found.trace.tail[:own]), made)

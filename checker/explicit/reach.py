@@ -42,7 +42,7 @@ def reach(
     text = expression.strip()
     only, kernel = _compiled(model, text, limits)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
-    # where a step, or the expression, breaks down, the search goes on elsewhere
+    # where a step, or the expression, breaks down, the search continues elsewhere
     result = search(kernel, initial, threads=threads, limits=limits, progress=progress, stop_on_witness=_WITNESS,
                     all_violations=True)  # fmt: skip
     level = result.witnesses.get(_WITNESS)

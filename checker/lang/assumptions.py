@@ -37,7 +37,7 @@ def assumptions_of(model: Model, info: ConstantsInfo | None) -> list[Declared]:
 
 
 def _constants_read(assumed: Declared, values: Mapping[str, Any]) -> list[str]:
-    """The constants that an assumption speaks of, in their order there."""
+    """The constants that an assumption names, in their order there."""
     tree = definition(assumed.function)
     read = [n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)] if tree is not None else []
     return [name for name in dict.fromkeys(read) if name in values]

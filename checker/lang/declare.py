@@ -299,8 +299,8 @@ def action(
     who: who acts; may name parameters ("broker {broker}"). source: document and section.
     deviates: how it departs from the source; kafka: the method of Apache Kafka that does it; api: the
     request that is sent or handled ("BrokerHeartbeat v1"). fair: "weak" (under each binding of its parameters it
-    is taken again and again, unless it is disabled again and again) or "strong" (it is taken again and again if it
-    is enabled again and again); without it, nothing makes the action happen. `replace(fence, fair="")` is the
+    is taken infinitely often, unless it is disabled infinitely often) or "strong" (it is taken infinitely often if it
+is enabled infinitely often); without it, nothing makes the action happen. `replace(fence, fair="")` is the
     same action with another fairness.
     """
 
@@ -363,7 +363,7 @@ def assume(function: F) -> Declared:
     """
     if inspect.signature(function).parameters:
         raise SpecError(f"the assumption {function.__name__} takes parameters", place=function_place(function),
-                        hint="it speaks of constants alone: def small_enough() -> bool")  # fmt: skip
+                        hint="it refers to constants alone: def small_enough() -> bool")  # fmt: skip
     return _declare(function, "assumption")
 
 
@@ -445,7 +445,7 @@ class Model:
             for action in declared.actions:
                 if action.name not in known:
                     raise SpecError(
-                        f"model {self.name}: {declared.kind} {declared.name} speaks of {action.name}, which is none of"
+                        f"model {self.name}: {declared.kind} {declared.name} refers to {action.name}, which is none of"
                         " its actions", place=self.place, hint=f"list {action.name} as an action of {self.name}",
                     )  # fmt: skip
 
@@ -458,7 +458,7 @@ class Bug:
     KAFKA-14617", "draft only", "shipped", "artefact of the model"; found_in: which versions have it; story: what
     happens, for people who run Kafka. constants: what is set in `model` to show it, the switches that are off among
     them. violates: the property that then breaks; states: of its shortest counterexample (of a lasso: of the one that
-    is found, the closing state included). guard: what repairs it, in words.
+    is found, the closing state included). guard: a text on what repairs it.
     """
 
     name: str

@@ -111,6 +111,6 @@ def _no_stray_names(declared: Declared, own: Sequence[Parameter], known: Sequenc
             listed = ", ".join(dict.fromkeys(known)) or "none"
             where = f"{declared.kind} {declared.name}, parameter {parameter.name}"
             raise SpecError(
-                f"{where}: no action that it speaks of has it, and nothing reads it", place=declared.place,
+                f"{where}: no action that it refers to has it, and nothing reads it", place=declared.place,
                 hint=f"name it as in the actions ({listed}), or leave it out",
             )  # fmt: skip

@@ -1,11 +1,11 @@
 """Liveness, compiled: obligations, and the groups of steps that fairness and goals refer to.
 
 Semantics, as in TLA+ (Lamport, Specifying Systems, chapter 8): a behaviour is infinite, and may stay in a
-state for ever. Only fairness makes something happen: a weakly fair group of steps is taken again and again unless
-it is disabled again and again; a strongly fair one is taken again and again if it is enabled again and again.
+state forever. Only fairness makes something happen: a weakly fair group of steps is taken infinitely often unless
+it is disabled infinitely often; a strongly fair one is taken infinitely often if it is enabled infinitely often.
 Fairness of A is about <<A>>_vars: a step that changes nothing is none, and where only such steps are possible the
 group is disabled. So a state in which no fair group is enabled, a deadlock for one, may be where everything ends.
-A behaviour that again and again comes to a state where a fair step is cut by a bound, or leads outside a state
+A behaviour that infinitely often reaches a state where a fair step is cut by a bound, or leads outside a state
 constraint, is not a counterexample: the property then holds within bounds.
 """
 
@@ -19,7 +19,7 @@ from checker.lang.ir import Node, Op
 LEADS_TO, EVENTUALLY = "leads-to", "eventually"
 ALWAYS_EVENTUALLY, EVENTUALLY_ALWAYS = "always eventually", "eventually always"
 LIVENESS = (LEADS_TO, EVENTUALLY, ALWAYS_EVENTUALLY, EVENTUALLY_ALWAYS)
-"""The kinds of properties that speak of behaviours without end."""
+"""The kinds of properties of infinite behaviours."""
 
 WEAK, STRONG = "weak", "strong"
 
@@ -29,7 +29,7 @@ class Obligation:
     """A liveness property under one binding of its parameters: where `condition` holds, `goal` must come.
 
     property: index into `Program.properties`. condition None: in the initial states. taken: the number of a group:
-    the goal is that a step of it is taken where `goal` holds. Of `@eventually_always`, `goal` must come to stay.
+    the goal is that a step of it is taken where `goal` holds. Of `@eventually_always`, `goal` must hold at last.
     """
 
     property: int
@@ -65,12 +65,12 @@ class Liveness:
 
     @property
     def fair_instances(self) -> frozenset[int]:
-        """The instances that some fairness speaks of."""
+        """The instances that some fairness refers to."""
         return frozenset(i for group in self.groups if group.kind for i in group.instances)
 
     @property
     def conditions(self) -> list[Node]:
-        """The conditions on states that tell which steps are of which groups, each once."""
+        """The conditions on states that decide which steps are of which groups, each once."""
         asked = [group.condition for group in self.groups if group.condition is not None]
         found = {node.serial: node for node in [*asked, *self.renewing.values()]}
         return [node for node in found.values() if node.op is not Op.CONST]

@@ -199,7 +199,7 @@ def _given(module: ModuleType) -> str:
 
 
 def _plain(value: Any) -> str | None:
-    """A plain value in words, the same in every run; None for others, such as a tuple of actions."""
+    """A plain value as text, the same in every run; None for others, such as a tuple of actions."""
     if isinstance(value, tuple | frozenset):
         parts = [_plain(part) for part in value]
         known = [part for part in parts if part is not None]

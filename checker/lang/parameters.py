@@ -126,7 +126,7 @@ def fair_binding(parameters: Sequence[Parameter], bound: Sequence[Any]) -> tuple
     """The part of a binding that an action is fair to.
 
     Members of bags and sequences have no place of their own, they move as others come and go. So the action is fair to
-    any of them: it is taken again and again for some member, where there is one again and again.
+    any of them: it is taken infinitely often for some member, where there is one infinitely often.
     """
     return tuple(
         candidate

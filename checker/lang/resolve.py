@@ -251,7 +251,7 @@ def _range(lo: int, hi: int, cuts: bool, where: str) -> RangeType:
     if hi < lo:
         raise SpecError(f"{where}: the range {lo}..{hi} is empty", hint="its maximum must not be below its minimum")
     if hi - lo > HIGHEST:
-        raise SpecError(f"{where}: the range {lo}..{hi} has more numbers than 64 bits tell apart", hint="narrow it")
+        raise SpecError(f"{where}: the range {lo}..{hi} has more numbers than 64 bits distinguish", hint="narrow it")
     return RangeType(lo, hi, cuts)
 
 

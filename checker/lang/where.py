@@ -18,7 +18,7 @@ OWN = __file__.rsplit("/", 2)[0]  # the checker's own files, spelled as in trace
 LIBRARY = os.__file__.rsplit("/", 1)[0]  # Python's own
 
 TREE = "__fencepost_tree__"  # on a function that was made from a tree, and not read from its file: the tree
-VARIANT = "__fencepost_variant__"  # on a copy of an action that calls such a function: a text that tells it apart
+VARIANT = "__fencepost_variant__"  # on a copy of an action that calls such a function: a text that identifies it
 
 
 @functools.lru_cache(maxsize=256)

@@ -22,7 +22,7 @@ _CHUNK = 1 << 16
 class Distinction:
     """texts: true of the state, and all of them true of no state that was reached; none may be left out.
 
-    Empty where the features do not tell it apart. nearest: the codes of a reached state with most of the state's
+    Empty if the features do not distinguish it. nearest: the codes of a reached state with most of the state's
     features, and differences: the features that it does not have.
     """
 

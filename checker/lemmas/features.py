@@ -33,7 +33,7 @@ from traces.values import NOTHING, show
 
 @dataclass(frozen=True)
 class Named:
-    """A live leaf of a state: which, what it is called, and its value in words ("" of an ordinal that is there)."""
+    """A live leaf of a state: which, what it is called, and its value as text ("" of an ordinal that is there)."""
 
     leaf: int
     name: str
@@ -42,7 +42,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Feature:
-    """Something that is true of one state, and of which of many others. text: in words, as it is true."""
+    """Something that is true of one state, and of which of many others. text: as it is true."""
 
     text: str
     holds: Callable[[Columns], Bits]

@@ -33,7 +33,7 @@ _CHUNK = 1 << 16  # states
 class Found:
     """A proof with lemmas that were found. lemmas: name -> text, of those that it uses, each of every i and every m.
 
-    explored: in words, the states that refute candidates; mined: the candidates that none of them refutes; asked: of
+    explored: a text on the states that refute candidates; mined: the candidates that none of them refutes; asked: of
     these, and of the model's own invariants, those that the types do not imply; inductive: what Houdini left of them.
     """
 
@@ -45,7 +45,7 @@ class Found:
     inductive: int
 
     def text(self) -> str:
-        """For people: the counts, and each lemma in words."""
+        """For people: the counts, and each lemma as text."""
         lines = [
             f"lemmas from {self.explored}: {self.mined:,} candidates, "
             f"{self.asked:,} to ask of with the model's own invariants, {self.inductive:,} inductive together",
@@ -92,7 +92,7 @@ def find_lemmas(
 def _mined(
     model: BoundModel, program: Program, options: Options, limits: Limits, searched: Callable[[Searched], None] | None
 ) -> tuple[str, list[Candidate]]:
-    """(what was explored, in words, the candidates that it does not refute). Raises OutOfTime."""
+    """(a text on what was explored, the candidates that it does not refute). Raises OutOfTime."""
     kernel = kernel_of(model.with_properties([]))
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     result = search(kernel, initial, threads=options.jobs, limits=limits, progress=searched)

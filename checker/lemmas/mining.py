@@ -22,7 +22,7 @@ from checker.running.arrays import Bits, Longs, Words
 
 @dataclass(frozen=True)
 class Candidate:
-    """An invariant that nobody wrote. text: in words; condition: broken where it holds, as of any property."""
+    """An invariant that nobody wrote. text: for people; condition: broken where it holds, as of any property."""
 
     text: str
     condition: Node
@@ -62,7 +62,7 @@ def _mixed(words: Words, weights: Words) -> Words:
 class Mine:
     """The candidates of one family of facts.
 
-    ask: called again and again, and may raise, to leave off.
+    ask: called repeatedly, and may raise, to stop.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Mine:
     def candidates(self) -> Iterator[Candidate]:
         """Clauses such as no shorter one implies: of one literal, of two, and of any and two facts that join.
 
-        The last kind speaks of no messages: of these there are too many facts.
+        The last kind is about no messages: of these there are too many facts.
         """
         own = [f.bag == self.bag for f in self.facts for _ in range(2)]
         ever = [bool(bits.any()) for bits in self.bits]

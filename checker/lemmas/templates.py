@@ -1,6 +1,6 @@
 """Templates of candidates: facts about a state that are the same for every identity and every message.
 
-A fact speaks of one identity `i` (of a map's keys, in an identity field, in a set) and of one member `m` of a bag. It
+A fact is about one identity `i` (of a map's keys, in an identity field, in a set) and of one member `m` of a bag. It
 is one expression for each choice of the two, so that a clause over facts is one candidate whatever the number of
 brokers, and what symmetry makes alike is tried once.
 """

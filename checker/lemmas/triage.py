@@ -1,7 +1,7 @@
 """Triage of counterexamples to induction: some show that a claim is false, others that it needs a lemma.
 
 A state from which a step breaks a claim is either reached, and then the claim is false, or it is not, and then some
-invariant that rules it out is missing. The explicit search decides, where it comes to its end.
+invariant that rules it out is missing. The explicit search decides, if it finishes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ REACHABLE, UNREACHABLE, UNKNOWN = "reachable", "unreachable", "unknown"
 class Triaged:
     """The verdict on a counterexample to induction.
 
-    REACHABLE: the claim is false, `trace` is a shortest violation. UNREACHABLE: the search came to its end without
-    one; `distinction` says what no reached state has. UNKNOWN: it was stopped. explored: in words, what the search saw.
-    stopped: why it came to no end.
+    REACHABLE: the claim is false, `trace` is a shortest violation. UNREACHABLE: the search finished without
+    one; `distinction` says what no reached state has. UNKNOWN: it was stopped. explored: a text on what the search saw.
+    stopped: why it did not finish.
     """
 
     verdict: str
@@ -78,5 +78,5 @@ def _one(proof: Proof, claim: int, report: Report) -> Triaged:
     example = finding.counterexample
     assert example is not None
     read = proof.reads(claim, example.instance)
-    told = distinguish(proof.model.state_type, report.kernel, result, example.before, read)
-    return Triaged(UNREACHABLE, explored, distinction=told)
+    distinction = distinguish(proof.model.state_type, report.kernel, result, example.before, read)
+    return Triaged(UNREACHABLE, explored, distinction=distinction)

@@ -1,7 +1,7 @@
 """The steps of two variants of a model out of the same states, compared exactly: by their packed successors.
 
 Variants have the same state, so that their kernels pack it alike; ordinals are numbered by rank in both. A step that
-is cut by a bound, or breaks down, is a step of its own kind, told from one that is not enabled.
+is cut by a bound, or breaks down, is a step of its own kind, distinct from one that is not enabled.
 """
 
 from __future__ import annotations

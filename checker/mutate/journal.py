@@ -1,4 +1,4 @@
-"""Verdicts in a file, a line of JSON each, appended as they are found: a run that was killed goes on from there.
+"""Verdicts in a file, a line of JSON each, appended as they are found: a run that was killed continues from there.
 
 The first line says of which models, by digests of all that they are made from.
 """
@@ -20,9 +20,9 @@ class Journal:
     """Verdicts by model and key; `path` None: kept in memory only."""
 
     def __init__(self, path: Path | None, models: Mapping[str, str], *, resume: bool) -> None:
-        """models: name -> `BoundModel.key()`. resume: go on from what `path` holds, else start it anew.
+        """models: name -> `BoundModel.key()`. resume: continue from what `path` holds, else overwrite it.
 
-        Raises SpecError for a file to go on from that is none, or of other models.
+        Raises SpecError for a file that cannot be resumed from, or is of other models.
         """
         self.found: dict[tuple[str, str], Verdict] = {}
         self._path = path
@@ -35,7 +35,7 @@ class Journal:
                 entry = json.loads(line)
                 verdict = Verdict.from_json({name: value for name, value in entry.items() if name != "model"})
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                hint = "cut the file off before that line, or start anew with --checkpoint FILE"
+                hint = "cut the file off before that line, or start over with --checkpoint FILE"
                 raise SpecError(f"line {number} of {path} is damaged: it is not a verdict", hint=hint) from None
             if verdict.verdict != UNDECIDED:  # those are tried again: another limit may decide them
                 self.found[entry["model"], verdict.key] = verdict
@@ -44,7 +44,7 @@ class Journal:
 
     def _read(self, path: Path) -> list[str]:
         """The lines after the head. What a killed run left of its last line is cut off."""
-        hint = "--checkpoint FILE starts one anew"
+        hint = "--checkpoint FILE starts a new one"
         text = path.read_bytes()
         whole = text[: text.rfind(b"\n") + 1]
         try:
@@ -72,4 +72,4 @@ class Journal:
                 with self._path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"model": model, **verdict.to_json()}) + "\n")
             except OSError as error:
-                raise cannot_write(self._path, error, f"go on with --resume {self._path}") from None
+                raise cannot_write(self._path, error, f"continue with --resume {self._path}") from None

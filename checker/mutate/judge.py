@@ -142,7 +142,7 @@ class _Judge:
         return self._survived(result, difference)
 
     def _unchanged(self) -> Verdict:
-        """The same steps out of every state. Does any state come to where the mutant differs?"""
+        """The same steps out of every state. Does any state reach the place where the mutant differs?"""
         try:
             program = self.original.compile(self.mutant.trap(self.original.model))
         except SpecError:  # the assertion cannot stand there
@@ -154,7 +154,7 @@ class _Judge:
         return self._said(EQUIVALENT, "the same states and steps")
 
     def _explored(self, program: Program) -> tuple[Kernel, SearchResult]:
-        """Explore the mutant up to a violation: with a kernel made in haste, and if that has much to do, a good one."""
+        """Explore the mutant up to a violation: with a quick kernel, and if that has much to do, a good one."""
         original = self.original
         initial = [original.model.state_type.encode(s) for s in original.model.initial_states()]
         for quick, most in ((True, min(QUICK_STATES, original.max_states)), (False, original.max_states)):
@@ -229,7 +229,7 @@ class _Judge:
         return self._said(verdict, f"{words}; {reached}", length=difference.level, trace=shown)
 
     def _first_step(self, difference: Difference) -> tuple[str, Trace]:
-        """The first step that differs, in words, and the shortest way to it."""
+        """The first step that differs, as text, and the shortest way to it."""
         path = way_to(self.original.kernel, self.original.result, difference.states, difference.level)
         state = np.array(path.words[-1], dtype=np.uint64)
         ours, theirs = differing(*[s.steps(state.ctypes.data, 0, 1) for s in (self.ours, self.theirs)])

@@ -1,7 +1,7 @@
 """The mutants of a model: which functions its actions are made from, and actions in which one of them is changed.
 
 A mutant is made of copies: of the changed function, and of all on the way from an action to it, each with globals
-of its own in which the copies stand. Properties, and whatever else uses a helper, go on seeing the original.
+of its own in which the copies stand. Properties, and whatever else uses a helper, still see the original.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mutation operators: every edit of a function's tree, one at a time, in the order of the source.
 
-Left out, as it would not pay: `and` for `or` (whatever tells a clause from nothing tells it from a weaker one), and
+Left out, as it would not pay: `and` for `or` (what notices a clause is missing also notices a weaker one), and
 conditions on constants alone, which are design switches: `--set` turns those.
 """
 
@@ -18,7 +18,7 @@ from checker.lang.marks import MARK
 from checker.lang.values import Identity, require, require_some
 
 Path = tuple[tuple[str, int | None], ...]  # from a function's tree to a node: fields, with an index where it is a list
-UNKNOWN = object()  # what a name stands for that only a run can tell
+UNKNOWN = object()  # what a name stands for that only a run can show
 
 _SHIFTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -49,7 +49,7 @@ class Edit:
 
 
 def edits(tree: ast.FunctionDef, scope: dict[str, Any], finder: type[Finder] | None = None) -> Iterator[Edit]:
-    """Every edit of a function whose globals are `scope`; those that come to the same are given once.
+    """Every edit of a function whose globals are `scope`; those with the same result are given once.
 
     finder: looks for what can be changed; None: what is changed of a spec.
     """
@@ -129,7 +129,7 @@ class Finder:
         self.statement: Path = ()
 
     def offer(self, operator: str, path: Path, before: ast.AST, node: ast.AST, after: str | None = None) -> None:
-        """after: how the change is told where the source of `node` would say too much."""
+        """after: how the change is shown where the source of `node` would say too much."""
         if after is None:
             after = "" if isinstance(node, ast.Pass) or operator in _LEFT_OUT else one_line(node)
         self.found.append((operator, path, self.statement, one_line(before), after, node))

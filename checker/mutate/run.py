@@ -56,8 +56,8 @@ def _judge(original: Original, traced: bool, mutant: Mutant) -> Verdict:
     try:
         return judge(original, mutant, traced=traced)
     except Exception as error:  # the others are judged all the same
-        told = "".join(traceback.format_exception(error))
-        return Verdict(mutant.key, mutant.place, UNDECIDED, f"internal error, a bug in Fencepost: {told}")
+        stack = "".join(traceback.format_exception(error))
+        return Verdict(mutant.key, mutant.place, UNDECIDED, f"internal error, a bug in Fencepost: {stack}")
 
 
 def _verdict(mutant: Mutant, answer: Verdict | Died) -> Verdict:

@@ -35,7 +35,7 @@ class OutOfTime(Exception):
 
 
 class WorkerError(FencepostError):
-    """A process without which the work cannot go on has died. The message says how."""
+    """A process without which the work cannot continue has died. The message says how."""
 
     exit_code = ExitCode.INTERNAL
 

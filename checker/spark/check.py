@@ -31,8 +31,8 @@ class Options:
     """Options of a check on Spark.
 
     master, conf: as for `session.cluster`. partitions: shards, None: as many as the cluster has cores.
-    checkpoint, resume: a folder to save to, or to go on from and save to; all executors must reach it. task_timeout_s:
-    how long no task may end before the search is given up, None: for ever.
+    checkpoint, resume: a folder to save to, or to resume from and save to; all executors must reach it. task_timeout_s:
+    how long no task may end before the search is given up, None: forever.
     """
 
     master: str | None = None
@@ -62,7 +62,7 @@ def check(
             return report
     except UnwritableError as error:
         place = options.checkpoint or options.resume
-        hint = f"then go on: --resume {place}" if place else "or keep the states elsewhere: --checkpoint DIR"
+        hint = f"then continue: --resume {place}" if place else "or keep the states elsewhere: --checkpoint DIR"
         raise UnwritableError(f"{error}, {hint}") from error
 
 

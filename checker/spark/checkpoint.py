@@ -1,4 +1,4 @@
-"""A search on shared files, so that it can go on after its driver was killed.
+"""A search on shared files, so that it can be resumed after its driver was killed.
 
 The folder holds `levels/` (per level and shard a run of the states first found there), `runs/` (older runs merged)
 and `manifest-000001.json`, `manifest-000002.json`, ...: one for each level, which names the files that count and

@@ -21,7 +21,7 @@ from checker.validate.reader import ENDINGS, Recorded
 from checker.verdicts import INTERRUPTED
 
 TASKS_PER_CORE = 4  # so that a core that is done early takes over from the others
-REJECTED_BYTES = 1 << 26  # of one shard: rejected traces beyond it are told of and not brought here
+REJECTED_BYTES = 1 << 26  # of one shard: rejected traces beyond it are reported and not brought here
 
 Rejected = list[tuple[str, bytes]]
 """[(name of a trace, its lines)]"""

@@ -3,7 +3,7 @@
 States are numbered level by level, in each by shard, in each as they are sorted: where a state is in its run tells its
 number. The states of a shard are expanded once more, and every step is sent to the shard of the state that
 it leads to, where that state's place is looked up and the row is written. Tasks may run again, or twice at once: what
-they write has a name of its own each time, and goes unless the driver was told of it.
+they write has a name of its own each time, and is deleted unless the driver knows of it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def export(
 
     to: a folder that all executors reach, as a path or a URI; the states of the search are kept there meanwhile.
     Nothing is written where a limit stopped the search, and the rows are {}. progress, stages: as for `check`; tasks:
-    told how many tasks of those that write are done, all of them, seconds.
+    called with how many tasks of those that write are done, all of them, seconds.
     Raises what `check` raises, FileExistsError for a folder that holds something, OSError.
     """
     draft = Draft(to)
@@ -126,7 +126,7 @@ class Draft:
     def discard(self) -> None:
         """Delete the draft, unless it was committed."""
         if not self._committed:
-            with suppress(OSError):  # a task that was given up may still write: what went wrong is what is told
+            with suppress(OSError):  # a task that was given up may still write: the error is the one to report
                 self._fs.delete_dir(self._path)
 
 

@@ -76,7 +76,7 @@ class Order:
     def strike(self, records: Records, first: int, states: Words, struck: npt.NDArray[np.uint8]) -> int:
         """Set struck[i] for those of the sorted records from `first` on that are among the sorted `states`.
 
-        Returns the first record that is not less than all of them: where to go on with the states after these.
+        Returns the first record that is not less than all of them: where to continue with the states after these.
         """
         arguments = records.ctypes.data, len(records), first, states.ctypes.data, len(states), struck.ctypes.data
         return int(self._calls["strike"](*arguments))

@@ -36,7 +36,7 @@ from checker.spark.order import Order, Records
 GROUP = 1 << 16  # states of a row group
 READERS, TINY = 1024, 1 << 11  # runs whose footers a process keeps, and their states if they are no more than TINY
 MOST_RUNS = 12  # of a shard, before the small ones are merged
-GS_LIMIT_S = 60  # of retries; Google's client goes on for a quarter of an hour otherwise
+GS_LIMIT_S = 60  # of retries; Google's client continues for a quarter of an hour otherwise
 _GS_LIMIT = "retry_limit_seconds"
 _FIRSTS, _ENDS, _DIGESTS = b"first states", b"row group ends", b"row group digests"
 _DIGEST_BYTES = 16

@@ -2,7 +2,7 @@
 
 A level is one job of two stages: every shard's states are expanded by a task, which keeps each successor once and
 sends it to its shard; there a task strikes out what the shard has seen, and writes what is left as a sorted run.
-Only candidates go through the shuffle. What a job comes to counts once the driver has written the level's manifest,
+Only candidates go through the shuffle. The result of a job counts once the driver has written the level's manifest,
 so tasks may fail and run again. A small level is done by the driver, without a job.
 All that a search reports is the same for any number of shards, and the same as the local engine reports.
 """
@@ -60,7 +60,7 @@ def search(
 ) -> SearchResult:  # fmt: skip
     """Explore every state that can be reached from the initial ones (each a code per leaf); save every level.
 
-    saved: what `Checkpoint.load` gave, to go on from. stopped: why nothing is to be explored after all. Raises
+    saved: what `Checkpoint.load` gave, to resume from. stopped: why nothing is to be explored after all. Raises
     CheckpointError, SparkError.
     """
     exploration = Exploration(cluster, job, initial, options, saved)
@@ -86,12 +86,12 @@ class Exploration(LevelSearch):
         self.levels: list[list[Run | None]] = []
         self.shards = [ShardFiles() for _ in range(job.shards)]
         self._distinct = self._sent_bytes = self._peak_bytes = 0
-        self._told = cluster.broadcast(job)
+        self._broadcast = cluster.broadcast(job)
         self._job_tasks = 0
         self.started = time.monotonic()
 
     def begin(self) -> None:
-        """Enter the initial states, or go on from what was saved."""
+        """Enter the initial states, or resume from what was saved."""
         if self._saved is not None:
             self._restore(self._saved)
         else:
@@ -171,13 +171,13 @@ class Exploration(LevelSearch):
 
     def _together(self, level: int) -> Found:
         """A level as a job."""
-        told, shards, tasks = self._told, self.shards, self._tasks(self.frontier)
+        broadcast, shards, tasks = self._broadcast, self.shards, self._tasks(self.frontier)
 
         def expand(numbers: Iterable[int]) -> Iterator[tuple[int, bytes | Found]]:
-            return (item for task in numbers for item in expand_task(told.value, shards, task, tasks))
+            return (item for task in numbers for item in expand_task(broadcast.value, shards, task, tasks))
 
         def absorb(task: int, sent: Iterable[tuple[int, bytes | Found]]) -> Iterator[tuple[int, ShardFiles, Found]]:
-            return absorb_task(told.value, shards, level, shards_of(task, tasks, len(shards)), sent)
+            return absorb_task(broadcast.value, shards, level, shards_of(task, tasks, len(shards)), sent)
 
         def task_of(shard: int) -> int:
             return shard * tasks // len(shards)
@@ -192,7 +192,7 @@ class Exploration(LevelSearch):
 
     def select(self, level: int, pick: Picking) -> list[Words]:
         """The states of a level that `pick` picks. Raises CheckpointError where they are lost."""
-        told, runs = self._told, self.levels[level - 1]
+        broadcast, runs = self._broadcast, self.levels[level - 1]
         states = sum(run.states for run in runs if run is not None)
         if states <= self._options.small:
             return [found for run in runs for found in work.select(self.job, run, pick)]
@@ -200,7 +200,7 @@ class Exploration(LevelSearch):
 
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
             chosen = (runs[shard] for task in numbers for shard in shards_of(task, tasks, len(runs)))
-            return (found for run in chosen for found in work.select(told.value, run, pick))
+            return (found for run in chosen for found in work.select(broadcast.value, run, pick))
 
         try:
             return self.cluster.collect(self.cluster.numbers(tasks).mapPartitions(choose), lambda done: True)
@@ -251,7 +251,7 @@ class Exploration(LevelSearch):
         self._distinct = sum(run.states for level in self.levels for run in level if run is not None)
 
     def _tick(self, done: int) -> bool:
-        """Called while a job runs: whether it may go on."""
+        """Called while a job runs: whether it may continue."""
         self._tell(done)
         return not self.is_over()
 
@@ -291,7 +291,7 @@ def expand_task(
 def absorb_task(
     job: Job, shards: Sequence[ShardFiles], level: int, own: range, sent: Iterable[tuple[int, bytes | Found]]
 ) -> Iterator[tuple[int, ShardFiles, Found]]:
-    """Each of a task's own shards, its files with the new level, and what was found. sent: all that came to them."""
+    """Each of a task's own shards, its files with the new level, and what was found. sent: the parts sent to them."""
     expanded = Found.nothing(job.kernel())
     parts: dict[int, list[bytes]] = {}
     for shard, item in sent:

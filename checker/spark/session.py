@@ -47,7 +47,7 @@ _LOCAL = {
 }
 _JAVA_OPTIONS, _LOGGING_FILE = "spark.driver.extraJavaOptions", "log4j2.properties"
 _JIT = "-XX:TieredStopAtLevel=1"  # it moves bytes for a minute or two: the better compiler costs more than it gives
-# Errors only, and not those of tasks, which `SparkError` tells. By a filter: where the root's level is another than
+# Errors only, and not those of tasks, which `SparkError` reports. By a filter: where the root's level is another than
 # `warn`, Spark says that it changes it.
 _LOGGING = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console

@@ -1,4 +1,4 @@
-"""Jobs that do not get on: executors that never come, tasks that never end. Both are told, and given up if asked to."""
+"""Stalled jobs: executors that never come, tasks that never end. Both are reported, and given up if asked to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from checker.errors import FencepostError, FencepostWarning
 from checker.verdicts import ExitCode
 
-IDLE_S = 15.0  # without a task at work, before it is told; Spark itself has waited half a minute for executors
+IDLE_S = 15.0  # without a task at work, before it is reported; Spark itself has waited half a minute for executors
 SLOW_S = 120.0  # without a task that ended
 
 
@@ -24,12 +24,12 @@ class StalledError(Cancelled, FencepostError):
 
 
 class Watch:
-    """Of one job. master: its URL. limit_s: how long no task may end, None: for ever."""
+    """Of one job. master: its URL. limit_s: how long no task may end, None: forever."""
 
     def __init__(self, master: str, limit_s: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._master, self._limit_s, self._clock = master, limit_s, clock
         self._done, self._since = -1, 0.0
-        self._next = 0.0  # seconds without progress at which it is told next, 0: when it must be
+        self._next = 0.0  # seconds without progress at which it is reported next, 0: when it must be
 
     def look(self, done: int, running: int) -> None:
         """Look at how many tasks are done, and run now. Raises StalledError; warns, at growing gaps."""

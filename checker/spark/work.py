@@ -193,7 +193,7 @@ def unpack(data: bytes, words: int) -> Records:
 
 
 def expand(job: Job, frontiers: Iterable[Run | None]) -> Iterator[tuple[int, bytes] | Found]:
-    """Expand some shards' states of a level: (shard, packed candidates) again and again, then what was found."""
+    """Expand some shards' states of a level: (shard, packed candidates) repeatedly, then what was found."""
     kernel, folder = job.kernel(), folder_of(job.place)
     found = Found.nothing(kernel)
     context, sieve = Context(kernel, 1, BOX), Sieve(kernel, job.shards)

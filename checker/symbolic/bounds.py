@@ -1,6 +1,6 @@
 """The bounds of a model that a proof rests on, and those that it does without.
 
-A model bounds its counters (Nat), its bags and its sequences, so that a search comes to an end; a step that would
+A model bounds its counters (Nat), its bags and its sequences, so that a search ends; a step that would
 exceed a bound is cut. A proof does without the bound of a place where each step of the model without it, from any
 state, is matched by one of the model with it: one that starts from the same state but for that place and does the same.
 
@@ -172,7 +172,7 @@ class Bounds:
         ))  # fmt: skip
 
     def _of_few(self, place: Growing, found: Property) -> bool:
-        """True if an invariant speaks of a bag so that what breaks it is some few members, which have room in it."""
+        """True if an invariant refers to a bag so that what breaks it is some few members, which have room in it."""
         if place.kind != "bag" or found.condition is None or _depth(found.reads.quantified, place) > place.most:
             return False
         members = self._members_in(found.condition, place.leaves)

@@ -87,7 +87,7 @@ class Progress:
 class Kept:
     """The bounds that the proof of a claim keeps to.
 
-    places: whose bound; cuts: in words, steps that are cut by no bound of the state; constraints: no step was taken out
+    places: whose bound; cuts: as text, steps that are cut by no bound of the state; constraints: no step was taken out
     of a state outside these. any_number: bags of which it allows any number of members instead.
     """
 
@@ -97,7 +97,7 @@ class Kept:
     any_number: list[Growing]
 
     def words(self) -> list[str]:
-        """Each of them in words."""
+        """Each of them as text."""
         return [*map(str, self.places), *self.cuts, *[f"inside the constraint {name}" for name in self.constraints]]
 
 
@@ -182,7 +182,7 @@ class Proof:
 
 
 def prove(model: BoundModel, options: Options, progress: Callable[[Progress], None] | None = None) -> Proof:
-    """Prove the properties of a model that speak of states and steps, with the help of its lemmas.
+    """Prove the properties of a model that are about states and steps, with the help of its lemmas.
 
     `model` must be in force. A claim counts as proved only if the solver said so of every query about it.
     """

@@ -2,7 +2,7 @@
 
 A bag of at most K becomes a set that only grows: each step sees some K of the messages ever sent, whichever, and what
 it leaves in the bag is sent. So a message may be lost, repeated and overtaken, and any number may be under way. An
-invariant that speaks of the bag then says: it holds for every K of the messages ever sent.
+invariant about the bag then says: it holds for every K of the messages ever sent.
 
 To show that it stays so, take the K that the step sees, and any K of those that were sent before or by this step.
 """

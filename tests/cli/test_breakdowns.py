@@ -46,7 +46,7 @@ def nothing() -> S:
 
 
 @pytest.mark.parametrize("kind", ["constraint", "terminal", "witness"])
-def test_it_is_told_with_its_trace(kind: str, run: Callable[..., Result], tmp_path: Path) -> None:
+def test_it_is_reported_with_its_trace(kind: str, run: Callable[..., Result], tmp_path: Path) -> None:
     file, trace = tmp_path / "spec.py", tmp_path / "trace.ndjson"
     file.write_text(SPEC.format(kind=kind))
     found = run("check", file, "--quiet", "--trace-out", trace)

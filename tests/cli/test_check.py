@@ -154,7 +154,7 @@ def test_all_violations_gives_a_shortest_trace_for_each(run: Run, tmp_path: Path
 def test_without_it_the_shortest_is_shown_and_the_others_are_hinted_at(run: Run) -> None:
     found = run("check", f"{EXPLAINED}/sayings")
     assert found.stdout.count("Where the actions come from") == 1
-    assert "note: --all-violations goes on" in found.stdout
+    assert "note: --all-violations continues" in found.stdout
     every = run("check", f"{EXPLAINED}/sayings", "--all-violations")
     assert every.stdout.count("Where the actions come from") == 15
     assert "--all-violations" not in every.stdout

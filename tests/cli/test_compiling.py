@@ -70,9 +70,9 @@ def test_every_command_keeps_it(spec: Path, run: Run, command: list[str]) -> Non
 
 def test_as_json(spec: Path, run: Run) -> None:
     found = run("check", spec, "--time-limit-s", "0", "--json")
-    told = json.loads(found.stdout)
-    assert (found.exit_code, told["verdict"]) == (3, "incomplete")
-    assert told["reason"] == "time limit of 0 s while compiling (0 of 1,000 bindings of actions)"
+    report = json.loads(found.stdout)
+    assert (found.exit_code, report["verdict"]) == (3, "incomplete")
+    assert report["reason"] == "time limit of 0 s while compiling (0 of 1,000 bindings of actions)"
 
 
 def test_the_memory_limit(spec: Path, run: Run) -> None:

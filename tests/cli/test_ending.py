@@ -191,7 +191,7 @@ def test_a_checkpoint_on_a_full_disk_can_be_gone_on_from(run: Run, tmp_path: Pat
     model, saved = (ENDLESS, "--set", "top=7"), tmp_path / "saved"
     code, out, err = ended("check", *model, "--checkpoint", saved, "--quiet", preexec_fn=no_larger_than(100_000))
     assert (code, out) == (6, "")
-    assert err.startswith(f"error: {saved}") and err.endswith(f"make room, then go on with --resume {saved}\n")
+    assert err.startswith(f"error: {saved}") and err.endswith(f"make room, then continue with --resume {saved}\n")
     assert run("check", *model, "--resume", saved).stdout.endswith("\nholds\n")
 
 
@@ -200,7 +200,7 @@ def test_verdicts_on_mutants_on_a_full_disk(tmp_path: Path) -> None:
     code, out, err = ended("mutate", "tests/mutate/cutting.py", "--checkpoint", saved, "--quiet",
                            preexec_fn=no_larger_than(1000))  # fmt: skip
     assert (code, out) == (6, "")
-    assert err == f"error: {saved}: File too large; make room, then go on with --resume {saved}\n"
+    assert err == f"error: {saved}: File too large; make room, then continue with --resume {saved}\n"
 
 
 def test_tables_on_a_full_disk(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_tables_on_a_full_disk(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cache_that_cannot_be_written_is_told_of_once(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported_of_once(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     code, out, err = ended("diff", LEASE, "--against", "broker_stops_first=true", "--quiet",
                            env={"FENCEPOST_CACHE": str(tmp_path / "cache")})  # fmt: skip
@@ -311,7 +311,7 @@ def test_a_check_that_is_killed_leaves_no_report_of_an_earlier_one(tmp_path: Pat
     assert not report.exists()
 
 
-def test_ctrl_c_while_a_trace_is_made_is_told(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_ctrl_c_while_a_trace_is_made_is_reported(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     def interrupted(*arguments: Any) -> Any:
         raise KeyboardInterrupt
 

@@ -112,7 +112,7 @@ def test_a_stopped_search_goes_on_to_the_same_end(
     out, _ = process.communicate(timeout=20)
     assert process.returncode == (3 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
-        assert f"to go on from the last whole level: --resume {saved}" in out
+        assert f"to continue from the last whole level: --resume {saved}" in out
     resumed = json.loads(run("check", ENDLESS, *ENOUGH, "--resume", saved, "--threads", 3 - threads, "--json").stdout)
     assert {name: resumed[name] for name in expected} == expected
     again = json.loads(run("check", ENDLESS, *ENOUGH, "--resume", saved, "--json").stdout)

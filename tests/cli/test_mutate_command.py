@@ -34,7 +34,7 @@ def unexplained(run: Run) -> dict[str, str]:
     return {**dict.fromkeys(found["unexplained"], "seen and left"), **SURVIVORS}
 
 
-def test_a_survivor_is_told_and_exits_with_1(run: Run) -> None:
+def test_a_survivor_is_reported_and_exits_with_1(run: Run) -> None:
     found = run("mutate", LIBRARY, "--only", "drop s.desk == ", "--only", "drop s.lent += 1")
     assert found.exit_code == 1
     assert "library.py:87  library.borrow: drop s.desk == Desk.OPEN\n" in found.stdout

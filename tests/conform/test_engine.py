@@ -136,7 +136,7 @@ class Lamp:
         return ()
 
 
-def test_histories_that_a_view_hides_are_told_apart() -> None:
+def test_histories_that_a_view_hides_are_distinguished() -> None:
     report = run(Lamp(), "tests/models/verdicts.py/forgotten")
     assert report.verdict == CONFORMS and report.pairs == report.states == 3
 

@@ -90,7 +90,7 @@ def test_conforms(pin: Pin, jobs: int) -> None:
     ("model", "why"),
     [("full", "controlled shutdown"), ("failover_twins", "second process"), ("moved_record", "come_back")],
 )
-def test_what_it_cannot_be_driven_through_is_told(model: str, why: str) -> None:
+def test_what_it_cannot_be_driven_through_is_reported(model: str, why: str) -> None:
     with pytest.raises(SpecError, match=why):
         conform(load(f"kraft/{model}"), SYSTEM, "kraft", Options())
 

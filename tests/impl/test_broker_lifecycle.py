@@ -161,7 +161,7 @@ def test_a_response_to_what_is_no_longer_in_flight_is_nothing():
     assert world.broker.state == BrokerState.RECOVERY
 
 
-def test_a_wish_that_came_up_while_a_heartbeat_was_under_way_is_told_at_once():
+def test_a_wish_that_came_up_while_a_heartbeat_was_under_way_is_reported_at_once():
     world = World().registered()
     world.replay(RegisterBrokerRecord(1, incarnation(1), 0))
     request = world.communicate().request
@@ -171,7 +171,7 @@ def test_a_wish_that_came_up_while_a_heartbeat_was_under_way_is_told_at_once():
     assert delay_ms(effects, Due.COMMUNICATION, 0) == 0
 
 
-def test_a_sigterm_that_came_while_a_heartbeat_was_under_way_is_told_at_once():
+def test_a_sigterm_that_came_while_a_heartbeat_was_under_way_is_reported_at_once():
     world = World().running()
     request = world.communicate().request
     world.broker.shut_down(0)

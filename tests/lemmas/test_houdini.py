@@ -109,6 +109,6 @@ def test_the_command_tells_what_it_found() -> None:
     arguments = [LEASE, "--find-lemmas", "--jobs", "1", "--json", "--quiet"]
     run = CliRunner().invoke(command, arguments, standalone_mode=False)
     assert run.return_value == 0
-    told = json.loads(run.output)
-    assert told["found_lemmas"]["lemmas"] == {"found_1": "i in serving => lease = i"}
-    assert told["verdict"] == "proved"
+    report = json.loads(run.output)
+    assert report["found_lemmas"]["lemmas"] == {"found_1": "i in serving => lease = i"}
+    assert report["verdict"] == "proved"

@@ -35,14 +35,14 @@ def test_what_is_false_comes_with_its_shortest_trace() -> None:
 
 def test_what_is_true_and_not_inductive_is_set_apart_from_every_reached_state() -> None:
     _, found = triaged(load(str(LEASE), {"broker_stops_first": "true"}))
-    told = found["one_leader_serves"]
-    assert told.verdict == UNREACHABLE
-    assert told.distinction is not None
-    assert set(told.distinction.texts) == {"serving = {broker1}", "lease = broker0"}
-    assert len(told.distinction.differences) == 1
+    apart = found["one_leader_serves"]
+    assert apart.verdict == UNREACHABLE
+    assert apart.distinction is not None
+    assert set(apart.distinction.texts) == {"serving = {broker1}", "lease = broker0"}
+    assert len(apart.distinction.differences) == 1
 
 
-def test_a_runtime_error_is_told_apart_too() -> None:
+def test_a_runtime_error_is_classified_too() -> None:
     _, found = triaged(load(f"{MODELS}/runs_out"))
     assert found["no step breaks down"].verdict == REACHABLE
 
@@ -57,8 +57,8 @@ def test_a_search_that_is_stopped_decides_nothing() -> None:
 def test_bags_and_the_order_of_ordinals_tell_states_apart(name: str) -> None:
     model = load(f"{MODELS}/{name}")
     proof = prove(model.with_properties([p for p in model.model.properties if p.kind == "invariant"]), Options())
-    told = triage(proof, Limits(), threads=1)
-    for found in told.values():
+    triaged = triage(proof, Limits(), threads=1)
+    for found in triaged.values():
         assert found.verdict == UNREACHABLE
         assert found.distinction is not None
         assert found.distinction.texts
@@ -87,7 +87,7 @@ def test_what_is_said_of_a_state_is_true_of_it() -> None:
 @pytest.mark.parametrize(
     ("name", "when", "verdict"), [("kept", "before", UNREACHABLE), ("given_up", "after", REACHABLE)]
 )
-def test_a_state_that_a_mapping_does_not_know_is_told_as_such(name: str, when: str, verdict: str) -> None:
+def test_a_state_that_a_mapping_does_not_know_is_reported_as_such(name: str, when: str, verdict: str) -> None:
     """A refinement is broken, too, where its mapping breaks down; the trace says in which state and where."""
     proof = prove(load(f"{MAPPED}/{name}"), Options())
     [number] = [n for n, f in enumerate(proof.findings) if f.claim.name == "as_register"]

@@ -86,7 +86,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_told_by_hand(name: str, library: dict[str, Verdict]) -> None:
+def test_verdicts_by_hand(name: str, library: dict[str, Verdict]) -> None:
     found = library[f"library.{name}"]
     assert (found.verdict, found.by, found.length) == TOLD[name]
 
@@ -120,7 +120,7 @@ def test_what_has_too_many_states_is_undecided() -> None:
     assert (found.verdict, found.reason) == (UNDECIDED, "nothing is violated up to the limit of 20 states")
 
 
-def test_a_cut_step_is_told_from_one_that_is_not_enabled() -> None:
+def test_a_cut_step_is_distinguished_from_one_that_is_not_enabled() -> None:
     """Neither has a successor; a bound that cuts something off leaves another verdict on the model."""
     held = original(str(ROOT / "tests/mutate/cutting.py"))
     found = {m.key: judge(held, m) for m in mutants_of(held.model)}

@@ -171,6 +171,6 @@ def test_a_full_disk_names_the_file_and_how_to_go_on(tmp_path: Path) -> None:
             _check(place, resume=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    how = rf"{place}/levels/000004/000[01]-\w+\.parquet: File too large; make room, then go on: --resume {place}"
+    how = rf"{place}/levels/000004/000[01]-\w+\.parquet: File too large; make room, then continue: --resume {place}"
     assert re.fullmatch(how, str(full.value))
     assert _check(place, resume=True) == locally(load(MODEL, {"limit": "6"}))

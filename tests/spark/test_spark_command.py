@@ -67,7 +67,7 @@ def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) 
         check(load(MODEL), Options(small=0, resume=str(place)), started=time.perf_counter())
 
 
-def test_a_bug_in_a_task_is_told_as_one(spark: Cluster) -> None:
+def test_a_bug_in_a_task_is_reported_as_one(spark: Cluster) -> None:
     broken = spark.numbers(1).map(lambda number: {}[number])
     with pytest.raises(TaskError, match=r"^KeyError: 0$") as raised:
         spark.collect(broken, lambda done: True)

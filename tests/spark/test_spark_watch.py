@@ -30,7 +30,7 @@ def _told(watch: Watch, clock: Clock, seconds: float, done: int, running: int) -
     return found
 
 
-def test_it_is_told_at_growing_gaps() -> None:
+def test_it_is_reported_at_growing_gaps() -> None:
     clock = Clock()
     watch = Watch("spark://head:7077", None, clock)
     idle = _told(watch, clock, 10 * IDLE_S, 0, 0)

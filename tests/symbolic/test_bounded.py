@@ -52,7 +52,7 @@ def test_where_no_state_or_step_is_violated_none_is_found(pin: Pin) -> None:
     assert (found.run, found.stopped, found.clear) == (None, None, 4)
 
 
-def test_an_unknown_is_told_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_is_reported_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Unrolling.violation
     monkeypatch.setattr(Unrolling, "violation", lambda self, n: "timeout" if n == 2 else real(self, n))
     found = unroll(load("kraft/membership"), 4, Options())

@@ -54,9 +54,9 @@ def _hints(report: Report, checkpoint: str | None) -> list[str]:
         level = report.result.deadlock
         lines.append(f"note: a state of level {level} has no enabled action (deadlock_free is not checked)")
     if len([p for p in report.properties if p.verdict == VIOLATED]) > len(report.traces):
-        lines.append("note: --all-violations goes on, and shows a trace for each violated property")
+        lines.append("note: --all-violations continues, and shows a trace for each violated property")
     if report.stopped is not None and checkpoint is not None:
-        lines.append(f"to go on from the last whole level: --resume {redacted(checkpoint)}")
+        lines.append(f"to continue from the last whole level: --resume {redacted(checkpoint)}")
     return lines
 
 

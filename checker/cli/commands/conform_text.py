@@ -25,7 +25,7 @@ def conform_text(report: Report) -> str:
     driven = sum(counts.driven)
     rate = count(int(driven / max(1e-9, report.seconds["product"])))
     bounds = [f"{counts.cut:,} steps were cut by a bound of the model"] * bool(counts.cut)
-    bounds += [f"{counts.outside:,} steps left the state constraint: they were driven, not gone on from"] * bool(
+    bounds += [f"{counts.outside:,} steps left the state constraint: they were driven, not expanded"] * bool(
         counts.outside
     )
     lines = [

@@ -32,7 +32,7 @@ def index(bugs: Sequence[tuple[str, Bug]]) -> str:
         "# Gallery",
         _wrapped(
             "Bugs that Kafka had and holes that the design has, each shown by the checker: a guard of the model is "
-            "switched off, and a shortest counterexample tells what it was there for. Every page is generated from "
+            "switched off, and a shortest counterexample shows what it was there for. Every page is generated from "
             "the run that it describes; `fencepost gallery` runs them all again, and `fencepost gallery --check` "
             "says whether the pages are what the runs give now."
         ),
@@ -112,7 +112,7 @@ def _length(trace: Trace) -> str:
 
 
 def _violated(trace: Trace, broken: Violation) -> Iterator[str]:
-    """The property in words, what of it does not hold, and the values that make it so."""
+    """The property as text, what of it does not hold, and the values that make it so."""
     yield f"`{broken.property}` ({broken.kind}, {escaped(broken.source)}): {escaped(broken.statement)}"
     if broken.conjunct:
         yield "This is false:" if trace.loop is None else "This never holds:"
@@ -120,7 +120,7 @@ def _violated(trace: Trace, broken: Violation) -> Iterator[str]:
     if broken.values:
         rows = [f"| `{text}` | {escaped(show(value))} |" for text, value in broken.values]
         yield "\n".join(["| where | is |", "|---|---|", *rows])
-    if trace.loop is not None:  # the end of another trace is what the guards come to, which has a section of its own
+    if trace.loop is not None:  # another trace ends with the effects of the guards, which have their own section
         yield "\n".join(f"- {escaped(line)}" for line in trace.tail)
 
 

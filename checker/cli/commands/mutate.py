@@ -22,7 +22,7 @@ EXPLAINED = "survivors.toml"  # beside the file that lists the models
               help="A mutant with more is undecided (default: 4 times those of the model, or a million).")
 @click.option("--time-limit-s", type=click.FloatRange(0), callback=finite, help="Stop after this many seconds in all.")
 @click.option("--checkpoint", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
-              help="Append each verdict to FILE, which is started anew.")
+              help="Append each verdict to FILE, which is overwritten first.")
 @click.option("--resume", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
               help="Go on from a FILE that --checkpoint wrote, and append to it.")
 @click.option("--explained", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",

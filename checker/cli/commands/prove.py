@@ -33,7 +33,7 @@ SEARCH_S = 30.0
 @click.option("--time-limit-s", type=click.FloatRange(0, min_open=True), callback=finite,
               help="Seconds for all of it, the search for lemmas and triage too; then it is incomplete.")
 @click.option("--triage-s", type=click.FloatRange(0), callback=finite, default=TRIAGE_S, show_default=True,
-              help="Seconds of search to tell what a counterexample to induction is; 0: none.")
+              help="Seconds of search to classify a counterexample to induction; 0: none.")
 @click.option("--every-counterexample", is_flag=True,
               help="Draw every counterexample, not only the first to a claim that is false, or that is not inductive.")
 @output_options

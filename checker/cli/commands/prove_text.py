@@ -89,19 +89,19 @@ def _explained(report: ProofReport, claim: int) -> list[str]:
     """Lines on a counterexample to induction, and what to do about it."""
     found, name = report.triaged[claim], report.proof.findings[claim].claim.name
     lines = [f"{name}: its counterexample to induction is {found.verdict} ({found.explored})"]
-    told = found.distinction
-    if found.verdict == UNREACHABLE and told is not None:
-        if told.texts:
+    distinction = found.distinction
+    if found.verdict == UNREACHABLE and distinction is not None:
+        if distinction.texts:
             lines.append("  no state that was reached has all of this; a lemma could say so:")
-            lines += [f"    {text}" for text in told.texts]
-        if told.differences:
+            lines += [f"    {text}" for text in distinction.texts]
+        if distinction.differences:
             lines.append("  the nearest state that was reached has everything that matters to the step but:")
-            lines += [f"    {text}" for text in told.differences]
+            lines += [f"    {text}" for text in distinction.differences]
     return [part for line in lines for part in fold(line, min(width(), 160), "    ")]
 
 
 def bounded_text(found: Bounded) -> str:
-    """An unrolling in words, the verdict as the last line."""
+    """An unrolling as text, the verdict as the last line."""
     seen = f"no behaviour of up to {plural(found.clear, 'step')} breaks anything"
     if found.run is not None:
         rest = f"{found.broken}, {plural(len(found.run.states), 'state')}"

@@ -22,7 +22,7 @@ from checker.explicit.kernel.speedup import Speedup
 from checker.explicit.kernel.watch import watch_functions
 from checker.lang.program import Program
 
-LONG_LINES = 50_000  # text that takes longer than a second to compile, even in a hurry
+LONG_LINES = 50_000  # text that takes longer than a second to compile, even without optimizing
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class KernelSource:
 def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False) -> Kernel:
     """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
 
-    record_outcomes: a slower kernel that also tells how each single instance ended (`walk.outcomes`).
+    record_outcomes: a slower kernel that also reports how each single instance ended (`walk.outcomes`).
     Raises LayoutError where a state or a step cannot be represented.
     """
     return compile_source(kernel_source(program, record_outcomes), key)
@@ -49,27 +49,27 @@ def compile_source(source: KernelSource, key: str) -> Kernel:
     return assemble(key, source.metadata, code)
 
 
-def hurried_kernel(program: Program, key: str, tell: Callable[[int], None] = lambda lines: None) -> Kernel:
+def hurried_kernel(program: Program, key: str, progress: Callable[[int], None] = lambda lines: None) -> Kernel:
     """A kernel that is made in a quarter of the time and gets faster while it is used; see `Speedup`.
 
-    Kept in the cache with the text that the faster code is made from. tell: called again and again with the lines of
+    Kept in the cache with the text that the faster code is made from. progress: called repeatedly with the lines of
     that text where there are many; what it raises ends the work. Raises LayoutError as `compile_kernel` does.
     """
     source = kernel_source(program)
     lines = source.text.count("\n")
-    code = compile_ir(source.text, quick=True) if lines < LONG_LINES else _attended(source.text, lines, tell)
+    code = compile_ir(source.text, quick=True) if lines < LONG_LINES else _attended(source.text, lines, progress)
     store_entry(_hurried(key), source.metadata, code)
     store_entry(_text(key), {}, zlib.compress(source.text.encode(), level=1))
     return _with_speedup(key, source.metadata, code, source.text)
 
 
-def _attended(text: str, lines: int, tell: Callable[[int], None]) -> bytes:
+def _attended(text: str, lines: int, progress: Callable[[int], None]) -> bytes:
     """Object code made in a process of its own, so that limits and Ctrl-C hold meanwhile."""
     try:
         compilation = Compilation(text, quick=True)
         try:
             while (code := compilation.code()) is None:
-                tell(lines)
+                progress(lines)
                 time.sleep(POLL_S)
         finally:
             compilation.stop()

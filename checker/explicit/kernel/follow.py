@@ -1,8 +1,8 @@
 """Steps that were observed: which successors of given states are by a given action and look as they should.
 
 A kernel of its own, compiled from the same transitions as that of a search. It looks at no property and at no
-state constraint, which bounds a search and not a behaviour; and with each successor it tells the survivors of
-each sort of ordinals, from which one can see what became of a number when the ranks were given out anew.
+state constraint, which bounds a search and not a behaviour; and with each successor it gives the survivors of
+each sort of ordinals, from which one can see what became of a number when the ranks were assigned again.
 """
 
 from __future__ import annotations

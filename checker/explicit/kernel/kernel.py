@@ -35,7 +35,7 @@ class Kernel:
     key: what the caller named it by.
     instances[i]: (action, number within the action) of instance i, in the order of `Program.instances`.
     obligations, groups, renewing: as in `Liveness`; empty where no liveness is asked for. A condition is its number,
-    None where it always holds; `watch` tells which of the `conditions` hold in a state.
+    None where it always holds; `watch` shows which of the `conditions` hold in a state.
     calls: the native functions by name (see `runtime`); they take addresses and release the GIL. Look them up when
     they are called: others, which do the same faster, may come in their place (see `Speedup`).
     """
@@ -67,7 +67,7 @@ class Kernel:
         return sum(1 << i for i, p in enumerate(self.properties) if p.kind in kinds)
 
     def used(self, cpu_s: float, is_stopped: Callable[[], bool]) -> None:
-        """Told now and then what a search has cost so far: where it is worth while, go on with faster code.
+        """Called now and then with what a search has cost so far: where it is worth while, continue with faster code.
 
         is_stopped: whether to give up. What runs of the old code meanwhile goes on to its end.
         """

@@ -11,11 +11,11 @@ from checker.explicit.kernel.native import OPTIMIZED_S_PER_LINE, POLL_S, Compila
 
 
 class Speedup:
-    """Optimized code for a kernel that was made in a hurry.
+    """Optimized code for a kernel that was compiled without optimizing.
 
     Most searches end long before they would have won back the time that optimizing takes. after_s: seconds of CPU after
-    which a search is none of these. A quarter of what optimizing takes: with what the hurried code took, a search that
-    goes on has lost a third of it, and one that ends before has saved three quarters.
+    which a search is none of these. A quarter of what optimizing takes: with what the quick code took, a search that
+    continues has lost a third of it, and one that ends before has saved three quarters.
     """
 
     def __init__(self, text: str, key: str, metadata: Mapping[str, Any]) -> None:

@@ -30,14 +30,14 @@ _CHUNK = 1 << 16  # states looked at together
 
 @dataclass(frozen=True)
 class Parts:
-    """part: per state the number of the fair part it is in, or NOWHERE. idle: it may stay there for ever."""
+    """part: per state the number of the fair part it is in, or NOWHERE. idle: it may stay there forever."""
 
     part: Ints
     idle: Bits
 
     @property
     def accepting(self) -> Bits:
-        """The states from which a fair behaviour can go on without leaving their part."""
+        """The states from which a fair behaviour can continue without leaving their part."""
         found: Bits = self.idle | (self.part != NOWHERE)
         return found
 

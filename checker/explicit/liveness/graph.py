@@ -27,7 +27,7 @@ from checker.running.arrays import Bits, Ints, Longs, Numbers, Words
 from checker.running.deadline import Deadline
 
 EDGE_BYTES, STATE_BYTES = 8, 48
-"""Memory that a graph and the search for lassos in it take, per edge and per state, but for what `watch` tells."""
+"""Memory that a graph and the search for lassos in it take, per edge and per state, but for the words of `watch`."""
 
 MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `tours`
 _BATCH = 1 << 15  # records a box takes, states expanded together

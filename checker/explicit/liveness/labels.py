@@ -78,7 +78,7 @@ class Labels:
         return masks.view(np.int64)
 
     def of(self, instances: Longs, sources: Longs, targets: Ints, watched: Longs) -> Ints:
-        """The labels of edges, in order. watched: per state the words that `watch` tells of it."""
+        """The labels of edges, in order. watched: per state the words that `watch` gives for it."""
         loops: Bits = targets == sources
         labels: Ints = (instances + len(self._stutters) * (loops & self._stutters[instances])).astype(np.int32)
         special = np.flatnonzero(self._asks[instances] | (loops & self._asks_back[instances]))
@@ -111,12 +111,12 @@ class Labels:
         first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return LabelTable(np.array(self._instances, dtype=np.int32), first, np.array(flat, dtype=np.int32))
 
-    def _label(self, instance: int, back: bool, told: Longs) -> int:
-        """The label of an edge. back: it leads to its source; told: the conditions that it asks for."""
+    def _label(self, instance: int, back: bool, conditions: Longs) -> int:
+        """The label of an edge. back: it leads to its source; conditions: the conditions that it asks for."""
 
         def holds(condition: int | None) -> bool:
             word, bit = divmod(condition or 0, CONDITIONS_PER_WORD)
-            return condition is None or bool(int(told[word]) >> bit & 1)
+            return condition is None or bool(int(conditions[word]) >> bit & 1)
 
         renewing = self._kernel.renewing
         changes = not back or (instance in renewing and holds(renewing[instance]))

@@ -1,4 +1,4 @@
-"""Lassos as traces that a person reads, and what is to be said of an obligation that breaks down."""
+"""Lassos as traces that a person reads, and the report of an obligation that breaks down."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _violation(model: BoundModel, declared: Declared, binding: tuple[Any, ...]) 
 
 
 def _goal(declared: Declared) -> str:
-    """The goal in words of the spec; "" where the function does not come to it in one return."""
+    """The goal in the spec's own text; "" if the function is not a single return."""
     where = _goal_text(declared)
     if not declared.actions:
         return where
@@ -50,7 +50,7 @@ def _goal(declared: Declared) -> str:
 
 
 def _goal_text(declared: Declared) -> str:
-    """The source of the goal as a state; "" where the function does not come to it in one return."""
+    """The source of the goal as a state; "" if the function is not a single return."""
     function = function_of(declared.function)
     returns = [n.value for n in ast.walk(function.tree) if isinstance(n, ast.Return) and n.value is not None]
     if len(returns) != 1:
@@ -65,7 +65,7 @@ def _tail(declared: Declared, lasso: Lasso, trace: Trace) -> list[str]:
     step = f"step {lasso.asked + 1}"
     lines = [f"asked for: at {step} the condition holds"] if declared.kind == LEADS_TO else []
     if declared.kind == EVENTUALLY_ALWAYS:
-        lines.append(f"missing: at {step}, which comes again and again, the goal does not hold")
+        lines.append(f"missing: at {step}, which recurs forever, the goal does not hold")
     else:
         lines.append(f"missing: from {step} on {'no step is the goal' if declared.actions else 'the goal never holds'}")
     if lasso.turn is None:

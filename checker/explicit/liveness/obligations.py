@@ -1,8 +1,8 @@
 """Liveness: for each obligation a fair behaviour that never meets it, or that there is none.
 
-Wherever the condition holds and the goal does not, behaviours go on inside the states without the goal. One that
-never leaves them ends in a fair part of these (see `fairness`), or stays for ever in a state where no fair
-group is enabled. Where the goal is a step, behaviours go on along all other steps. Where the goal must come to stay,
+Wherever the condition holds and the goal does not, behaviours continue inside the states without the goal. One that
+never leaves them ends in a fair part of these (see `fairness`), or stays forever in a state where no fair
+group is enabled. Where the goal is a step, behaviours continue along all other steps. Where the goal must stay at last,
 the part needs to have a state without it, and may have others. What is shown is the shortest way to such a place, and
 from there a short fair cycle.
 """
@@ -36,8 +36,8 @@ class Lasso:
     """A behaviour without end that an obligation forbids. obligation: its number in the kernel.
 
     start: the words of the first state; instances[i] leads from state i to state i + 1. asked: the state from which
-    on the goal is missing (where it must come to stay: a state of the loop in which it is). turn: the state that the
-    last one equals, so that all since then is done again and again; None: the behaviour stays in the last state, where
+    on the goal is missing (where it must stay at last: a state of the loop in which it is). turn: the state that the
+    last one equals, so that all since then is repeated forever; None: the behaviour stays in the last state, where
     no fair group is enabled.
     """
 
@@ -153,7 +153,7 @@ class Seeker:
     def _regions(
         self, graph: StateGraph, number: int, obligation: KernelObligation, kind: str
     ) -> tuple[Bits, Bits, Bits]:
-        """(the states in which a lasso may go on, those in which it is asked for, those of which its loop has one)."""
+        """(the states in which a lasso may continue, those that ask for it, those of which its loop has one)."""
         bits = graph.watched[:, number // PER_WORD] >> 2 * (number % PER_WORD)
         missing, states = bits & 2 == 0, np.arange(graph.count) < self._graph.count
         asked = bits & 1 != 0 if obligation.has_condition else np.arange(graph.count) < graph.levels[1]
@@ -164,7 +164,7 @@ class Seeker:
 
 
 def _way(graph: StateGraph, asked: Bits, inside: Bits, accepting: Bits) -> tuple[int, list[int], int]:
-    """(a state of `asked`, edges inside `inside` from it, the state of `accepting` that they come to).
+    """(a state of `asked`, edges inside `inside` from it, the state of `accepting` that they reach).
 
     Of all behaviours that do this it is a shortest one, counted from the initial state.
     """

@@ -54,9 +54,9 @@ def search(
 ) -> SearchResult:
     """Explore every state that can be reached from the initial ones (each a code per leaf).
 
-    Stops at the end of the level in which a property broke (all_violations: goes on), or in which the
+    Stops at the end of the level in which a property broke (all_violations: continues), or in which the
     witness with index `stop_on_witness` was reached. checkpoint: directory to which every finished level is
-    saved; resume: such a directory to go on from (and, unless `checkpoint` names another, to save to).
+    saved; resume: such a directory to continue from (and, unless `checkpoint` names another, to save to).
     Raises CheckpointError for a directory that cannot be resumed from, ValueError for a bad number of threads.
     """
     if not 1 <= threads <= abi.MAX_SHARDS:

@@ -1,4 +1,4 @@
-"""A search on disk, so that it can go on after it was killed.
+"""A search on disk, so that it can be resumed after it was killed.
 
 DIR holds `states-0`, `states-1`, ... (packed states, little-endian words, level after level; only ever
 appended to) and `manifest.json`, which says how much of them counts, and carries the rest of the search.
@@ -106,7 +106,8 @@ class Checkpoint:
             }
             self._write_manifest(content)
         except OSError as error:
-            hint = f"go on with --resume {self.directory}" if (self.directory / _MANIFEST).exists() else "start again"
+            saved = (self.directory / _MANIFEST).exists()
+            hint = f"continue with --resume {self.directory}" if saved else "start again"
             raise cannot_write(error.filename or self.directory, error, hint) from error
 
     def _lock(self) -> None:

@@ -36,13 +36,13 @@ from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 __all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
 
 
-def compile_model(model: BoundModel, tell: Callable[[int, int], None] | None = None) -> Program:
+def compile_model(model: BoundModel, progress: Callable[[int, int], None] | None = None) -> Program:
     """The program of `model`, which must be in force.
 
-    tell: called with (bindings compiled so far, all of them) before each; what it raises ends the work.
+    progress: called with (bindings compiled so far, all of them) before each; what it raises ends the work.
     """
     compiler = _Compiler(model)
-    compiler.tell = tell
+    compiler.progress = progress
     return compiler.program({})
 
 
@@ -95,7 +95,7 @@ class _Compiler:
         self.instances: dict[int, list[Instance]] = {}  # of the actions as the model has them
         self.bound_reads: dict[int, BoundReads] = {}  # of the properties, by number
         self.checked = 0  # nodes that were held to the validity table
-        self.tell: Callable[[int, int], None] | None = None
+        self.progress: Callable[[int, int], None] | None = None
         self._compiled = self._all_bindings = 0
 
     def _is_hidden(self, path: str) -> bool:
@@ -180,8 +180,8 @@ class _Compiler:
         parameters = self.model.parameters(action)
         instances = []
         for binding in bindings(parameters):
-            if self.tell is not None:
-                self.tell(self._compiled, self._all_bindings)
+            if self.progress is not None:
+                self.progress(self._compiled, self._all_bindings)
             instances.append(self._instance(number, action, parameters, binding))
             self._compiled += 1
         return instances
@@ -259,7 +259,7 @@ class _Compiler:
         found = []
         for i, declared in enumerate(self.properties):
             if declared.kind == "transition invariant":
-                if i in self._minded and self._minded[i].isdisjoint(changed):
+                if i in self._sensitive_leaves and self._sensitive_leaves[i].isdisjoint(changed):
                     continue
                 holds, errors = self._evaluate(declared, [list(self.before), list(after)], facts)
                 broken = self.graph.or_(errors, self.graph.not_(holds))
@@ -285,10 +285,10 @@ class _Compiler:
         return self.bound_reads.get(number, BoundReads())
 
     @functools.cached_property
-    def _minded(self) -> dict[int, set[int]]:
+    def _sensitive_leaves(self) -> dict[int, set[int]]:
         """By number, the transition invariants that no step breaks but one that changes some of these leaves.
 
-        Evaluated over two states that have nothing in common, each shows what it minds of the second; it must hold of
+        Evaluated over two states that have nothing in common, each shows what it needs of the second; it must hold of
         two that are the same. The nodes of this are of no use for anything else.
         """
         graph, width = Graph(), len(self.leaves)

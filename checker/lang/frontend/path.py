@@ -135,7 +135,7 @@ class Path:
         self.fresh: dict[str, int] = {}
         self.writes: list[Write] = []
         self.frames: list[Frame] = []
-        self.blamed: ast.AST | None = None  # the statement that stores: what its events are told by
+        self.blamed: ast.AST | None = None  # the statement that stores: its events are identified by it
         self.quantifying: set[int] = set()  # ids of the syntax of what any, all and in go through
         self.members: set[tuple[tuple[Node, ...], tuple[Node, ...]]] = set()  # (bag, member of it that is there)
         self.gone_through: list[tuple[int, frozenset[int]]] = []  # bags that they did: that id, the leaves

@@ -154,7 +154,7 @@ def test_the_first_initial_state_that_does_not_come_to_the_goal() -> None:
     assert trace.steps[0].state == {"place": 0, "moving": False}
 
 
-def test_a_loop_that_does_not_close_is_told() -> None:
+def test_a_loop_that_does_not_close_is_reported() -> None:
     report = report_of("liveness_mutex.py/weak_lock")
     (trace,) = report.traces
     wrong = changed(trace, loop=2)
@@ -178,7 +178,7 @@ def test_limits_hold_for_the_search_for_lassos() -> None:
     assert found.stopped is not None and "liveness needs the graph of all states and steps" in found.stopped
 
 
-def test_what_was_found_before_ctrl_c_is_told() -> None:
+def test_what_was_found_before_ctrl_c_is_reported() -> None:
     def interrupt(stage: Stage) -> None:
         if stage.name == "liveness, who_enters_leaves (obligation 3 of 4)":
             raise KeyboardInterrupt
@@ -289,7 +289,7 @@ def test_a_lasso_that_comes_to_the_goal_for_good() -> None:
         "; but it does not violate goes_dark: the goal holds all along"
     )
     lit = report_of("liveness_groups.py/lamp").traces[0]
-    assert lit.tail[0] == "missing: at step 2, which comes again and again, the goal does not hold"
+    assert lit.tail[0] == "missing: at step 2, which recurs forever, the goal does not hold"
 
 
 def test_a_fair_step_that_changes_nothing_does_not_count() -> None:
@@ -350,23 +350,23 @@ TAKE = ('@action(who="b", source="t")\ndef take(s: S, request: Annotated[Request
 LEAD = '@action(who="b", source="t")\ndef lead(s: S, broker: Broker) -> None:\n    """L."""\n    s.leader = broker\n\n'
 
 REFUSALS = [
-    ("@weak_fairness(start)\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of start, which is no"),
-    ("@strong_fairness()\ndef f(s: S) -> bool:\n    return True\n", "@strong_fairness speaks of no action"),
-    ("@weak_fairness\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness speaks of f, which is not an action"),
+    ("@weak_fairness(start)\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness refers to start, which is no"),
+    ("@strong_fairness()\ndef f(s: S) -> bool:\n    return True\n", "@strong_fairness refers to no action"),
+    ("@weak_fairness\ndef f(s: S) -> bool:\n    return True\n", "@weak_fairness refers to f, which is not an action"),
     ('@always_eventually(source="t", taken=start)\ndef p(s: S) -> bool:\n    return True\n',
-     "@always_eventually speaks of start, which is not an action"),
+     "@always_eventually refers to start, which is not an action"),
     (FAIR + "@weak_fairness(boot)\ndef f(s: S) -> int:\n    return 1\n", "f returns an integer, not a boolean"),
     (FAIR + "@weak_fairness(boot)\ndef f() -> bool:\n    return True\n", "fairness f takes no state"),
     (FAIR + "@weak_fairness(boot)\ndef f(s: S, other: Broker) -> bool:\n    return True\n",
-     "fairness f, parameter other: no action that it speaks of has it, and nothing reads it"),
+     "fairness f, parameter other: no action that it refers to has it, and nothing reads it"),
     (FAIR + TAKE + "@weak_fairness(take)\ndef f(s: S, request: Request) -> bool:\n    return True\n",
      "fairness f, parameter request: take takes a member of queue, and what that is varies"),
     (FAIR + LEAD + "@weak_fairness(lead)\ndef f(s: S, broker: bool) -> bool:\n    return broker\n",
      "fairness f, parameter broker is a bool, and that of lead a Broker"),
     (FAIR + LEAD + "@weak_fairness(lead)\ndef f(s: S) -> bool:\n    return True\n\n"
-     'model = Model("m", "", start, [boot], [p], fairness=[f])\n', "fairness f speaks of lead, which is none of its"),
+     'model = Model("m", "", start, [boot], [p], fairness=[f])\n', "fairness f refers to lead, which is none of its"),
     (FAIR + LEAD + '@leads_to(source="t", taken=lead)\ndef q(s: S) -> tuple[bool, bool]:\n    return True, True\n\n'
-     'model = Model("m", "", start, [boot], [q])\n', "leads-to q speaks of lead, which is none of its actions"),
+     'model = Model("m", "", start, [boot], [q])\n', "leads-to q refers to lead, which is none of its actions"),
     (FAIR + 'model = Model("m", "", start, [boot], [p], fairness=[boot])\n', "model m: boot is not a fairness"),
     ('@leads_to(source="t")\ndef p(s: S) -> bool:\n    return s.up\n', "p returns a boolean, not a condition and"),
     ('@leads_to(source="t")\ndef p(s: S) -> object:\n    return s.up, s.up, s.up\n', "p returns a tuple of 3, not a"),

@@ -120,7 +120,7 @@ def _damage(directory: Path, what: str) -> None:
         ("version", "has format 99, this program reads 1"),
     ],
 )
-def test_damage_is_told(tmp_path: Path, what: str, message: str) -> None:
+def test_damage_is_reported(tmp_path: Path, what: str, message: str) -> None:
     _stopped(tmp_path)
     _damage(tmp_path, what)
     with pytest.raises(CheckpointError, match=message):

@@ -209,7 +209,7 @@ def test_a_search_outside_the_main_thread() -> None:
     assert results[0].distinct == 32
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     model = AsyncIsr(3, 2)
     told: list[Progress] = []
     result = search(kernel_of(model.program()), [model.initial()], progress=told.append)

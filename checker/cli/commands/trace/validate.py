@@ -33,7 +33,7 @@ LONGEST_NAME = 150  # of a kept file, without its ending
 @click.option("--rejected", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Keep each rejected trace, whole, in this folder.")
 @click.option("--show", "most", type=click.IntRange(0), default=10, show_default=True,
-              help="Traces that are not accepted to tell of.")
+              help="How many traces that are not accepted to report.")
 @cluster_options
 @JSON
 @QUIET
