@@ -23,7 +23,7 @@ class Behaviour:
 
     def __init__(self, model: BoundModel, system: System[Any]) -> None:
         self.model, self.reference = model, Reference(model)
-        self._adapter, self._canonical = system, Canonical(system.ordinal)
+        self._adapter, self._canonical = system, Canonical()
         self.driver = Driver(self.reference, system, self._canonical)
         self.plains: list[Any] = []
         self.state: Any = None

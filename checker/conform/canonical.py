@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
-from checker.conform.system import OrdinalShape, Structure
+from checker.conform.system import Ordinal, Structure
 
 MOST_REMEMBERED = 1 << 18  # parts; beyond it all are forgotten
 PARTED = (tuple, frozenset)
@@ -28,10 +28,9 @@ class Named(NamedTuple):
 
 
 class Canonical:
-    """Renames ordinals of the class `ordinal`, which are tuples (sort, value)."""
+    """Renames ordinals by rank, and remembers how."""
 
-    def __init__(self, ordinal: type[OrdinalShape]) -> None:
-        self._ordinal = ordinal
+    def __init__(self) -> None:
         self._ordinals: dict[Structure, Ordinals] = {}
         self._renamed: dict[tuple[Structure, tuple[int, ...]], Structure] = {}
         self._ranks: dict[Ordinals, Ranks] = {}
@@ -67,7 +66,7 @@ class Canonical:
         """The ordinals in a structure."""
         if node.__class__ in PLAIN:
             return ()
-        if isinstance(node, self._ordinal):
+        if isinstance(node, Ordinal):
             return (node,)
         found = self._ordinals.get(node)
         if found is None:
@@ -87,7 +86,7 @@ class Canonical:
         inside = self._in(node)
         if not inside:
             return node
-        if isinstance(node, self._ordinal):
+        if isinstance(node, Ordinal):
             return (node.sort, ranks[node])
         key = (node, tuple([ranks[ordinal] for ordinal in inside]))
         found = self._renamed.get(key)
@@ -110,11 +109,11 @@ def ranks_of(ordinals: Iterable[Any]) -> Ranks:
     return ranks
 
 
-def renumbered(structure: Structure, like: Structure, ordinal: type[Any]) -> Structure:
+def renumbered(structure: Structure, like: Structure) -> Structure:
     """The structure with each ordinal as that of the same rank in `like`; named tuples keep their names."""
-    ranks = ranks_of(sorted(_ordinals(structure, ordinal)))
+    ranks = ranks_of(sorted(_ordinals(structure)))
     numbers: dict[str, list[int]] = {}
-    for sort, value in sorted(_ordinals(like, ordinal)):
+    for sort, value in sorted(_ordinals(like)):
         numbers.setdefault(sort, []).append(value)
 
     def number(sort: str, rank: int) -> int:
@@ -122,8 +121,8 @@ def renumbered(structure: Structure, like: Structure, ordinal: type[Any]) -> Str
         return known[rank] if rank < len(known) else (known[-1] + 1 if known else 0) + rank - len(known)
 
     def rename(node: Any) -> Any:
-        if isinstance(node, ordinal):
-            return tuple.__new__(ordinal, (node.sort, number(node.sort, ranks[node])))
+        if isinstance(node, Ordinal):
+            return Ordinal(node.sort, number(node.sort, ranks[node]))
         if isinstance(node, frozenset):
             return frozenset(map(rename, node))
         return tuple.__new__(type(node), map(rename, node)) if isinstance(node, tuple) else node
@@ -131,19 +130,19 @@ def renumbered(structure: Structure, like: Structure, ordinal: type[Any]) -> Str
     return cast(Structure, rename(structure))
 
 
-def _ordinals(node: Any, ordinal: type[Any]) -> set[Any]:
-    if isinstance(node, ordinal):
+def _ordinals(node: Any) -> set[Any]:
+    if isinstance(node, Ordinal):
         return {node}
-    return {found for part in node for found in _ordinals(part, ordinal)} if isinstance(node, PARTED) else set()
+    return {found for part in node for found in _ordinals(part)} if isinstance(node, PARTED) else set()
 
 
-def places(spec: Structure, system: Structure, ordinal: type[Any], path: str = "") -> Iterator[Named]:
+def places(spec: Structure, system: Structure, path: str = "") -> Iterator[Named]:
     """Two structures side by side: the places in them that are not tuples, or not the same kind of tuple in both."""
-    alike = type(spec) is type(system) and not isinstance(spec, ordinal)
+    alike = type(spec) is type(system) and not isinstance(spec, Ordinal)
     if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)
         for number, (a, b) in enumerate(zip(spec, system, strict=True)):
             below = f"{path}[{number}]" if names is None else f"{path}.{names[number]}".lstrip(".")
-            yield from places(a, b, ordinal, below)
+            yield from places(a, b, below)
     else:
         yield Named(path, spec, system)

@@ -156,8 +156,7 @@ class Recorder:
             yield from self._beside(before, after, hidden=True)
 
     def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
-        ordinal = self._system.ordinal
-        for path, one, other in places(spec, renumbered(system, spec, ordinal), ordinal, "hidden" * hidden):
+        for path, one, other in places(spec, renumbered(system, spec), "hidden" * hidden):
             yield Row(path, show(value_of(one)), show(value_of(other)), hidden)
 
 

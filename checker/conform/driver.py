@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.conform.canonical import Canonical
-from checker.conform.system import Probe, Structure, System
+from checker.conform.system import Probe, Refusal, Structure, System
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.reference.step import Reference, StepResult, step
@@ -59,7 +59,7 @@ class Driver:
         """(the SUT after a step that the spec takes, its key). looks: of the spec's state after it, by rank."""
         try:
             after = self._system.step(system, action, arguments, before)
-            if isinstance(after, self._system.refusal):
+            if isinstance(after, Refusal):
                 raise Diverges(f"the spec does it, the implementation does not: {after.reason}", system=system)
             return self._held(after, looks)
         except Diverges:
@@ -77,7 +77,7 @@ class Driver:
         """Try what the spec refuses. Whether there was something to try."""
         try:
             after = self._system.attempt(system, action, arguments, before)
-            if after is None or after is system or isinstance(after, self._system.refusal):
+            if after is None or after is system or isinstance(after, Refusal):
                 return after is not None
             old, new = self._whole_before(system), self._whole(after)
         except Exception as error:

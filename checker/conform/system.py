@@ -1,8 +1,8 @@
 """The system under test (SUT) as the engine of conformance sees it: the interface that an adapter implements.
 
-An adapter imports neither checker nor spec; it brings its own classes for ordinals and refusals, of the shapes below.
-It reads states and arguments of the spec as plain objects: records by attribute, maps by index, identities by
-`.index`, enums by `.name`, ordinals (which are ranks here, sort by sort) by `.value`.
+An adapter imports this module, nothing else of the checker, and no spec. It reads states and arguments of the spec as
+plain objects: records by attribute, maps by index, identities by `.index`, enums by `.name`, ordinals (which are ranks
+here, sort by sort) by `.value`.
 
 A structure (what is observed, and keys) is nested tuples, named tuples, frozensets and scalars (None, bool, int, str,
 enum members); it is hashable. A named tuple gives its parts names in a report, any other tuple numbers them; as they
@@ -20,21 +20,17 @@ S = TypeVar("S")
 Structure = Hashable
 
 
-class OrdinalShape(Protocol):
-    """An ordinal in a structure: a named tuple (sort, value). No other tuple in a structure may equal one."""
+class Ordinal(NamedTuple):
+    """A value in a structure of which only the order within its sort matters. No other tuple may equal one."""
 
-    @property
-    def sort(self) -> str: ...
-
-    @property
-    def value(self) -> int: ...
+    sort: str
+    value: int
 
 
-class RefusalShape(Protocol):
+class Refusal(NamedTuple):
     """The SUT did not do it, and is as it was. reason: what it answered, for the report."""
 
-    @property
-    def reason(self) -> str: ...
+    reason: str
 
 
 class Probe(NamedTuple):
@@ -69,16 +65,13 @@ class System(Protocol[S]):
     A state shares with the one before it what the step did not touch. It can be pickled (for several processes).
     """
 
-    ordinal: type[OrdinalShape]
-    refusal: type[RefusalShape]
-
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         """The reason that it cannot be driven through a model with these constants and actions; "" where it can."""
 
     def begin(self, constants: Mapping[str, Any], state: Any) -> S:
         """The SUT in what the spec calls the initial state `state`, brought there by its own entry points."""
 
-    def step(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | RefusalShape:
+    def step(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | Refusal:
         """Do what the spec's action says, through public entry points.
 
         before: the spec state, to find what is meant (which message is it?), not to decide.
@@ -86,7 +79,7 @@ class System(Protocol[S]):
 
     def attempt(
         self, system: S, action: str, arguments: Mapping[str, Any], before: Any
-    ) -> S | RefusalShape | None:
+    ) -> S | Refusal | None:
         """Try an action that the spec does not allow here: refused, or nothing changes. None: nothing to be tried."""
 
     def receivers(

@@ -102,7 +102,7 @@ class Worker:
         self._model, self._kernel, self._system = model, kernel, system
         self._number, self._jobs = number, jobs
         self._held = Held()
-        self._canonical = Canonical(system.ordinal)
+        self._canonical = Canonical()
         self._spec = SpecSide(model, kernel, system, self._canonical)
         self._driver = Driver(self._spec.reference, system, self._canonical)
         self._actions = [action for action, _ in self._spec.reference.instances]

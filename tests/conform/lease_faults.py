@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tests.conform.lease_server import LeaseSystem, Refusal, Request, Response, Server
+from checker.conform.system import Refusal
+from tests.conform.lease_server import LeaseSystem, Request, Response, Server
 
 
 class GrantsTwice(Server):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from checker.conform.system import Ordinal, Refusal
+
 LEASE_MS = 1000
 
 # The implementation.
@@ -68,16 +70,6 @@ class Server:
 # The adapter.
 
 
-class Ordinal(NamedTuple):
-    sort: str
-    value: int
-
-
-@dataclass(frozen=True)
-class Refusal:
-    reason: str
-
-
 class Shown(NamedTuple):
     term: Ordinal
     holder: int | None
@@ -118,8 +110,6 @@ def term(value: int | None) -> Ordinal | None:
 
 class LeaseSystem:
     """Drives a server. make: of the class of servers that is under test."""
-
-    ordinal, refusal = Ordinal, Refusal
 
     def __init__(self, make: Callable[[int], Server] = Server) -> None:
         self._make = make

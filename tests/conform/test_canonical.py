@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.conform.canonical import Canonical, places, renumbered
-from tests.conform.lease_server import Ordinal
+from checker.conform.system import Ordinal
 
 SORTS = st.sampled_from(["Term", "Offset"])
 ORDINALS = st.builds(Ordinal, SORTS, st.integers(0, 4))
@@ -41,14 +41,14 @@ def together(pair: Any) -> Any:
 
 @given(PAIRS, PAIRS)
 def test_pairs_are_equal_exactly_where_all_ordinals_stand_in_the_same_order(one: Any, other: Any) -> None:
-    canonical = Canonical(Ordinal)
+    canonical = Canonical()
     assert (canonical.pair(*one) == canonical.pair(*other)) == (together(one) == together(other))
 
 
 @given(PAIRS, st.lists(st.integers(1, 9), min_size=5, max_size=5))
 def test_other_numbers_in_the_same_order_make_no_difference(pair: Any, gaps: list[int]) -> None:
     numbers = {o: sum(gaps[: o.value + 1]) for o in ordinals(pair)}
-    canonical = Canonical(Ordinal)
+    canonical = Canonical()
     assert canonical.pair(*pair) == canonical.pair(*renamed(pair, numbers))
     assert canonical.of(pair[0]) == canonical.of(renamed(pair[0], numbers))
 
@@ -56,7 +56,7 @@ def test_other_numbers_in_the_same_order_make_no_difference(pair: Any, gaps: lis
 def test_what_does_not_show_is_placed_among_what_does() -> None:
     """Between the two that show, above them, or one of them: three states."""
     shown = (Ordinal("Term", 5), Ordinal("Term", 9))
-    canonical = Canonical(Ordinal)
+    canonical = Canonical()
     found = {canonical.pair(shown, Ordinal("Term", value)) for value in (5, 6, 7, 9, 10, 11)}
     assert len(found) == 4 and len({look for look, _ in found}) == 1
 
@@ -69,7 +69,7 @@ class Broker(NamedTuple):
 def test_places_have_names_and_the_numbers_of_the_other_side() -> None:
     spec = (Broker(Ordinal("Term", 3), frozenset({1})), None)
     system = (Broker(Ordinal("Term", 70), frozenset({1, 2})), Ordinal("Term", 90))
-    found = list(places(spec, renumbered(system, spec, Ordinal), Ordinal))
+    found = list(places(spec, renumbered(system, spec)))
     assert found == [
         ("[0].epoch", Ordinal("Term", 3), Ordinal("Term", 3)),
         ("[0].replicas", frozenset({1}), frozenset({1, 2})),

@@ -10,6 +10,7 @@ import pytest
 from checker.conform.check import Options, Report, conform
 from checker.conform.product import shared_out
 from checker.conform.regression import to_test
+from checker.conform.system import Refusal
 from checker.explicit.check import Options as CheckOptions
 from checker.explicit.check import check
 from checker.lang.errors import SpecError
@@ -17,7 +18,7 @@ from checker.lang.loader import load
 from checker.reference.replay import replay
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
-from tests.conform.lease_server import SYSTEM, LeaseSystem, Ordinal, Refusal, Request, Response, Server
+from tests.conform.lease_server import SYSTEM, LeaseSystem, Request, Response, Server
 
 LEASE = "tests/conform/lease.py/lease"
 
@@ -102,8 +103,6 @@ class Lamp:
 
     sticks_at: a count that it does not go on from.
     """
-
-    ordinal, refusal = Ordinal, Refusal
 
     def __init__(self, sticks_at: int | None = None) -> None:
         self._sticks_at = sticks_at

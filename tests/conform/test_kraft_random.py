@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from checker.conform.system import Refusal
 from checker.lang.loader import load
 from impl.adapters.kraft import controllers, initial, processes
 from impl.adapters.kraft.cluster import (
@@ -31,7 +32,6 @@ from impl.adapters.kraft.cluster import (
     topic_id,
     without_answer,
 )
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.broker import BrokerState
 from impl.kraft.controller import partitions
 from impl.kraft.messages import (

@@ -1,7 +1,7 @@
 """`impl.kraft` as a system under test: its cores in a cluster whose time, network and disks a test decides about.
 
 For `fencepost conform MODEL --impl kraft`, MODEL being one of the spec `kraft`. States and arguments of the spec come
-in as plain objects, and nothing of the spec or the checker is imported. `views` are what the two are compared by.
+in as plain objects; of the checker, only the interface is imported. `views` are what the two are compared by.
 Leaves out: more than one controller; a broker that runs before it has any metadata.
 """
 

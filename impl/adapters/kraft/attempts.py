@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft import controllers, network, processes
 from impl.adapters.kraft.cluster import Answer, Cluster, Envelope, run
 from impl.adapters.kraft.processes import UNWRITTEN, answered, followed, led, waits
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.broker import BrokerState
 from impl.kraft.errors import ErrorCode
 

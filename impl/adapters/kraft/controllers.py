@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
     CLUSTER_ID,
     SESSION_TIMEOUT_MS,
@@ -20,7 +21,6 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
 from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode

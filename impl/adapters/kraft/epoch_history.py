@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from impl.adapters.kraft.views import Ordinal, broker_epoch, leader_epoch, partition_epoch
+from checker.conform.system import Ordinal
+from impl.adapters.kraft.views import broker_epoch, leader_epoch, partition_epoch
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.records import Batch
 

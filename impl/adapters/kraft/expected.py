@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from checker.conform.system import Ordinal
 from impl.adapters.kraft.views import (
     AlterIsrReplyView,
     AlterIsrView,
@@ -19,7 +20,6 @@ from impl.adapters.kraft.views import (
     HeartbeatView,
     LeadershipView,
     MetadataView,
-    Ordinal,
     PartitionView,
     ProcessView,
     RegisterReplyView,

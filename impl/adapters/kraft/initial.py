@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft import processes
 from impl.adapters.kraft.cluster import (
     TOPIC,
@@ -27,7 +28,6 @@ from impl.adapters.kraft.controllers import handle_lifecycle
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.broker import Broker
 from impl.kraft.controller import Controller
 from impl.kraft.image import Image

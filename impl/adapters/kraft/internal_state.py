@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from operator import itemgetter
 
+from checker.conform.system import Ordinal
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Timers
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.observed import metadata_in, reached, remembered, unfenced_in
 from impl.adapters.kraft.processes import waits
-from impl.adapters.kraft.views import Ordinal
 from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft import controllers, processes
 from impl.adapters.kraft.cluster import Cluster
-from impl.adapters.kraft.views import Refusal
 
 Arguments = Mapping[str, Any]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checker.conform.system import Ordinal, Refusal
 from impl.adapters.kraft import controllers, expected, observed
 from impl.adapters.kraft.cluster import Cluster, Envelope, deliver, settled, without_answer
 from impl.adapters.kraft.controllers import without
 from impl.adapters.kraft.processes import given_up, led, without_waiting
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, Ordinal, Refusal, RegisterView
+from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, RegisterView
 
 Arguments = Mapping[str, Any]
 RequestView = RegisterView | HeartbeatView | AlterIsrView

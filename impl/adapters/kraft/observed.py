@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from checker.conform.system import Ordinal
 from impl.adapters.kraft.cluster import (
     TOPIC,
     Answer,
@@ -33,7 +34,6 @@ from impl.adapters.kraft.views import (
     HeartbeatView,
     LeadershipView,
     MetadataView,
-    Ordinal,
     PartitionView,
     ProcessView,
     RegisterReplyView,

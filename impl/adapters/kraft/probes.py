@@ -6,12 +6,13 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from checker.conform.system import Ordinal, Probe, Receiver
 from impl.adapters.kraft import internal_state, observed
 from impl.adapters.kraft.cluster import (
     CLUSTER_ID,
@@ -24,7 +25,7 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import LeadershipView, Ordinal, ProcessView, ReplicaView
+from impl.adapters.kraft.views import LeadershipView, ProcessView, ReplicaView
 from impl.kraft.image import Image, Partition
 from impl.kraft.messages import (
     AlterPartitionRequest,
@@ -34,19 +35,6 @@ from impl.kraft.messages import (
 )
 
 AHEAD = 1 << 20
-
-
-class Probe(NamedTuple):
-    name: str
-    state: Any
-    system: Cluster
-    action: str
-    arguments: Mapping[str, Any]
-
-
-class Receiver(NamedTuple):
-    key: Hashable
-    probes: Callable[[], Iterable[Probe]]
 
 
 class Pair(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
     Answer,
     Cluster,
@@ -21,7 +22,6 @@ from impl.adapters.kraft.cluster import (
     without_answer,
 )
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.broker import Broker, BrokerState, Due
 from impl.kraft.broker.timers import due_for
 from impl.kraft.effects import Effects

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
     Cluster,
     ControllerHost,
@@ -25,7 +26,6 @@ from impl.adapters.kraft.controllers import released
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.values import replace
-from impl.adapters.kraft.views import Refusal
 from impl.kraft.controller import Controller
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
+from checker.conform.system import Receiver, Refusal
 from impl.adapters.kraft import (
     controllers,
     expected,
@@ -18,8 +19,8 @@ from impl.adapters.kraft import (
 )
 from impl.adapters.kraft.attempts import ATTEMPTS
 from impl.adapters.kraft.cluster import Cluster
-from impl.adapters.kraft.probes import Receiver, receivers
-from impl.adapters.kraft.views import ClusterView, Ordinal, Refusal
+from impl.adapters.kraft.probes import receivers
+from impl.adapters.kraft.views import ClusterView
 
 Arguments = Mapping[str, Any]
 Action = Callable[[Cluster, Arguments, Any], Cluster | Refusal]
@@ -91,9 +92,6 @@ STEPS: dict[str, Action] = {
 
 class KraftUnderTest:
     """`impl.kraft` as `checker.conform.system.System` asks for it."""
-
-    ordinal = Ordinal
-    refusal = Refusal
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         if constants["controllers"] > 1 and constants.get("max_shutdowns", 0) > 0:

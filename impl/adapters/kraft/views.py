@@ -9,20 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from checker.conform.system import Ordinal
+
 Bag = frozenset[tuple[tuple[object, ...], int]]
-
-
-class Ordinal(NamedTuple):
-    """A value of which only the order within its sort matters."""
-
-    sort: str
-    value: int
-
-
-class Refusal(NamedTuple):
-    """The implementation did not do it. reason: what it answered."""
-
-    reason: str
 
 
 class RegistrationView(NamedTuple):
