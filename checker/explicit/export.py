@@ -25,7 +25,7 @@ from checker.explicit.check import Report
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.columns import arrow_type, codes_of, column, shown
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.kernel.members import NotFixed, Slot, standing
+from checker.explicit.kernel.slots import NotFixed, Slot, slots_of
 from checker.explicit.search.store import Context
 from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
@@ -273,7 +273,7 @@ class Parameters:
             self._there[instance, : len(parameters)] = True
             self._names[instance, : len(parameters)] = [p.name for p in parameters]
             try:
-                found = standing(self._type, parameters, binding)
+                found = slots_of(self._type, parameters, binding)
             except NotFixed:
                 self._depends.add(instance)
                 continue

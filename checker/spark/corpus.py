@@ -15,7 +15,7 @@ from checker.redaction import redacted
 from checker.spark.models import Shipped, ship
 from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
-from checker.spark.watch import StalledError
+from checker.spark.stalls import StalledError
 from checker.validate.corpus import Options, Summary, Verdict, validate
 from checker.validate.reader import ENDINGS, Recorded
 from checker.verdicts import INTERRUPTED

@@ -28,7 +28,7 @@ from checker.spark import work
 from checker.spark.checkpoint import Checkpoint, Saved
 from checker.spark.runs import GROUP, Run, RunReader, folder_of
 from checker.spark.session import Cluster, SparkError
-from checker.spark.watch import Cancelled, StalledError
+from checker.spark.stalls import Cancelled, StalledError
 from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started

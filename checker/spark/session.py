@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 
 from checker.errors import FencepostError, UnwritableError
 from checker.spark.java import java_home
-from checker.spark.watch import Cancelled, Watch
+from checker.spark.stalls import Cancelled, StallDetector
 
 TICK_S = 0.1  # between looks at a running job
 PACKAGES = ("checker", "traces")  # what tasks import from
@@ -109,7 +109,7 @@ class Cluster:
         Raises Cancelled for a job that was given up, StalledError for one that does not get on, SparkError for one that
         failed.
         """
-        watch = Watch(str(self._context.master), self._task_timeout_s)
+        watch = StallDetector(str(self._context.master), self._task_timeout_s)
         group = f"fencepost {id(self)}-{next(self._serial)}"
 
         def run() -> list[Any]:

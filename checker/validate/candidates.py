@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.explicit.kernel.columns import codes_of
-from checker.explicit.kernel.follow import ALL_SURVIVE, Follower
 from checker.explicit.kernel.layout import Layout
+from checker.explicit.kernel.observed_steps import ALL_SURVIVE, ObservedSteps
 from checker.running.arrays import Bits, Longs, Words
 
 LOW, HIGH = -(1 << 62) + 1, (1 << 62) - 1  # odd: no bound
@@ -72,8 +72,8 @@ class Sort:
 class Numbers:
     """The meaning of the bounds of one model's candidates, and how steps and observations change them."""
 
-    def __init__(self, follower: Follower) -> None:
-        self.layout: Layout = follower.layout
+    def __init__(self, observed_steps: ObservedSteps) -> None:
+        self.layout: Layout = observed_steps.layout
         self.sorts: list[Sort] = []
         for leaves in self.layout.sorts.values():
             self.sorts.append(Sort(leaves, sum(len(s.leaves) for s in self.sorts)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checker.explicit.kernel.columns import codes_of
-from checker.explicit.kernel.follow import ANY
+from checker.explicit.kernel.observed_steps import ANY
 from checker.lang.ir import EventKind
 from checker.reference.replay import difference
 from checker.reference.step import Reference, StepResult
@@ -101,7 +101,7 @@ class Diagnosis:
         """The event can be taken, and leads elsewhere; None where it cannot be taken."""
         validator = self._validator
         anything = np.zeros((len(before), 2 * self._numbers.layout.words), np.uint64)
-        found = validator.follower.follow(before.words, np.full(len(before), action, np.int64), anything)
+        found = validator.observed_steps.follow(before.words, np.full(len(before), action, np.int64), anything)
         kinds = np.full(len(found.sources), kind)
         rows = np.flatnonzero(validator.reader.kinds.fits(kinds, found.instances))
         origin = before.take(found.sources[rows])

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from checker.explicit.kernel.follow import ANY
-from checker.explicit.kernel.members import NotFixed, Slot, standing
+from checker.explicit.kernel.observed_steps import ANY
+from checker.explicit.kernel.slots import NotFixed, Slot, slots_of
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
 from checker.reference.step import Reference
@@ -36,11 +36,11 @@ class EventKinds:
         self._numbers = {action.name: i for i, action in enumerate(reference.actions)}
         self._parameters: list[list[Parameter]] = reference.parameters
         self._instances: list[list[int]] = [[] for _ in reference.actions]
-        self._standing: dict[int, dict[str, Any]] = {}
+        self._slots: dict[int, dict[str, Any]] = {}
         for instance, (action, binding) in enumerate(reference.instances):
             self._instances[action].append(instance)
             try:
-                self._standing[instance] = standing(model.state_type, reference.parameters[action], binding)
+                self._slots[instance] = slots_of(model.state_type, reference.parameters[action], binding)
             except NotFixed:
                 continue
         self._count = len(reference.instances)
@@ -63,7 +63,7 @@ class EventKinds:
         self.start = self._add(START, "the initial state", self._every)
 
     def _leaves(self, instance: int) -> list[int]:
-        slots = [v for v in self._standing.get(instance, {}).values() if isinstance(v, Slot)]
+        slots = [v for v in self._slots.get(instance, {}).values() if isinstance(v, Slot)]
         return [leaf for slot in slots for leaf in range(slot.first, slot.first + slot.type.width)]
 
     def _add(
@@ -118,7 +118,7 @@ class EventKinds:
         for name in recorded:
             if name not in parameters:
                 raise DecodingError(f"{action} has no parameter {name} ({suggest(name, parameters, 'parameters')})")
-        if recorded and any(i not in self._standing for i in self._instances[number]):
+        if recorded and any(i not in self._slots for i in self._instances[number]):
             what = "ranges over a place that depends on another member: record it without parameters"
             raise DecodingError(f"a parameter of {action} {what}")
         values = {}
@@ -136,7 +136,7 @@ class EventKinds:
             return self._every
         allowed = np.zeros(self._count, dtype=bool)
         for instance in self._instances[number]:
-            own = self._standing[instance]
+            own = self._slots[instance]
             allowed[instance] = all(isinstance(own[n], Slot) or own[n] == v for n, v in values.items())
         return allowed
 
@@ -144,7 +144,7 @@ class EventKinds:
         """The codes that are wanted where the members lie, and whether each is; ((), ()) where nothing is."""
         codes: list[int] = []
         known: list[bool] = []
-        for name, slot in self._standing.get(self._instances[number][0], {}).items():
+        for name, slot in self._slots.get(self._instances[number][0], {}).items():
             if isinstance(slot, Slot):
                 codes += slot.type.encode(values[name]) if name in values else [0] * slot.type.width
                 known += [name in values] * slot.type.width

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checker.explicit.kernel.follow import ANY, Follower, Successors, follower_of
+from checker.explicit.kernel.observed_steps import ANY, ObservedSteps, Successors, observed_steps_of
 from checker.lang.loader import BoundModel
 from checker.running.arrays import Bits, Longs
 from checker.validate.candidates import Candidates, Numbers
@@ -92,14 +92,14 @@ class Validator:
     def __init__(self, model: BoundModel, *, silent: int = 0, max_candidates: int = 10_000) -> None:
         self.model = model
         self.reader = Reader(model, silent)
-        self.follower: Follower = follower_of(model)
-        self.numbers = Numbers(self.follower)
+        self.observed_steps: ObservedSteps = observed_steps_of(model)
+        self.numbers = Numbers(self.observed_steps)
         self.coverage = Coverage(model)
         self._most = max_candidates
         initial = [model.state_type.encode(state) for state in model.initial_states()]
-        packed = np.array([self.follower.layout.pack(codes) for codes in initial], np.uint64)
-        self.initial = np.unique(packed.reshape(-1, self.follower.layout.words), axis=0)
-        self._leaves = len(self.follower.layout.leaves)
+        packed = np.array([self.observed_steps.layout.pack(codes) for codes in initial], np.uint64)
+        self.initial = np.unique(packed.reshape(-1, self.observed_steps.layout.words), axis=0)
+        self._leaves = len(self.observed_steps.layout.leaves)
 
     def rejections(self, traces: Sequence[Recorded]) -> list[Rejection | None]:
         """Per trace where it stops being a behaviour, None where it does not."""
@@ -198,7 +198,7 @@ class Validator:
         """The candidates after one step."""
         at = now.of(before)
         wanted = np.ascontiguousarray(self.numbers.wanted(now.codes, now.known)[at])
-        found = self.follower.follow(before.words, np.ascontiguousarray(now.actions[at]), wanted)
+        found = self.observed_steps.follow(before.words, np.ascontiguousarray(now.actions[at]), wanted)
         self._note_cuts(items, before, found, now)
         fitting = self.reader.kinds.fits(now.kinds[at[found.sources]], found.instances)
         instances, words, survivors = found.instances[fitting], found.words[fitting], found.survivors[fitting]
@@ -236,8 +236,8 @@ class Validator:
         frontier = candidates
         for taken in range(int(most[candidates.item].max(initial=0))):
             frontier = frontier.take(most[frontier.item] > taken)
-            anything = np.zeros((len(frontier), 2 * self.follower.layout.words), np.uint64)
-            found = self.follower.follow(frontier.words, np.full(len(frontier), ANY, np.int64), anything)
+            anything = np.zeros((len(frontier), 2 * self.observed_steps.layout.words), np.uint64)
+            found = self.observed_steps.follow(frontier.words, np.full(len(frontier), ANY, np.int64), anything)
             cut = frontier.item[found.cut_sources]
             items.cut[cut[self._unobserved(batch, items.trace[cut], found.cut_instances)]] = True
             unobserved = self._unobserved(batch, items.trace[frontier.item[found.sources]], found.instances)
@@ -252,12 +252,13 @@ class Validator:
     def _unobserved(self, batch: Batch, traces: Longs, instances: Longs) -> Bits:
         """The steps that are by actions that their trace declares as silent."""
         result = np.ones(len(traces), dtype=bool)
-        action = np.array([a for a, _ in self.follower.instances], dtype=np.int64)[instances]
+        action = np.array([a for a, _ in self.observed_steps.instances], dtype=np.int64)[instances]
         for trace in np.unique(traces).tolist():
             names = batch.traces[trace].silent[1]
             if names is not None:
                 mine = traces == trace
-                result[mine] = np.array([name in names for name in self.follower.actions], dtype=bool)[action[mine]]
+                named = [name in names for name in self.observed_steps.actions]
+                result[mine] = np.array(named, dtype=bool)[action[mine]]
         return result
 
     def _not_too_many(self, items: _Items, candidates: Candidates, events: Longs) -> Candidates:

@@ -211,7 +211,7 @@ def test_tables_on_a_full_disk(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cache_that_cannot_be_written_is_reported_of_once(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     code, out, err = ended("diff", LEASE, "--against", "broker_stops_first=true", "--quiet",
                            env={"FENCEPOST_CACHE": str(tmp_path / "cache")})  # fmt: skip

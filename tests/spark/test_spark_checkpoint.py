@@ -19,7 +19,7 @@ from checker.running.limits import Limits
 from checker.spark import runs
 from checker.spark.check import Options, check
 from checker.spark.runs import Folder, RunWriter
-from tests.spark.told import locally, told
+from tests.spark.outcomes import locally, outcome
 
 MODEL = "tests/models/bounds.py/constrained"
 EVERYTHING = 1 << 60
@@ -36,7 +36,7 @@ def _check(place: Path, *, resume: bool = False, depth: int | None = None, parti
         partitions=partitions if resume else 2, small=EVERYTHING, limits=Limits(max_depth=depth),
         **({"resume": str(place)} if resume else {"checkpoint": str(place)}),
     )  # fmt: skip
-    return told(check(load(MODEL, {"limit": "6"}), options, started=time.perf_counter()))
+    return outcome(check(load(MODEL, {"limit": "6"}), options, started=time.perf_counter()))
 
 
 @pytest.fixture

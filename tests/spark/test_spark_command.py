@@ -22,7 +22,7 @@ from checker.spark.check import Options, check
 from checker.spark.java import java_home
 from checker.spark.session import Cluster, SparkError, TaskError
 from tests.conftest import ROOT
-from tests.spark.told import locally, told
+from tests.spark.outcomes import locally, outcome
 
 MODEL = "tests/models/async_isr.py"
 
@@ -55,7 +55,7 @@ def test_a_limit_and_ctrl_c_leave_a_search_that_goes_on(spark: Cluster, tmp_path
     assert (stopped.verdict, stopped.reason) == ("incomplete", "interrupted")
     late = Options(small=0, resume=place, limits=Limits(time_limit_s=0))
     assert check(model, late, started=time.perf_counter()).reason == "time limit of 0 s"
-    assert told(check(model, Options(resume=place), started=time.perf_counter())) == locally(model)
+    assert outcome(check(model, Options(resume=place), started=time.perf_counter())) == locally(model)
 
 
 def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from checker.running.deadline import Stage
 from checker.running.limits import Limits
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
-from tests.spark.told import locally, told
+from tests.spark.outcomes import locally, outcome
 
 EVERYTHING = 1 << 60
 MODELS = [
@@ -29,14 +29,14 @@ def test_the_same_lassos(target: str) -> None:
         expected = locally(model, all_violations=all_violations)
         for partitions in (1, 3):
             options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
-            assert told(check(model, options, started=time.perf_counter())) == expected
+            assert outcome(check(model, options, started=time.perf_counter())) == expected
 
 
 def test_on_spark(spark: Cluster) -> None:
     model = load("tests/models/liveness_philosophers.py/weak")
     expected = locally(model)
     assert expected["verdict"] == "violated" and expected["traces"]
-    assert told(check(model, Options(partitions=2, small=0), started=time.perf_counter())) == expected
+    assert outcome(check(model, Options(partitions=2, small=0), started=time.perf_counter())) == expected
 
 
 @pytest.mark.usefixtures("no_cluster")

@@ -13,7 +13,7 @@ from checker.spark import work
 from checker.spark.check import Options, check
 from checker.spark.session import Cluster
 from tests.conftest import ROOT
-from tests.spark.told import locally, told
+from tests.spark.outcomes import locally, outcome
 
 EVERYTHING = 1 << 60
 MODELS = [
@@ -36,7 +36,7 @@ def test_every_small_model(target: str, partitions: int) -> None:
     for all_violations in (False, True):
         options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
         expected = locally(model, all_violations=all_violations)
-        assert told(check(model, options, started=time.perf_counter())) == expected
+        assert outcome(check(model, options, started=time.perf_counter())) == expected
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 8])
@@ -45,7 +45,7 @@ def test_a_historical_bug_of_kraft(partitions: int, tmp_path: Path) -> None:
     model = load("kraft/lossy", {"kip_903": "false"})
     expected = locally(model)
     options = Options(partitions=partitions, small=EVERYTHING, checkpoint=str(tmp_path))
-    assert told(check(model, options, started=time.perf_counter())) == expected
+    assert outcome(check(model, options, started=time.perf_counter())) == expected
     assert expected["verdict"] == "violated"
     # merged runs are all that is left in `runs`: levels are kept, for paths lead through them
     assert len(list((tmp_path / "runs").glob("*"))) <= partitions * 4
@@ -58,7 +58,7 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
     expected = locally(model, all_violations=True)
     for partitions, task in ((1, 1 << 16), (2, 1 << 16), (8, 1 << 16), (5, 1)):  # the last: a task for each shard
         options = Options(partitions=partitions, small=0, all_violations=True, task=task)
-        assert told(check(model, options, started=time.perf_counter())) == expected, partitions
+        assert outcome(check(model, options, started=time.perf_counter())) == expected, partitions
 
 
 @pytest.mark.usefixtures("no_cluster")
@@ -82,7 +82,7 @@ def test_what_a_task_wrote_that_ran_twice_goes(spark: Cluster, tmp_path: Path) -
     options = Options(partitions=2, small=0, checkpoint=str(tmp_path))
     check(model, options, started=time.perf_counter(), progress=progress)
     assert left_over.parent.is_dir() and not left_over.exists()
-    assert told(check(model, Options(resume=str(tmp_path)), started=time.perf_counter())) == locally(model)
+    assert outcome(check(model, Options(resume=str(tmp_path)), started=time.perf_counter())) == locally(model)
 
 
 def test_a_small_level_beside_much_that_is_visited_is_a_job(spark: Cluster) -> None:
@@ -92,5 +92,5 @@ def test_a_small_level_beside_much_that_is_visited_is_a_job(spark: Cluster) -> N
     def progress(now: Progress) -> None:
         jobs.append(now.tasks)
 
-    assert told(check(model, options, started=time.perf_counter(), progress=progress)) == locally(model)
+    assert outcome(check(model, options, started=time.perf_counter(), progress=progress)) == locally(model)
     assert (0, 0) in jobs and (0, 4) in jobs  # the first level, and those after it

@@ -23,8 +23,8 @@ from checker.running.limits import Progress
 from checker.spark.check import Options, check
 from checker.spark.session import cluster
 from tests.conftest import ROOT
+from tests.spark.outcomes import locally, outcome
 from tests.spark.standalone import CONF, Standalone, standalone
-from tests.spark.told import locally, told
 from tests.validate.walks import Walks, text
 
 MODEL = "tests/models/two_phase_commit.py"
@@ -55,7 +55,7 @@ def test_a_killed_driver_goes_on_where_it_was(two_workers: Standalone, tmp_path:
 
 
 def _start(cluster: Standalone, place: Path, how: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.spark.checked", cluster.master, str(place / "run"), how]
+    command = [sys.executable, "-m", "tests.spark.run_check", cluster.master, str(place / "run"), how]
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE)
 
 
@@ -76,7 +76,7 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
     )
     report = check(model, options, started=time.perf_counter(), progress=progress)
     assert killed
-    assert told(report) == locally(model)
+    assert outcome(report) == locally(model)
 
 
 def test_executors_that_never_come_are_told(two_workers: Standalone, tmp_path: Path) -> None:

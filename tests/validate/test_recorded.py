@@ -171,7 +171,7 @@ def test_why_a_trace_is_rejected(lease: BoundModel) -> None:
     assert seen.reason == "the state is not what was seen: lease: –, not broker0"
 
 
-def test_it_is_the_first_event_that_is_reported_of(lease: BoundModel) -> None:
+def test_it_is_the_first_event_that_is_reported(lease: BoundModel) -> None:
     whole = '{"action":"grant","state":{"lease":"%s","serving":[]}}'
     trace = lines(START, "{}", '{"action":"stop_serving"}', whole % "broker0", whole % "broker1", whole % "broker1")
     assert only(judged(lease, trace)).line == 4

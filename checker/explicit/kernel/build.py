@@ -17,9 +17,9 @@ from checker.explicit.kernel.description import describe
 from checker.explicit.kernel.kernel import Kernel, assemble
 from checker.explicit.kernel.layout import Layout, LayoutError
 from checker.explicit.kernel.native import POLL_S, Compilation, compile_ir
+from checker.explicit.kernel.predicates import predicate_functions
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.speedup import Speedup
-from checker.explicit.kernel.watch import watch_functions
 from checker.lang.program import Program
 
 LONG_LINES = 50_000  # text that takes longer than a second to compile, even without optimizing
@@ -141,7 +141,7 @@ def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSour
         transitions.state_function("check", "i64", of_states),
         transitions.state_function("constraint", "i1", [(0, program.outside)]),
         transitions.state_function("terminal", "i1", [(0, program.terminal)]),
-        watch_functions(transitions, layout.words, program.liveness),
+        predicate_functions(transitions, layout.words, program.liveness),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
     ]
     return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))

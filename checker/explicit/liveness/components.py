@@ -56,12 +56,12 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 @functools.cache
-def tours() -> Mapping[str, Callable[..., Any]]:
+def traversals() -> Mapping[str, Callable[..., Any]]:
     """The native functions by name. They take addresses and release the GIL."""
-    found = load_entry("tours")
+    found = load_entry("traversals")
     if found is None:
         code = compile_ir("\n".join([DECLARATIONS, _number(), _reach(), _judge(), _components()]))
-        store_entry("tours", {}, code)
+        store_entry("traversals", {}, code)
     else:
         _, code = found
     engine, addresses = link(code, list(_SIGNATURES))

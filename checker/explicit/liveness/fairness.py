@@ -64,7 +64,7 @@ class Fairness:
         record = np.zeros(components.REACH_FIELDS, dtype=np.int64)
         record[: components.HEAD] = _addresses(graph.first, graph.targets, marks, self._stack)
         record[components.TAIL] = len(begun)
-        while not components.tours()["reach"](record.ctypes.data, _BUDGET):
+        while not components.traversals()["reach"](record.ctypes.data, _BUDGET):
             self._deadline.check(int(record[components.HEAD]), None, "states reached")
         found: Bits = marks == 2
         return found
@@ -84,7 +84,7 @@ class Fairness:
         record[components.COUNT] = graph.count
         record[components.INDEX], record[components.LABEL] = 1, components.LAST_PART
         while True:
-            while not components.tours()["components"](record.ctypes.data, _BUDGET):
+            while not components.traversals()["components"](record.ctypes.data, _BUDGET):
                 self._deadline.check(int(record[components.VISITED]), None, "states visited")
             if not record[components.AGAIN_SEEN]:
                 return Parts(marks, region & ~graph.busy)

@@ -16,8 +16,8 @@ import numpy as np
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.kernel.watch import condition_words, obligation_words
-from checker.explicit.liveness.components import tours
+from checker.explicit.kernel.predicates import condition_words, obligation_words
+from checker.explicit.liveness.components import traversals
 from checker.explicit.liveness.labels import Labels, LabelTable
 from checker.explicit.search.explored import Stored
 from checker.explicit.search.path import Packed, packed
@@ -29,7 +29,7 @@ from checker.running.deadline import Deadline
 EDGE_BYTES, STATE_BYTES = 8, 48
 """Memory that a graph and the search for lassos in it take, per edge and per state, but for the words of `watch`."""
 
-MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `tours`
+MOST_STATES = 2**31 - 4  # what is numbered in 32 bits, beside the marks of `traversals`
 _BATCH = 1 << 15  # records a box takes, states expanded together
 
 
@@ -224,7 +224,7 @@ class _Builder:
     def _number(self, found: Longs, targets: Ints) -> None:
         """Put the states' numbers into `targets`; new ones get the next numbers."""
         addresses = (array.ctypes.data for array in (self._numbers, self._order, targets))
-        self._met = tours()["number"](found.ctypes.data, len(found), *addresses, self._met)
+        self._met = traversals()["number"](found.ctypes.data, len(found), *addresses, self._met)
 
     def _words(self, begin: int, end: int) -> Words:
         """The packed states with the numbers begin..end - 1."""

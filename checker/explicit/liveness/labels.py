@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.kernel.watch import CONDITIONS_PER_WORD, condition_words, obligation_words
+from checker.explicit.kernel.predicates import CONDITIONS_PER_WORD, condition_words, obligation_words
 from checker.running.arrays import Bits, Ints, Longs
 
 

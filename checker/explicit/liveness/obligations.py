@@ -17,7 +17,7 @@ import numpy as np
 
 from checker.explicit.kernel.description import KernelGroup, KernelObligation
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.kernel.watch import PER_WORD
+from checker.explicit.kernel.predicates import PER_WORD
 from checker.explicit.liveness.fairness import Fairness
 from checker.explicit.liveness.graph import MOST_STATES, StateGraph, build, memory_needed
 from checker.explicit.search.path import Packed

@@ -10,7 +10,7 @@ import pytest
 
 from checker.explicit.check import Options, Report, check
 from checker.explicit.kernel.build import compile_kernel
-from checker.explicit.kernel.watch import condition_words, obligation_words
+from checker.explicit.kernel.predicates import condition_words, obligation_words
 from checker.explicit.liveness.obligations import find_lassos
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.walk import Walker

@@ -55,7 +55,7 @@ class Successors:
     cut_instances: Longs
 
 
-class Follower:
+class ObservedSteps:
     """The steps of one model. Not for several threads at once."""
 
     def __init__(self, metadata: dict[str, Any], code: bytes) -> None:
@@ -103,14 +103,14 @@ class Follower:
         return memory[: used // memory.strides[0]]
 
 
-def follower_of(model: BoundModel) -> Follower:
+def observed_steps_of(model: BoundModel) -> ObservedSteps:
     """The compiled steps of a bound model, from the cache where they are there."""
     key = f"{model.key()}-follow"
     found = load_entry(key)
     if found is None:
         found = _compiled(compile_model(model))
         store_entry(key, *found)
-    return Follower(*found)
+    return ObservedSteps(*found)
 
 
 def _compiled(program: Program) -> tuple[dict[str, Any], bytes]:

@@ -1,4 +1,4 @@
-"""What two engines must tell alike: all of a report but for times, memory and who shared the work."""
+"""The outcome of a check that two engines must agree on: all of a report but times, memory and who shared the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traces.itf import to_itf
 THEIR_OWN = {"seconds", "threads", "partitions", "peak_memory_bytes"}
 
 
-def told(report: Report) -> dict[str, Any]:
+def outcome(report: Report) -> dict[str, Any]:
     """The report as JSON, its traces and levels of deadlock and errors too."""
     found = {name: value for name, value in report.to_json().items() if name not in THEIR_OWN}
     found["traces"] = [to_itf(trace) for trace in report.traces]
@@ -26,4 +26,4 @@ def locally(model: BoundModel, *, all_violations: bool = False) -> dict[str, Any
     """What the local engine tells of a model."""
     model.bind()
     options = LocalOptions(all_violations=all_violations)
-    return told(check_locally(model, options, started=time.perf_counter()))
+    return outcome(check_locally(model, options, started=time.perf_counter()))

@@ -23,7 +23,7 @@ class StalledError(Cancelled, FencepostError):
     exit_code = ExitCode.INCOMPLETE
 
 
-class Watch:
+class StallDetector:
     """Of one job. master: its URL. limit_s: how long no task may end, None: forever."""
 
     def __init__(self, master: str, limit_s: float | None, clock: Callable[[], float] = time.monotonic) -> None:

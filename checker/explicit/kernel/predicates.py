@@ -25,7 +25,7 @@ def condition_words(conditions: int) -> int:
     return -(-conditions // CONDITIONS_PER_WORD)
 
 
-def watch_functions(transitions: Transitions, words: int, liveness: Liveness | None) -> str:
+def predicate_functions(transitions: Transitions, words: int, liveness: Liveness | None) -> str:
     """watch(states, n, out): per state the words of the obligations and those of the conditions. words: of a state."""
     rows = _rows(liveness) if liveness is not None else []
     names = [f"watch{k}" for k in range(len(rows))]

@@ -24,7 +24,7 @@ class NotFixed(Exception):
     """The place depends on the state."""
 
 
-def standing(state: RecordType, parameters: list[Parameter], binding: tuple[Any, ...]) -> dict[str, Any]:
+def slots_of(state: RecordType, parameters: list[Parameter], binding: tuple[Any, ...]) -> dict[str, Any]:
     """Per parameter of one instance its value, or the `Slot` that holds it.
 
     binding: as of `Reference.instances`. Raises NotFixed for an index that is itself a member of the state.

@@ -9,8 +9,8 @@ import time
 from checker.lang.loader import load
 from checker.running.limits import Progress
 from checker.spark.check import Options, check
+from tests.spark.outcomes import outcome
 from tests.spark.standalone import CONF
-from tests.spark.told import told
 
 
 def main(master: str, place: str, how: str) -> None:
@@ -20,7 +20,7 @@ def main(master: str, place: str, how: str) -> None:
     where = {"checkpoint": place} if how == "start" else {"resume": place}
     options = Options(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
     report = check(load("tests/models/two_phase_commit.py"), options, started=time.perf_counter(), progress=progress)
-    print(json.dumps(told(report)), flush=True)
+    print(json.dumps(outcome(report)), flush=True)
 
 
 if __name__ == "__main__":
