@@ -63,11 +63,6 @@ PINS = [
     Pin("failover_reassignment", {"max_failovers": 0, "pending_batches": 1}, 4_965, 1_150),
     Pin("lossy", {"max_crashes": 0, "max_disk_losses": 0}, 10_560, 1_464),
     Pin("lossy", {"brokers": 1}, 4_705, 1_533),
-    Pin("zombie", {"max_early_expiries": 0, "alter_in_flight": 0}, 44_402, 10_201),
-    Pin(
-        "zombie", {"max_crashes": 0, "max_disk_losses": 0, "max_early_expiries": 2, "lifecycle_in_flight": 0},
-        11_079, 2_389,
-    ),
     Pin("unfencing_ends", {"brokers": 1}, 2_540, 1_210),
     Pin("stuck_reassignment", {"max_crashes": 0}, 427, 245),
 ]  # fmt: skip
@@ -75,7 +70,15 @@ SMALL = next(pin for pin in PINS if pin.model == "unfencing_ends")
 WITH_REQUESTS = {"handle_registration", "handle_heartbeat", "handle_alter_isr"}
 
 
-@pytest.mark.parametrize(("pin", "jobs"), [*((pin, 1) for pin in PINS), (SMALL, 2)], ids=str)
+LONG = pytest.mark.long("more than 20,000 transitions are driven")
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(
+    ("pin", "jobs"),
+    [*(pytest.param(pin, 1, marks=[LONG] if pin.transitions > 20_000 else []) for pin in PINS), (SMALL, 2)],
+    ids=str,
+)  # fmt: skip
 def test_conforms(pin: Pin, jobs: int) -> None:
     """Every transition of the spec is driven, and nothing diverges. Some actions a smaller model never takes."""
     model = pin.load()
@@ -112,6 +115,7 @@ def taken(pin: Pin) -> set[str]:
     return {action.name for action, ran in zip(model.model.actions, found.actions, strict=True) if ran.fired}
 
 
+@pytest.mark.long("every model is searched")
 def test_every_step_is_taken_in_some_model() -> None:
     """But for one: where somebody goes down, somebody comes back, and that is not a step of the implementation."""
     assert set(STEPS) - set().union(*map(taken, PINS)) == {"go_down"}

@@ -278,9 +278,10 @@ class Probing:
         return next((p for p in self.broker_epochs() if registration and p.own == registration.broker_epoch), None)
 
     def pairs(self, spec: Any, own: int) -> list[Pair]:
-        """The epoch as it is, one that is behind it, and one that is ahead: of all, where others issue epochs, too."""
+        """The epoch as it is, one behind it, if there is one, and one ahead: of all, where others issue epochs, too."""
         step = AHEAD if self.cluster.is_quorum else 1
-        return [Pair(type(spec)(spec.value + by), own + by) for by in (0, -step, step)]
+        behind = [Pair(type(spec)(max(spec.value - step, 0)), own - step)] if spec.value > 0 else []
+        return [Pair(spec, own), *behind, Pair(type(spec)(spec.value + step), own + step)]
 
     def isrs(self, isr: tuple[int, ...]) -> list[tuple[int, ...]]:
         """ISRs to ask for: those with at most one more member than there are, and everybody."""
