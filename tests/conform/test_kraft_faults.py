@@ -12,6 +12,7 @@ from tests.conform.faults.patched import patched
 MOST_STEPS = 20
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_is_found(fault: Fault) -> None:
     name, changes, max_depth = MODELS[fault.model]

@@ -26,6 +26,7 @@ def pair_of(pin: Pin) -> Pair:
     return Pair(load(str(ROOT / pin.target), pin.changes, pin.setting))
 
 
+@pytest.mark.sample(50)
 @pytest.mark.parametrize("pin", SMALL_PINS, ids=str)
 def test_every_transition(pin: Pin) -> None:
     pair = pair_of(pin)
@@ -49,7 +50,10 @@ def test_random_walks(pin: Pin) -> None:
 NAMES = ["membership", "lossy", "twins", "isr", "quorum", "shutdown", "reassignment", "recreated"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_random_walks_of_kraft(name: str) -> None:
-    for seed, setting in enumerate([None, *load(f"kraft/{name}").model.settings]):
-        random_walks(Pair(load(f"kraft/{name}", setting=setting)), seed, walks=3, steps=STEPS)
+    """In one of its settings, which differ in constants only; another model has another turn."""
+    settings = [None, *load(f"kraft/{name}").model.settings]
+    setting = settings[NAMES.index(name) % len(settings)]
+    random_walks(Pair(load(f"kraft/{name}", setting=setting)), seed=1, walks=6, steps=STEPS)

@@ -195,6 +195,7 @@ MUTANTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
     model = planted(load(f"kraft/{mutant.model}"), mutant.function, mutant.old, mutant.new)
