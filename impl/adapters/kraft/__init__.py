@@ -2,7 +2,7 @@
 
 For `fencepost conform MODEL --impl kraft`, MODEL being one of the spec `kraft`. States and arguments of the spec come
 in as plain objects; of the checker, only the interface is imported. `views` are what the two are compared by.
-Leaves out: more than one controller; a broker that runs before it has any metadata.
+Leaves out: a broker that runs before it has any metadata.
 """
 
 from impl.adapters.kraft.system import SYSTEM
