@@ -35,7 +35,7 @@ class Pair:
     def __init__(self, model: BoundModel) -> None:
         self.model = model
         self.reference = Reference(model)
-        self.kernel = compile_kernel(compile_model(model), model.key(), record_outcomes=True)
+        self.kernel = compile_kernel(compile_model(model, for_kernel=True), model.key(), record_outcomes=True)
         self.walker = Walker(self.kernel)
         assert len(self.kernel.instances) == len(self.reference.instances)
 

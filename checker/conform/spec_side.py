@@ -33,7 +33,7 @@ def kernel_of(model: BoundModel) -> Kernel:
     """The kernel of a model's actions, which reports how each instance ended."""
     key = model.key()
     found = load_kernel(key, record_outcomes=True)
-    return found or compile_kernel(compile_model(model), key, record_outcomes=True)
+    return found or compile_kernel(compile_model(model, for_kernel=True), key, record_outcomes=True)
 
 
 class Call(NamedTuple):

@@ -171,7 +171,7 @@ def kernel_of(
     deadline = Deadline(time.monotonic(), limits or Limits(), stages, resident_bytes())
     deadline.stage = "compiling"
     try:
-        program = compile_model(model, partial(_check, deadline, "bindings of actions"))
+        program = compile_model(model, partial(_check, deadline, "bindings of actions"), for_kernel=True)
         return hurried_kernel(program, key, lambda lines: _check(deadline, "lines of code", 0, lines))
     except Stopped as stopped:
         raise CompilationStopped(str(stopped)) from None

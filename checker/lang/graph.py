@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from checker.lang.ir import BoundReads, Kind, Leaf, Node, Op
@@ -34,6 +34,7 @@ class Graph:
 
     def __init__(self, first: int = 0) -> None:
         self._first = first
+        self.pulse: Callable[[], None] = lambda: None  # called now and then while nodes are made; it may raise
         self._nodes: dict[tuple[Any, ...], Node] = {}
         self.decided: set[tuple[Node, Node | None]] = set()  # these three: see BoundReads
         self.counted: set[int] = set()
@@ -53,6 +54,10 @@ class Graph:
             node = Node(op, args, data, kind, lo, hi, sort, self._first + len(self._nodes))
             self._nodes[key] = node
         return node
+
+    def __len__(self) -> int:
+        """How many nodes were made."""
+        return len(self._nodes)
 
     def nodes(self) -> list[Node]:
         """Every node made so far, arguments before what uses them."""

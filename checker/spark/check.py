@@ -103,7 +103,7 @@ def source_of(model: BoundModel) -> KernelSource:
     found = load_entry(name)
     if found is not None:
         return KernelSource(found[0], zlib.decompress(found[1]).decode())
-    source = kernel_source(compile_model(model))
+    source = kernel_source(compile_model(model, for_kernel=True))
     store_entry(name, source.metadata, zlib.compress(source.text.encode(), 1))
     return source
 

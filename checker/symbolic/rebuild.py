@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checker.lang.graph import Graph
-from checker.lang.ir import Kind, Node, Op
+from checker.lang.ir import Node, Op
 from checker.lang.program import Program
+from checker.lang.rebuild import constant, made_again
 from checker.symbolic.encoding import program_nodes
 
 
@@ -37,29 +38,8 @@ class Rebuilt:
         return memo[root.serial]
 
     def _make(self, node: Node, args: list[Node], codes: Mapping[int, int]) -> Node:
-        g = self._graph
         if node.op is Op.LEAF and node.data in codes:
-            return self._constant(node, codes[node.data])
+            return constant(self._graph, node.kind, codes[node.data], node.sort)
         if not args or all(a is b for a, b in zip(args, node.args, strict=True)):
             return node
-        if node.op is Op.COUNT:
-            return g.count(args[0], node.hi)
-        made: Node = getattr(g, _MAKE[node.op])(*args)
-        return made
-
-    def _constant(self, node: Node, code: int) -> Node:
-        if node.kind is Kind.BOOL:
-            return self._graph.boolean(bool(code))
-        if node.kind is Kind.SET:
-            return self._graph.mask(code)
-        if node.kind is Kind.ORDINAL:
-            assert code == 0, "a live ordinal is never a constant"
-            return self._graph.absent_ordinal(node.sort)
-        return self._graph.integer(code)
-
-
-_MAKE = {
-    Op.NOT: "not_", Op.AND: "and_", Op.OR: "or_", Op.SELECT: "select", Op.EQ: "eq", Op.LT: "lt", Op.ADD: "add",
-    Op.SUB: "sub", Op.MUL: "mul", Op.SET_AND: "set_and", Op.SET_OR: "set_or", Op.SET_MINUS: "set_minus", Op.BIT: "bit",
-    Op.HAS: "has", Op.DIV: "div", Op.MOD: "mod",
-}  # fmt: skip
+        return made_again(self._graph, node, args)

@@ -35,6 +35,13 @@ def test_every_transition(pin: Pin) -> None:
         assert len(states) == pin.expected["distinct"]
 
 
+@pytest.mark.parametrize("name", ["collections_of_values", "choices", "shapes", "helpers"])
+def test_every_transition_of_templates(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Actions are run once for all bindings, however few they have."""
+    monkeypatch.setattr("checker.lang.frontend.templates.MIN_BINDINGS", 2)
+    list(breadth_first(Pair(load(str(ROOT / f"tests/models/{name}.py"))), SMALL))
+
+
 @pytest.mark.parametrize("swapped", ["true", "false"])
 def test_every_form_of_expression(swapped: str) -> None:
     pair = Pair(load(str(ROOT / "tests/models/expressions.py"), {"swapped": swapped}))

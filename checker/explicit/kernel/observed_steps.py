@@ -108,7 +108,7 @@ def observed_steps_of(model: BoundModel) -> ObservedSteps:
     key = f"{model.key()}-follow"
     found = load_entry(key)
     if found is None:
-        found = _compiled(compile_model(model))
+        found = _compiled(compile_model(model, for_kernel=True))
         store_entry(key, *found)
     return ObservedSteps(*found)
 

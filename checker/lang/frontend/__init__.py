@@ -5,6 +5,7 @@ Raises SpecError, at the place in the spec, for anything that the language does 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -19,11 +20,12 @@ from checker.lang.frontend.arguments import arguments_of
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.limits import count_bindings
 from checker.lang.frontend.liveness import compile_liveness
-from checker.lang.frontend.path import Facts, Frame, Sites
+from checker.lang.frontend.path import Ended, Facts, Frame, Sites
 from checker.lang.frontend.refinement import Mapped, Refinement, abstraction
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Store, Symbol, Truth
+from checker.lang.frontend.templates import Templates
 from checker.lang.graph import Graph
 from checker.lang.interpret import check_nodes
 from checker.lang.ir import EVALUATES, Bag, BoundReads, Instance, Leaf, Node, Property, support
@@ -36,12 +38,16 @@ from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 __all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
 
 
-def compile_model(model: BoundModel, progress: Callable[[int, int], None] | None = None) -> Program:
+def compile_model(
+    model: BoundModel, progress: Callable[[int, int], None] | None = None, *, for_kernel: bool = False
+) -> Program:
     """The program of `model`, which must be in force.
 
-    progress: called with (bindings compiled so far, all of them) before each; what it raises ends the work.
+    progress: called with (bindings compiled so far, all of them), before each and now and then; what it raises ends
+    the work. for_kernel: the instances of an action with many bindings are made from one symbolic run where that is
+    possible, and nothing is left of what follows a guard that no state satisfies; then `BoundReads` mean nothing.
     """
-    compiler = _Compiler(model)
+    compiler = _Compiler(model, for_kernel)
     compiler.progress = progress
     return compiler.program({})
 
@@ -51,7 +57,7 @@ def compile_variants(model: BoundModel) -> Callable[[Mapping[int, Declared]], Pr
 
     What variants have in common is compiled once; what means the same is the same node in all of them.
     """
-    return _Compiler(model).program
+    return _Compiler(model, for_kernel=True).program
 
 
 def state_leaves(model: BoundModel) -> tuple[list[Leaf], list[Bag]]:
@@ -77,8 +83,9 @@ def compile_expression(text: str, names: dict[str, Any]) -> Declared:
 
 
 class _Compiler:
-    def __init__(self, model: BoundModel) -> None:
+    def __init__(self, model: BoundModel, for_kernel: bool = False) -> None:
         self.model = model
+        self.for_kernel = for_kernel
         self.type = model.state_type
         self.graph = Graph()
         self.sites = Sites()
@@ -128,6 +135,7 @@ class _Compiler:
             if declared.kind != "deadlock":
                 function_of(declared.function)  # the whitelist, before anything is evaluated
         self._all_bindings = self._all_bindings or count_bindings(self.model)
+        self.graph.pulse = self._pulse
         instances = [
             i for n in range(len(self.model.model.actions))
             for i in (self._action(n, changed[n]) if n in changed else self._unchanged(n))
@@ -178,13 +186,19 @@ class _Compiler:
     def _action(self, number: int, action: Declared) -> list[Instance]:
         self._header(action)
         parameters = self.model.parameters(action)
-        instances = []
+        run = functools.partial(self._instance, number, action, parameters)
+        templates = Templates(self.graph, self.sites, parameters, run, len(self.leaves)) if self.for_kernel else None
+        instances: list[Instance] = []
         for binding in bindings(parameters):
-            if self.progress is not None:
-                self.progress(self._compiled, self._all_bindings)
-            instances.append(self._instance(number, action, parameters, binding))
+            self._pulse()
+            instance = templates.at(binding) if templates else None
+            instances.append(instance or run(binding, bool(instances)))
             self._compiled += 1
         return instances
+
+    def _pulse(self) -> None:
+        if self.progress is not None:
+            self.progress(self._compiled, self._all_bindings)
 
     def _header(self, action: Declared) -> None:
         for part, value in (("who acts (who=...)", action.who), ("a source (source=...)", action.source),
@@ -203,16 +217,20 @@ class _Compiler:
                 )  # fmt: skip
 
     def _instance(
-        self, number: int, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
+        self, number: int, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...], stops: bool = False
     ) -> Instance:
+        """The instance of one binding.
+
+        stops: whether what follows a guard that no state satisfies is not even checked (for a kernel).
+        """
         self.graph.taken_reads()
         machine = Machine(self.graph, self.sites, number, Store(list(self.before)))
-        place = machine.state_place(machine.store, self.type, writable=True)
-        machine.frames.append(Frame(function_of(action.function), {}, False))
-        arguments = arguments_of(machine, place, parameters, binding)
-        machine.frames.pop()
-        if machine.run(action.function, [place, *arguments.values()], pure=False) != NONE:
-            raise SpecError(f"action {action.name} returns a value", place=action.place, hint="assign it to the state")
+        machine.prunes, machine.stops = self.for_kernel, stops
+        with contextlib.suppress(Ended):
+            self._run(machine, action, parameters, binding)
+        if machine.ended:
+            events, reads = tuple(machine.events), self.graph.taken_reads()
+            return Instance(number, binding, events, {}, (), self.graph.false, reads)
         for sort, count in machine.fresh.items():
             self.fresh[sort] = max(self.fresh.get(sort, 0), count)
         after, reads = machine.store.nodes, self.graph.taken_reads()
@@ -221,6 +239,16 @@ class _Compiler:
             number, binding, tuple(machine.events), updates, tuple(self._breaks(after, updates.keys(), machine.facts)),
             self._outside(after, updates, machine.facts), reads,
         )  # fmt: skip
+
+    def _run(
+        self, machine: Machine, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
+    ) -> None:
+        place = machine.state_place(machine.store, self.type, writable=True)
+        machine.frames.append(Frame(function_of(action.function), {}, False))
+        arguments = arguments_of(machine, place, parameters, binding)
+        machine.frames.pop()
+        if machine.run(action.function, [place, *arguments.values()], pure=False) != NONE:
+            raise SpecError(f"action {action.name} returns a value", place=action.place, hint="assign it to the state")
 
     # Properties.
 

@@ -9,6 +9,7 @@ from checker.lang.frontend.numbering import Words
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.statements import Machine
 from checker.lang.frontend.symbols import Location, Static, Symbol, Val
+from checker.lang.frontend.templates import Bound
 from checker.lang.ir import EventKind, Member, Node
 from checker.lang.parameters import Parameter
 from checker.lang.types import BagType, MapType, RecordType, SeqType, SetType
@@ -19,7 +20,7 @@ def arguments_of(
 ) -> dict[str, Symbol]:
     """The parameters' symbols by name, in the state at `place`; an event ends the attempt where a member is missing.
 
-    machine: with a frame of the action on top.
+    binding: a candidate for each, or the leaves of a template. machine: with a frame of the action on top.
     """
     found: dict[str, Symbol] = {}
     for parameter, candidate in zip(parameters, binding, strict=True):
@@ -31,6 +32,8 @@ def _argument(
     machine: Machine, place: Location, parameter: Parameter, candidate: Any, earlier: dict[str, Symbol]
 ) -> Symbol:
     graph, tree = machine.graph, machine.frame.function.tree
+    if isinstance(candidate, Bound):
+        return machine.symbol(parameter.type, candidate.nodes)
     if not isinstance(candidate, Member):
         return machine.literal(parameter.type, candidate)
     if isinstance(parameter.collection, SetType):

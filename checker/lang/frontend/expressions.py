@@ -13,6 +13,7 @@ from checker.lang.declare import ConstantsInfo
 from checker.lang.frontend.bounded import Bounded
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.collections import Element
+from checker.lang.frontend.path import PULSE
 from checker.lang.frontend.symbols import Choice, Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.graph import TooLargeError
 from checker.lang.ir import Node
@@ -46,6 +47,9 @@ class Expressions(Bounded):
 
     def expression(self, node: ast.expr) -> Symbol:
         """The symbol of an expression, with the events of evaluating it."""
+        self.evaluated += 1
+        if self.evaluated % PULSE == 0:
+            self.graph.pulse()
         method: Callable[[Any], Symbol] | None = getattr(self, _method_name(type(node).__name__), None)
         if method is None:
             hint = "Map({b: ... for b in Broker})" if isinstance(node, ast.Dict | ast.DictComp) else ""

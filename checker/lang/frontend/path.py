@@ -15,6 +15,8 @@ from checker.lang.frontend.symbols import Step, Store, Symbol
 from checker.lang.graph import Graph, TooLargeError
 from checker.lang.ir import BoundReads, Event, EventKind, Kind, Node, Op, Site
 
+PULSE = 256  # expressions between two looks at the limits
+
 
 class Sites:
     """The places in a spec that can end a step, numbered. Shared by all instances of a program."""
@@ -28,6 +30,12 @@ class Sites:
             self._numbers[site] = len(self.sites)
             self.sites.append(site)
         return self._numbers[site]
+
+    def forget(self, first: int) -> None:
+        """Forget the places with this number and above."""
+        for site in self.sites[first:]:
+            del self._numbers[site]
+        del self.sites[first:]
 
 
 class Facts:
@@ -119,6 +127,10 @@ class PathState:
     result: Symbol | None = None
 
 
+class Ended(Exception):
+    """The step ends here under this binding of its parameters, whatever the state."""
+
+
 class Path:
     """Bookkeeping of one symbolic run. Subclasses evaluate."""
 
@@ -142,6 +154,10 @@ class Path:
         self.comparing_counts = False  # of a member in a bag before and after a step
         self.risks = 0  # places met that may cut or break down, unless it is known that they do not
         self.silent = 0  # above 0: dead code is being checked, and leaves no events
+        self.prunes = False  # whether what follows where the step always ends is checked only, and leaves no events
+        self.ended = False  # such a place was met
+        self.stops = False  # whether to raise Ended there
+        self.evaluated = 0  # expressions so far
 
     @property
     def frame(self) -> Frame:
@@ -180,8 +196,17 @@ class Path:
         site = Site(kind, self.action, function.file, line, text or function.text(node), reason)
         full = self.graph.and_(self.condition, condition)
         if full is not self.graph.false:
-            self.events.append(Event(full, self.sites.number(site), self.condition, reads or BoundReads()))
+            number = self.sites.number(site)
+            if not self.ended:
+                self.events.append(Event(full, number, self.condition, reads or BoundReads()))
+            self._end(full)
         self.facts.learn(condition, False)
+
+    def _end(self, condition: Node) -> None:
+        if self.prunes and condition is self.graph.true:
+            self.ended = True
+            if self.stops:
+                raise Ended
 
     def error(self, condition: Node, node: ast.AST, reason: str) -> None:
         self.event(EventKind.ERROR, condition, node, reason)
