@@ -27,6 +27,7 @@ PROVED, PROVED_WITHIN, NOT_PROVED = "proved", "proved within bounds", "not prove
 CONFORMS, DIVERGES = "conforms", "diverges"
 SAME, DIFFERS = "same", "differs"
 REACHED, NOT_REACHED = "reached", "not reached"
+NONE_FOUND = "no violation found"
 
 INTERRUPTED = "interrupted"
 """Why an incomplete search was stopped: by Ctrl-C, or by a signal that asks a process to end."""
@@ -35,7 +36,7 @@ _TABLE = (
     (ExitCode.VIOLATED, "red", (VIOLATED, DIVERGES, DIFFERS)),
     (ExitCode.INCOMPLETE, "yellow", (INCOMPLETE, NOT_PROVED)),
     (ExitCode.VACUOUS, "yellow", (VACUOUS, NOT_REACHED)),
-    (ExitCode.HOLDS, "green", (WITHIN, PROVED_WITHIN, HOLDS, PROVED, CONFORMS, SAME, REACHED)),
+    (ExitCode.HOLDS, "green", (WITHIN, PROVED_WITHIN, HOLDS, PROVED, CONFORMS, SAME, REACHED, NONE_FOUND)),
 )
 """Exit code, colour and verdicts; a verdict takes precedence over those after it."""
 

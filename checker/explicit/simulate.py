@@ -2,88 +2,121 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from checker.explicit.check import declared_by, kernel_of
+from checker.explicit.kernel.coverage import SiteCoverage
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.search.path import Path as Way
-from checker.explicit.search.path import Target, first_state
-from checker.explicit.search.walk import simulate as walk_randomly
+from checker.explicit.search.path import first_state
+from checker.explicit.search.random_walks import Violation, WalkProgress, WalksResult, random_walks
+from checker.lang.ir import EventKind, Site
+from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
+from checker.running.deadline import Stage
 from checker.running.limits import Limits
-from checker.verdicts import INTERRUPTED, ExitCode
+from checker.verdicts import INCOMPLETE, NONE_FOUND, VIOLATED, exit_code
 from traces import Trace
 from traces.values import plural
-
-ROUND = 16  # walks between looks at the clock
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Results of random walks. steps: of all walks; found_steps: of the violating walk before it was shrunk."""
+    """Results of random walks. trace: of the violation, if there is one."""
 
+    model: BoundModel
+    kernel: Kernel
     seed: int
-    walks: int
-    steps: int
-    seconds: float
-    stopped: str | None
+    jobs: int
+    result: WalksResult
     trace: Trace | None
-    found_steps: int
+
+    @property
+    def verdict(self) -> str:
+        if self.trace is not None:
+            return VIOLATED
+        return INCOMPLETE if self.result.stopped else NONE_FOUND
+
+    @property
+    def violated(self) -> str | None:
+        """The name of what is violated."""
+        return None if self.trace is None or self.trace.violation is None else self.trace.violation.property
 
     @property
     def exit_code(self) -> int:
-        if self.trace is not None:
-            return ExitCode.VIOLATED
-        return ExitCode.INCOMPLETE if self.stopped else ExitCode.HOLDS
+        return exit_code(self.verdict)
 
-    def text(self) -> str:
-        rate = self.steps / max(1e-9, self.seconds)
-        made = f"{plural(self.walks, 'walk')}, {plural(self.steps, 'step')}, {rate:,.0f}/s, seed {self.seed}"
-        if self.trace is not None:
-            length = len(self.trace.steps)
-            shrunk = f"shrunk from {self.found_steps + 1:,} to " if length <= self.found_steps else ""
-            name = self.trace.violation.property if self.trace.violation is not None else ""
-            return f"violated: {name}; {made}; {shrunk}{plural(length, 'state')} (there may be a shorter way)"
-        stopped = f"incomplete: {self.stopped}; " if self.stopped else ""
-        return f"{stopped}no violation found in {made}; this proves nothing about the walks not taken"
+    def never_taken(self) -> list[str]:
+        """The actions that no walk took."""
+        return [name for name, taken in zip(self.kernel.actions, self.result.taken, strict=True) if not taken]
+
+    def guards(self) -> list[tuple[Site, SiteCoverage]]:
+        """The `require`s, and how often each was evaluated, and refused."""
+        sites = zip(self.kernel.sites, self.result.sites, strict=True)
+        return [(site, seen) for site, seen in sites if site.kind is EventKind.REQUIRE]
+
+    def witnesses(self) -> dict[str, bool]:
+        """Per witness, whether a walk reached it."""
+        declared = enumerate(self.kernel.properties)
+        return {p.name: bool(self.result.witnesses >> i & 1) for i, p in declared if p.kind == "witness"}
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        result, violation = self.result, self.result.violation
+        return {
+            "model": self.model.name,
+            "constants": {name: to_itf(value) for name, value in self.model.constants.items()},
+            "verdict": self.verdict,
+            "reason": self.violated or result.stopped or "",
+            "seed": self.seed,
+            "walks": result.walks,
+            "steps": result.steps,
+            "violation": None if violation is None or self.trace is None else {
+                "name": self.violated, "walk": violation.walk, "walk_steps": violation.found_steps,
+                "trace_length": len(self.trace.steps),
+            },
+            "actions": [
+                {"name": name, "enabled": c.enabled, "taken": taken, "cut": c.cut}
+                for name, c, taken in zip(self.kernel.actions, result.actions, result.taken, strict=True)
+            ],
+            "requires": [
+                {"action": self.kernel.actions[s.action], "file": s.file, "line": s.line, "text": s.text,
+                 "evaluated": c.evaluated, "refused": c.ended}
+                for s, c in self.guards()
+            ],
+            "witnesses": [{"name": name, "reached": reached} for name, reached in self.witnesses().items()],
+            "seconds": round(result.seconds, 4),
+            "jobs": self.jobs,
+        }  # fmt: skip
 
 
 def simulate(
-    model: BoundModel, *, seed: int, walks: int, max_steps: int, time_limit_s: float | None,
-    progress: Callable[[Simulation], None] | None = None,
+    model: BoundModel, *, seed: int, walks: int, max_steps: int, jobs: int = 1, time_limit_s: float | None = None,
+    progress: Callable[[WalkProgress], None] | None = None, stages: Callable[[Stage], None] | None = None,
 ) -> Simulation:  # fmt: skip
-    """Walk at random until something breaks; the same seed gives the same walks. progress: called now and then."""
-    kernel = kernel_of(model, Limits(time_limit_s=time_limit_s))
+    """Walk at random until something breaks; the same seed gives the same walks, whatever the number of jobs.
+
+    jobs: threads. progress, stages: called with how far the walks are, and compiling before them. Raises CompilationStopped.
+    """
+    kernel = kernel_of(model, Limits(time_limit_s=time_limit_s), stages)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
-    made = Simulation(seed, 0, 0, 0.0, None, None, 0)
-    started = time.monotonic()
-    try:
-        while made.walks < walks:
-            if time_limit_s is not None and made.seconds >= time_limit_s:
-                return replace(made, stopped=f"time limit of {time_limit_s:g} s")
-            more = min(ROUND, walks - made.walks)
-            found = walk_randomly(kernel, initial, seed=hash((seed, made.walks)), walks=more, max_steps=max_steps)
-            made = replace(
-                made, walks=made.walks + found.walks, steps=made.steps + found.steps,
-                seconds=time.monotonic() - started,
-            )  # fmt: skip
-            if found.path is not None and found.target is not None:
-                trace = _trace(model, kernel, found.path, found.target, found.found_steps)
-                return replace(made, trace=trace, found_steps=found.found_steps)
-            if progress is not None:
-                progress(made)
-    except KeyboardInterrupt:
-        return replace(made, stopped=INTERRUPTED, seconds=time.monotonic() - started)
-    return made
+    result = random_walks(kernel, initial, seed=seed, walks=walks, max_steps=max_steps, jobs=jobs,
+                          time_limit_s=time_limit_s, progress=progress)  # fmt: skip
+    trace = None if result.violation is None else _trace(model, kernel, result.violation)
+    return Simulation(model, kernel, seed, jobs, result, trace)
 
 
-def _trace(model: BoundModel, kernel: Kernel, path: Way, target: Target, found_steps: int) -> Trace:
-    shrunk = f"not the shortest: a random walk of {plural(found_steps + 1, 'state')}"
-    shrunk += ", shrunk" * (len(path.instances) < found_steps)
+def _trace(model: BoundModel, kernel: Kernel, found: Violation) -> Trace:
+    """The violation, gone through again by plain Python. Ctrl-C only spares the settings that would not allow it."""
+    path = found.path
+    shrunk = f"not the shortest: a random walk of {plural(found.found_steps + 1, 'state')}"
+    shrunk += ", shrunk" * (len(path.instances) < found.found_steps)
     first = first_state(model, kernel, path.words[0])
-    trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, target), shrunk)
-    return replace(trace, tail=with_switches_on(repairs(model, trace)))
+    trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, found.target), shrunk)
+    try:
+        return replace(trace, tail=with_switches_on(repairs(model, trace)))
+    except KeyboardInterrupt:
+        return trace

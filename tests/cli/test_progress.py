@@ -65,7 +65,7 @@ def test_simulate_shows_its_walks_and_stops_at_ctrl_c() -> None:
     assert code == 3
     assert text.startswith("seed 5\r\n")
     assert text.count("\r\x1b[K") >= 3
-    assert "incomplete: interrupted; no violation found in " in text
+    assert "\x1b[1mincomplete\x1b[0m: interrupted; no violation found in " in text
     assert "Traceback" not in text
 
 

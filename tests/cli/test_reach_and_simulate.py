@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -119,7 +120,7 @@ def test_a_violation_is_found_and_shrunk(run: Run, tmp_path: Path) -> None:
     found = run("simulate", LEASE, "--seed", "1", "--trace-out", file)
     assert found.exit_code == 1
     assert found.stderr.startswith("seed 1\n")
-    shrunk = r"violated: one_leader_serves; 1 walk, \d+ steps, [\d,]+/s, seed 1; shrunk from \d+ to (\d+) states"
+    shrunk = r"violated: one_leader_serves; 1 walk, \d+ steps, [\d,]+ steps/s, seed 1; shrunk from \d+ to (\d+) states"
     ending = re.search(shrunk, found.stdout)
     assert ending is not None
     assert len(load(file).steps) == int(ending[1]) == 6
@@ -128,7 +129,7 @@ def test_a_violation_is_found_and_shrunk(run: Run, tmp_path: Path) -> None:
 
 
 def without_rate(result: Result) -> str:
-    return re.sub(r"[\d,]+/s, seed \d+", "", result.stdout)
+    return re.sub(r"[\d,]+ steps/s, seed \d+", "", result.stdout)
 
 
 def test_the_same_seed_gives_the_same_walks(run: Run) -> None:
@@ -148,8 +149,49 @@ def test_a_drawn_seed_is_printed_and_repeats_the_run(run: Run) -> None:
 def test_finding_nothing_is_no_proof(run: Run) -> None:
     found = run("simulate", LEASE, *REPAIRED, "--walks", "20", "--max-steps", "10", "--seed", "3")
     assert found.exit_code == 0
-    assert found.stdout.startswith("no violation found in 20 walks, 200 steps, ")
-    assert found.stdout.endswith("seed 3; this proves nothing about the walks not taken\n")
+    assert "\n\nno violation found: 20 walks, 200 steps, " in found.stdout
+    assert found.stdout.endswith(" steps/s, seed 3; this proves nothing about the walks not taken\n")
+
+
+def test_any_number_of_jobs_says_the_same(run: Run) -> None:
+    arguments = ("simulate", LEASE, *REPAIRED, "--seed", "3", "--walks", "500", "--json")
+    one, three = (json.loads(run(*arguments, "--jobs", jobs).stdout) for jobs in "13")
+    assert (one.pop("jobs"), three.pop("jobs")) == (1, 3)
+    assert one.pop("seconds") > 0 < three.pop("seconds")
+    assert one == three
+    assert (one["verdict"], one["walks"], one["steps"], one["violation"]) == ("no violation found", 500, 100_000, None)
+    assert sum(action["taken"] for action in one["actions"]) == 100_000
+
+
+def test_only_the_properties_asked_for_are_judged(run: Run) -> None:
+    twice = "tests/models/verdicts.py/broken_twice"
+    assert "violated: not_at_one; 1 walk, 1 step, " in run("simulate", twice).stdout
+    assert "violated: below_three; 1 walk, 3 steps, " in run("simulate", twice, "--property", "below_three").stdout
+    found = run("simulate", LEASE, "--property", "one_leader")
+    assert (found.exit_code, "has no property one_leader" in found.stderr) == (2, True)
+
+
+def test_a_violation_as_json(run: Run) -> None:
+    found = json.loads(run("simulate", LEASE, "--seed", "1", "--json").stdout)
+    assert (found["verdict"], found["reason"], found["walks"]) == ("violated", "one_leader_serves", 1)
+    assert found["violation"] == {
+        "name": "one_leader_serves", "walk": 0, "walk_steps": found["steps"], "trace_length": 6,
+    }  # fmt: skip
+
+
+def test_what_the_walks_went_through_comes_first(run: Run) -> None:
+    found = run("simulate", "tests/models/verdicts.py/never_fires", "--walks", "10", "--max-steps", "8")
+    assert found.stdout.splitlines()[2:6] == [
+        "  action   enabled  taken  cut",
+        "  go_on         90     80    0",
+        "  go_back        0      0    0",
+        "",
+    ]
+    assert "never taken: go_back (90 times refused by require(s.count > s.cut + 3), line 69)\n\nno viol" in found.stdout
+    found = run("simulate", "tests/models/verdicts.py/never_reached")
+    assert "\nwitnesses not reached: cut_runs_ahead\n" in found.stdout
+    violated = run("simulate", LEASE).stdout
+    assert violated.index("  action ") < violated.index("is violated at step") < violated.index("\nviolated: ")
 
 
 @pytest.mark.parametrize(
@@ -170,18 +212,18 @@ def test_every_kind_of_violation_is_found(run: Run, model: str, name: str) -> No
 
 
 def test_a_time_limit_ends_the_walks(run: Run) -> None:
-    found = run("simulate", LEASE, *REPAIRED, "--walks", "1000000", "--time-limit-s", "0.2")
+    found = run("simulate", LEASE, *REPAIRED, "--walks", "1000000000", "--time-limit-s", "0.2")
     assert found.exit_code == 3
-    assert found.stdout.startswith("incomplete: time limit of 0.2 s; no violation found in ")
+    assert "\nincomplete: time limit of 0.2 s; no violation found in " in found.stdout
 
 
 def test_ctrl_c_ends_them_too(start: Callable[..., subprocess.Popen[str]]) -> None:
-    process = start("simulate", LEASE, *REPAIRED, "--walks", "1000000")
+    process = start("simulate", LEASE, *REPAIRED, "--walks", "1000000000")
     lines = [process.stderr.readline() for _ in range(2)]  # type: ignore[union-attr]
     assert lines[0].startswith("seed ")
-    assert re.fullmatch(r"[\d,]+ walks, [\d,]+ steps, [\d,]+/s, \d+ s\n", lines[1])
+    assert re.fullmatch(r"[\d,]+ walks, [\d,]+ steps, [\d.,]+( M)?/s, \d+ s\n", lines[1])
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 3
-    assert out.startswith("incomplete: interrupted; no violation found in ")
+    assert "\nincomplete: interrupted; no violation found in " in out
     assert "Traceback" not in err

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
-
 from checker.explicit.check import kernel_of
 from checker.explicit.kernel.kernel import Kernel
-from checker.explicit.search.walk import SimulationResult, Walker, simulate
+from checker.explicit.search.random_walks import WalksResult, random_walks
 from checker.lang.loader import BoundModel, load
 
 
@@ -16,24 +14,17 @@ def compiled(setting: str) -> tuple[BoundModel, Kernel, list[list[int]]]:
     return model, kernel, [model.state_type.encode(s) for s in model.initial_states()]
 
 
-def walked(kernel: Kernel, initial: list[list[int]]) -> SimulationResult:
-    return simulate(kernel, initial, seed=1, walks=40, max_steps=300)
+def walked(kernel: Kernel, initial: list[list[int]], walks: int) -> WalksResult:
+    return random_walks(kernel, initial, seed=1, walks=walks, max_steps=300)
 
 
 def test_walks_through_the_repaired_design_find_nothing() -> None:
     model, kernel, initial = compiled("repaired")
-    found = walked(kernel, initial)
-    assert (found.target, found.steps) == (None, 40 * 300)
-    chance, walker, seen = random.Random(5), Walker(kernel), set()
-    for _ in range(150):
-        state = kernel.layout.pack(initial[0])
-        for _ in range(300):
-            step = chance.choice(walker.expand(state).steps)
-            seen.add(kernel.instances[step.instance][0])
-            state = step.words
-    assert {a.name for i, a in enumerate(model.model.actions) if i not in seen} == set(), "never taken"
+    found = walked(kernel, initial, 190)
+    assert (found.violation, found.steps) == (None, 190 * 300)
+    assert [a.name for a, taken in zip(model.model.actions, found.taken, strict=True) if not taken] == []
 
 
 def test_walks_through_the_shipped_design_find_a_violation() -> None:
     _, kernel, initial = compiled("shipped")
-    assert walked(kernel, initial).target is not None
+    assert walked(kernel, initial, 40).violation is not None

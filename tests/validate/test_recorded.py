@@ -263,7 +263,7 @@ def test_too_many_candidates_are_undecided(lease: BoundModel) -> None:
 
 
 def test_traces_of_the_checker_are_read_too(lease: BoundModel) -> None:
-    found = simulate(lease, seed=1, walks=50, max_steps=30, time_limit_s=None)
+    found = simulate(lease, seed=1, walks=50, max_steps=30)
     assert found.trace is not None
     content = to_ndjson(found.trace)
     assert judged(lease, content.encode()).exit_code == 0

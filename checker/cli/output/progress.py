@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from checker.conform.product import Progress as ProductProgress
     from checker.explicit.diff import Compared
     from checker.explicit.export import Written
-    from checker.explicit.simulate import Simulation
+    from checker.explicit.search.random_walks import WalkProgress
     from checker.running.deadline import Stage
     from checker.running.limits import Progress
     from checker.symbolic.induction import Progress as ProofProgress
@@ -52,7 +52,7 @@ class ProgressLine:
             *_memory_or_tasks(progress),
         ])  # fmt: skip
 
-    def walks(self, made: Simulation) -> None:
+    def walks(self, made: WalkProgress) -> None:
         """Show how far random walks are."""
         self._show(made.seconds, made.steps, lambda rate: [
             f"{made.walks:,} walks", f"{made.steps:,} steps", f"{rate}/s", f"{made.seconds:.0f} s",

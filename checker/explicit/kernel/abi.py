@@ -33,6 +33,26 @@ LEVEL_START = 5  # index of the first state of the level being built
 ORIGIN = 6  # address of one u16 per state of that level: the least action that generated it
 SHARD_FIELDS = 8
 
+# Walks.
+SEED = 0
+WALK = 1  # number of the walk at hand
+WALK_LIMIT = 2  # number of the first walk that is not asked for
+MAX_STEPS = 3
+STARTS = 4  # address of the packed initial states
+START_COUNT = 5
+JUDGED = 6  # mask of the properties of states that a walk must not break
+DEADLOCK_JUDGED = 7  # whether a state without an enabled action is a violation
+EDGES = 8  # address of the memory of box 0
+CANDIDATES = 9  # and of that of box 1
+TAKEN = 10  # address of one count per action: steps taken
+PATH = 11  # address of one i64 per step: its instance; 0: they are not kept
+STOP = 12  # set by another thread: end with the step at hand
+START = 13  # index of the initial state of the walk at hand
+LENGTH = 14  # steps of the walk at hand
+STEPS = 15  # steps of all walks
+SEEN = 16  # the bits of `check` of all states within the constraint
+WALK_FIELDS = 17
+
 BLOCK = 32  # candidates whose memory accesses overlap
 INDEX_BITS = 40  # a slot is tag << 40 | index + 1; 0 is free
 META_SHIFT = 20

@@ -20,6 +20,7 @@ from checker.explicit.kernel.native import POLL_S, Compilation, compile_ir
 from checker.explicit.kernel.predicates import predicate_functions
 from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.speedup import Speedup
+from checker.explicit.kernel.walking import Walking
 from checker.lang.program import Program
 
 LONG_LINES = 50_000  # text that takes longer than a second to compile, even without optimizing
@@ -143,5 +144,6 @@ def kernel_source(program: Program, record_outcomes: bool = False) -> KernelSour
         transitions.state_function("terminal", "i1", [(0, program.terminal)]),
         predicate_functions(transitions, layout.words, program.liveness),
         Runtime(layout, transitions.names, invariants, [i.action for i in program.instances] or [0]).text(),
+        Walking(layout.words, program.sites).text(),
     ]
     return KernelSource(describe(program, plan, record_outcomes), "\n".join(parts))

@@ -25,6 +25,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "tally": (None, _POINTER, _LONG, _POINTER),
     "classify": (None, _POINTER, _LONG, _POINTER),
     "watch": (None, _POINTER, _LONG, _POINTER),
+    "walk": (_LONG, _POINTER, _POINTER),
 }
 
 
