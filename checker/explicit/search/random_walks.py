@@ -14,22 +14,20 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.coverage import ActionCoverage, SiteCoverage, summarize
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.path import Packed, Path, Target, packed
 from checker.explicit.search.shrink import shrink
-from checker.explicit.search.store import Context, Words
+from checker.explicit.search.store import Context
+from checker.running.arrays import Longs, Words
 from checker.running.interrupts import interrupts
 from checker.verdicts import INTERRUPTED
 
 BLOCK_STEPS = 20_000  # most steps of a block of several walks: some 20 ms
 PROGRESS_S = 0.1
 _SEEDS = 1 << 64
-
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
