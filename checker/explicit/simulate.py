@@ -99,7 +99,8 @@ def simulate(
 ) -> Simulation:  # fmt: skip
     """Walk at random until something breaks; the same seed gives the same walks, whatever the number of jobs.
 
-    jobs: threads. progress, stages: called with how far the walks are, and compiling before them. Raises CompilationStopped.
+    jobs: threads. progress, stages: called with the progress of the walks, and of compiling before them. Raises
+    CompilationStopped.
     """
     kernel = kernel_of(model, Limits(time_limit_s=time_limit_s), stages)
     initial = [model.state_type.encode(s) for s in model.initial_states()]

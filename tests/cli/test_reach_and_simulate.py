@@ -150,7 +150,7 @@ def test_finding_nothing_is_no_proof(run: Run) -> None:
     found = run("simulate", LEASE, *REPAIRED, "--walks", "20", "--max-steps", "10", "--seed", "3")
     assert found.exit_code == 0
     assert "\n\nno violation found: 20 walks, 200 steps, " in found.stdout
-    assert found.stdout.endswith(" steps/s, seed 3; this proves nothing about the walks not taken\n")
+    assert " ".join(found.stdout.split()).endswith(" seed 3; this proves nothing about the walks not taken")
 
 
 def test_any_number_of_jobs_says_the_same(run: Run) -> None:

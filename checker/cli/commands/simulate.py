@@ -41,20 +41,25 @@ def simulate(
     bound = target.load(properties)
     seed = seed if seed is not None else secrets.randbelow(2**32)
     from checker.cli.commands.simulate_text import coverage_text, ending_text
-    from checker.cli.output.printing import print_json, show, write_traces
+    from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.explicit.simulate import simulate as run
+    from checker.running.deadline import CompilationStopped
+    from checker.verdicts import INCOMPLETE
 
     click.echo(f"seed {seed}", err=True)
     with ProgressLine(quiet=output.quiet) as line:
-        found = run(bound, seed=seed, walks=walks, max_steps=max_steps, jobs=jobs or cores(),
-                    time_limit_s=time_limit_s, progress=line.walks, stages=line.stage)  # fmt: skip
+        try:
+            found = run(bound, seed=seed, walks=walks, max_steps=max_steps, jobs=jobs or cores(),
+                        time_limit_s=time_limit_s, progress=line.walks, stages=line.stage)  # fmt: skip
+        except CompilationStopped as stopped:
+            if output.as_json:
+                print_json({"model": bound.name, "verdict": INCOMPLETE, "reason": str(stopped)})
+            raise
+    traces = [found.trace] if found.trace is not None else []
     if output.as_json:
         print_json(found.to_json())
     else:
-        click.echo(coverage_text(found))
-        if found.trace is not None:
-            show(found.trace)
-        click.echo(ending_text(found))
-    write_traces([found.trace] if found.trace is not None else [], output.trace_out)
+        print_report(coverage_text(found), traces, ending_text(found))
+    write_traces(traces, output.trace_out)
     return found.exit_code

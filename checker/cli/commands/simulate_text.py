@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from checker.cli.output.printing import table, verdict_line
+from checker.cli.output.printing import verdict_line
+from checker.cli.output.table import paragraphs, table
 from checker.verdicts import VIOLATED
 from traces.values import plural
 
@@ -18,12 +19,11 @@ def coverage_text(found: Simulation) -> str:
     rows = [("action", "enabled", "taken", "cut")]
     for name, c, taken in zip(found.kernel.actions, result.actions, result.taken, strict=True):
         rows.append((name, f"{c.enabled:,}", f"{taken:,}", f"{c.cut:,}"))
-    lines = [found.model.name, "", *table(rows, (False, True, True, True)), ""]
-    lines += [f"never taken: {name}{_refusal(found, name)}" for name in found.never_taken()]
+    lines = [f"never taken: {name}{_refusal(found, name)}" for name in found.never_taken()]
     for words, wanted in (("reached", True), ("not reached", False)):
         names = [name for name, reached in found.witnesses().items() if reached == wanted]
         lines += [f"witnesses {words}: {', '.join(names)}"] * bool(names)
-    return "\n".join(lines if lines[-1] == "" else [*lines, ""])
+    return paragraphs([found.model.name, "", *table(rows, (False, True, True, True)), *([""] if lines else []), *lines])
 
 
 def _refusal(found: Simulation, action: str) -> str:
