@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
+from pathlib import Path
 
 from checker.conform.divergence import KIND, PROBED, Divergence, Recorder
 from checker.conform.loading import load_system
@@ -21,17 +25,23 @@ WIDTH = 110
 
 def assert_conforms(
     model: str, implementation: str, constants: Mapping[str, str], steps: Sequence[tuple[str, Parameters]], *,
-    initial: int = 0, probe: str = "",
+    initial: int = 0, probe: str = "", folder: Path | None = None,
 ) -> None:  # fmt: skip
     """Drive an implementation along a behaviour of a model. Raises AssertionError where it diverges.
 
     steps: actions with their parameters (ITF) from the initial state with the number `initial` on; the last one may be
-    one that the spec refuses. probe: the message that is let land at last. Raises TraceError for steps that are no
+    one that the spec refuses. probe: the message that is let land at last. folder: where the files and modules are that
+    `model` and `implementation` name; None: the current one. Raises TraceError for steps that are no
     behaviour of the model any more.
     """
     __tracebackhide__ = True  # pytest shows the call, not what is below
-    bound = load(model, constants)
-    recorder = Recorder(bound, load_system(implementation), implementation)
+    with chdir(folder or "."):
+        sys.path.append(str(Path.cwd()))
+        try:
+            bound, system = load(model, constants), load_system(implementation)
+        finally:
+            sys.path.pop()
+    recorder = Recorder(bound, system, implementation)
     recorder.begin(initial)
     for number, (action, parameters) in enumerate(steps):
         if recorder.found is None:
@@ -88,8 +98,11 @@ def _text(found: Divergence) -> str:
 # Writing the test.
 
 
-def to_test(trace: Trace) -> str:
-    """A pytest file that drives the implementation along a trace of a divergence.
+def to_test(trace: Trace, out: Path | None = None) -> str:
+    """A pytest file that drives the implementation along a trace of a divergence, and runs from anywhere.
+
+    The model and the implementation are named as from the current folder; the test finds that from its own place,
+    `out` (None: by its absolute path).
 
     Raises TraceError for any other trace, SpecError where its model is not there.
     """
@@ -105,10 +118,12 @@ def to_test(trace: Trace) -> str:
     arguments: list[str] = [json.dumps(trace.model), json.dumps(violation.property), _literal(constants, 8), "STEPS"]
     initial = _initial(model, trace)
     arguments += [f"initial={initial}"] * bool(initial) + [f"probe={json.dumps(probe)}"] * bool(probe)
+    arguments.append("folder=FOLDER")
     words = re.findall(r"[a-z0-9]+", f"{violation.property} conforms to {trace.model}".lower())
     return TEMPLATE.format(
         head=f"{violation.property} diverged from {trace.model} at step {len(trace.steps)}.",
         statement=violation.statement,
+        folder=_folder(out),
         steps=_steps(steps[:-1] if probe else steps),
         name="_".join(words),
         arguments=_together(arguments),
@@ -121,14 +136,25 @@ TEMPLATE = '''"""{head}
 Written by `fencepost trace to-test`. It fails as long as that is so.
 """
 
+from pathlib import Path
+
 from checker.conform.regression import assert_conforms
 
+FOLDER = {folder}
 STEPS = {steps}
 
 
 def test_{name}() -> None:
     assert_conforms({arguments})
 '''
+
+
+def _folder(out: Path | None) -> str:
+    """The current folder, in Python."""
+    if out is None:
+        return f"Path({json.dumps(str(Path.cwd()))})"
+    up = Path(os.path.relpath(Path.cwd(), out.resolve().parent)).as_posix()
+    return "Path(__file__).resolve().parent" + f" / {json.dumps(up)}" * (up != ".")
 
 
 def _initial(model: BoundModel, trace: Trace) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from checker.explicit.check import SHORTEST, bounds, kernel_of
 from checker.explicit.kernel.kernel import Kernel
@@ -16,9 +16,10 @@ from checker.explicit.search.results import SearchResult
 from checker.lang.errors import Place, SpecError
 from checker.lang.frontend import compile_expression
 from checker.lang.loader import BoundModel
+from checker.reference.expression import names_of
 from checker.reference.trace import Tracer
 from checker.running.limits import Limits, Progress
-from checker.verdicts import ExitCode
+from checker.verdicts import INCOMPLETE, NOT_REACHED, REACHED, ExitCode
 from traces import Trace
 from traces.values import plural
 
@@ -33,6 +34,19 @@ class Found:
     trace: Trace | None
     text: str
     exit_code: int
+    result: SearchResult
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints. verdict: null where the expression cannot be evaluated."""
+        verdict = {ExitCode.HOLDS: REACHED, ExitCode.VACUOUS: NOT_REACHED, ExitCode.INCOMPLETE: INCOMPLETE}
+        return {
+            "verdict": verdict.get(ExitCode(self.exit_code)),
+            "text": self.text,
+            "trace_length": len(self.trace.steps) if self.trace is not None else None,
+            "distinct": self.result.distinct,
+            "depth": self.result.depth,
+            "stopped": self.result.stopped,
+        }
 
 
 def reach(
@@ -48,21 +62,21 @@ def reach(
     level = result.witnesses.get(_WITNESS)
     if level is not None:
         words = f"reached in {plural(level, 'state')}: {text}"
-        return Found(_trace(only, kernel, result, _WITNESS), words, ExitCode.HOLDS)
+        return Found(_trace(only, kernel, result, _WITNESS), words, ExitCode.HOLDS, result)
     seen = f"{result.distinct:,} distinct, depth {result.depth}"
     if result.stopped is not None:
-        return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", ExitCode.INCOMPLETE)
+        return Found(None, f"incomplete ({result.stopped}): not reached; {seen}", ExitCode.INCOMPLETE, result)
     level = result.broken.get(_EVALUATES)
     if level is not None:
         way = plural(level, "state")
         words = f"error: no state has it, and it cannot be evaluated in a state that is reached in {way}"
-        return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", ExitCode.USAGE)
+        return Found(_trace(only, kernel, result, _EVALUATES), f"{words}: {text} ({seen})", ExitCode.USAGE, result)
     limiting = bounds(model, kernel, result)
     limiting += [f"{len(result.errors)} of its steps break down (see fencepost check)"] * bool(result.errors)
     words = "no reachable state has it"
     if limiting:
         words, seen = "no state within the bounds has it", "; ".join([seen, *limiting])
-    return Found(None, f"{words}: {text} ({seen})", ExitCode.VACUOUS)
+    return Found(None, f"{words}: {text} ({seen})", ExitCode.VACUOUS, result)
 
 
 def _trace(model: BoundModel, kernel: Kernel, result: SearchResult, target: int) -> Trace:
@@ -82,7 +96,7 @@ def _compiled(model: BoundModel, text: str, limits: Limits) -> tuple[BoundModel,
         why = error.msg if isinstance(error, SyntaxError) else "it is nested too deep, or no text"
         raise SpecError(f"not an expression: {text[:200]} ({why if text else 'it is empty'})", hint=hint) from None
     try:
-        only = model.with_properties([replace(compile_expression(text, _names(model)), doc="")])
+        only = model.with_properties([replace(compile_expression(text, names_of(model)), doc="")])
         return only, kernel_of(only, limits)
     except RecursionError:
         raise SpecError(f"not an expression: {text[:200]} (it is nested too deep)", hint=hint) from None
@@ -95,11 +109,3 @@ def _compiled(model: BoundModel, text: str, limits: Limits) -> tuple[BoundModel,
         linecache.cache[name] = (len(text), None, [text], name)
         place = Place(name, 1, error.place.column - _BEFORE, error.place.end_column - _BEFORE)
         raise SpecError(error.reason, hint=error.hint, place=place) from None
-
-
-def _names(model: BoundModel) -> dict[str, object]:
-    """The names that an expression may use: everything that the spec's modules can see."""
-    names: dict[str, object] = {}
-    for declared in (*model.model.properties, model.model.init, *model.model.actions):
-        names.update(vars(sys.modules[declared.function.__module__]))
-    return names

@@ -11,6 +11,7 @@ from checker.lang.liveness import LIVENESS
 from checker.lang.loader import BoundModel, suggest
 from checker.lang.parameters import Parameter
 from checker.lang.values import RuntimeViolation
+from checker.reference.expression import values_of
 from checker.reference.lasso import goes_round
 from checker.reference.step import Reference, step
 from checker.reference.trace import line_of, location
@@ -66,6 +67,9 @@ def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
     if kind == "runtime error":
         return f"its last step breaks down in {name}"
     declared = model.declared(name)
+    if declared is None and kind == "witness" and not name.isidentifier():
+        [value] = values_of(model, name, replayed.states[-1:])  # an expression that `reach` was given
+        return f"its end {'is' if value is True else 'is not'} what was asked for: {name}"
     if declared is None:
         return f"{model.name} has no property {name}, which it was recorded for"
     reference = Reference(model)
@@ -84,14 +88,14 @@ def confirmed(model: BoundModel, trace: Trace, replayed: Replay) -> str:
 
 
 def _initial(model: BoundModel, reference: Reference, recorded: Step) -> tuple[str, Any]:
-    wanted = _parsed(model, recorded)
+    wanted = parsed_state(model, recorded)
     initial = model.initial_states()
     if any(reference.canonical(state) == reference.canonical(wanted) for state in initial):
         return "", wanted
     return f"this is not an initial state: {difference(model, initial[0], wanted)}", None
 
 
-def _parsed(model: BoundModel, recorded: Step) -> Any:
+def parsed_state(model: BoundModel, recorded: Step) -> Any:
     """The recorded state. Raises TraceError if it is not a state of the model."""
     where = f"step {recorded.index}"
     hint = "Replay it on the model and with the constants it was recorded with"
@@ -133,7 +137,7 @@ def _next(model: BoundModel, reference: Reference, before: Any, recorded: Step) 
         return ("", None) if result.ended is EventKind.ERROR else (f"{action.name} {ends}", None)
     if result.ended is not None:
         return f"{action.name} {ENDED[result.ended]} {line_of(result)} ({location(result.file, result.line)})", None
-    wanted = _parsed(model, recorded)
+    wanted = parsed_state(model, recorded)
     if reference.canonical(wanted) != reference.canonical(result.state):
         return f"{action.name} leads elsewhere: {difference(model, result.state, wanted)}", None
     return "", wanted
@@ -174,7 +178,7 @@ def _any_step(
     model: BoundModel, reference: Reference, before: Any, recorded: Step, actions: list[str], given: dict[str, Any]
 ) -> tuple[str, Any]:
     """A step of which not all was recorded: any of `actions` that leads to the recorded state will do."""
-    wanted = _parsed(model, recorded)
+    wanted = parsed_state(model, recorded)
     for i, (number, _) in enumerate(reference.instances):
         action = reference.actions[number]
         arguments = reference.arguments(before, i) if action.name in actions else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +31,11 @@ class Choice:
     after: Any
 
 
-def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int) -> int:
-    """List what is enabled at step `index` of a trace, and take the steps that are chosen. Returns the exit code."""
+def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int, say: Callable[[str], None]) -> int:
+    """List what is enabled at step `index` of a trace, and take the steps that are chosen. Returns the exit code.
+
+    say: prints a line, folded to the terminal.
+    """
     departure = replayed.departure
     if index > len(recorded.steps):
         click.echo(f"error: there is no step {index}: the trace has {len(recorded.steps)}", err=True)
@@ -40,7 +44,7 @@ def step_on(model: BoundModel, recorded: Trace, replayed: Replay, index: int) ->
         why = f"departs from the spec at step {departure.index}: {departure.reason}" if departure else "broke there"
         click.echo(f"error: there is no state to continue from at step {index}: the trace {why}", err=True)
         return ExitCode.USAGE
-    walk = _Walk(model, replayed.states[:index])
+    walk = _Walk(model, replayed.states[:index], say)
     click.echo(HELP)
     walk.describe()
     try:
@@ -63,8 +67,8 @@ def _asked() -> str:
 class _Walk:
     """The states that were come through, and what can be done in the last one."""
 
-    def __init__(self, model: BoundModel, states: list[Any]) -> None:
-        self.model = model
+    def __init__(self, model: BoundModel, states: list[Any], say: Callable[[str], None]) -> None:
+        self.model, self.say = model, say
         self.reference = Reference(model)
         self.states = list(states)
         self.choices: list[Choice] = []
@@ -74,7 +78,7 @@ class _Walk:
         if line.isdecimal() and 1 <= int(line) <= len(self.choices):
             chosen = self.choices[int(line) - 1]
             if chosen.after is None:
-                click.echo("that step leads to no state")
+                self.say("that step leads to no state")
                 return
             self.states.append(chosen.after)
         elif line == "b" and len(self.states) > 1:
@@ -83,18 +87,18 @@ class _Walk:
             self._show()
             return
         else:
-            click.echo("this is the first state" if line == "b" else f"{line!r} is none of them: {HELP}")
+            self.say("this is the first state" if line == "b" else f"{line!r} is none of them: {HELP}")
             return
         self.describe()
 
     def describe(self) -> None:
         """Print the properties that the state breaks, and the steps that are enabled in it."""
         self.choices = [c for i in range(len(self.reference.instances)) if (c := self._choice(i)) is not None]
-        click.echo(f"\nstep {len(self.states)}, {len(self.choices) or 'nothing'} enabled")
+        self.say(f"\nstep {len(self.states)}, {len(self.choices) or 'nothing'} enabled")
         for text in self._broken():
-            click.echo(f"  ✗ {text}")
+            self.say(f"  ✗ {text}")
         for number, choice in enumerate(self.choices, 1):
-            click.echo(f"  {number:>3}  {choice.text}")
+            self.say(f"  {number:>3}  {choice.text}")
 
     def _choice(self, instance: int) -> Choice | None:
         """The step of one instance of an action here, None where it is not enabled."""
@@ -130,4 +134,4 @@ class _Walk:
 
     def _show(self) -> None:
         for name, value in self.model.state_type.itf(self.states[-1]).items():
-            click.echo(f"  {name}: {show(value)}")
+            self.say(f"  {name}: {show(value)}")

@@ -361,3 +361,42 @@ def test_nor_can_one_go_on_behind_a_departure(run: Run, lease: Path) -> None:
     assert found.exit_code == 2
     assert "the trace departs from the spec at step 4: expire is refused by" in found.stderr
     assert run("trace", "replay", lease, "--set", "broker_stops_first=true", "--continue-from", "3").exit_code == 0
+
+
+# Expressions.
+
+
+def test_the_trace_of_an_expression_replays(run: Run, tmp_path: Path) -> None:
+    file, wanted = tmp_path / "reached.itf.json", "len(s.serving) == 2"
+    found = json.loads(run("reach", LEASE, wanted, "--json", "--trace-out", file).stdout)
+    assert (found["model"], found["expression"], found["verdict"], found["trace_length"]) == (
+        LEASE, wanted, "reached", 6,
+    )  # fmt: skip
+    again = run("trace", "replay", file)
+    assert (again.exit_code, again.stdout.rstrip().endswith(f"its end is what was asked for: {wanted}")) == (0, True)
+    other = tmp_path / "other.itf.json"
+    other.write_text(file.read_text().replace(wanted, "len(s.serving) == 1"))
+    assert "its end is not what was asked for: len(s.serving) == 1" in run("trace", "replay", other).stdout
+    assert json.loads(run("reach", LEASE, "len(s.serving) == 3", "--json").stdout)["verdict"] == "not reached"
+    stopped = json.loads(run("reach", LEASE, "len(s.serving) == 3", "--json", "--max-depth", "2").stdout)
+    assert (stopped["verdict"], stopped["stopped"]) == ("incomplete", "depth limit of 2")
+
+
+def test_show_evaluates_expressions(run: Run, lease: Path) -> None:
+    text = run("trace", "show", lease, "--eval", "len(s.serving)", "--eval", "s.lease", "--width", "120").stdout
+    values = [line.split("│")[2].strip() for line in text.splitlines() if line.count("│") == 3]
+    assert [value for value in values if value.startswith("len")] == [
+        "len(s.serving) 0", "len(s.serving) 0 → 1", "len(s.serving) 1 → 2",
+    ]  # fmt: skip
+    assert "s.lease – → broker0" in values
+    broken = run("trace", "show", lease, "--eval", "s.absent", "--width", "160").stdout
+    assert "s.absent cannot be evaluated: " in " ".join(broken.split())
+    for text, said in (("nobody", "name 'nobody' is not defined"), ("1 +", "not an expression")):
+        refused = run("trace", "show", lease, "--eval", text)
+        assert (refused.exit_code, said in refused.stderr) == (2, True)
+
+
+def test_choices_of_a_session_are_folded(run: Run, lease: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    stepped = run("trace", "replay", lease, "--continue-from", 3, typed="s\n").stdout
+    assert max(map(len, stepped.splitlines()[1:])) <= 50

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from checker.cli.options import QUIET, TRACE_OUT, Search, Target, search_options, target_options
+from checker.cli.options import Output, Search, Target, output_options, search_options, target_options
 from checker.verdicts import ExitCode
 
 
@@ -14,22 +12,25 @@ from checker.verdicts import ExitCode
 @target_options
 @click.argument("expression")
 @search_options
-@TRACE_OUT
-@QUIET
-def reach(target: Target, expression: str, search: Search, trace_out: Path | None, quiet: bool) -> int:
+@output_options
+def reach(target: Target, expression: str, search: Search, output: Output) -> int:
     """The shortest trace to a state of MODEL where EXPRESSION over the state `s` holds, or that none exists.
 
     Exit codes: 0 reached, 4 no reachable state has it, 3 a limit stopped the search before.
     """
     bound = target.load()
-    from checker.cli.output.printing import show, write_traces
+    from checker.cli.output.printing import print_json, show, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.explicit.reach import reach as run
 
-    with ProgressLine(quiet=quiet) as line:
+    with ProgressLine(quiet=output.quiet) as line:
         found = run(bound, expression, threads=search.threads_or_cores, limits=search.limits(), progress=line.search)
-    if found.trace is not None:
-        show(found.trace)
-    click.echo(found.text, err=found.exit_code == ExitCode.USAGE)
-    write_traces([found.trace] if found.trace is not None else [], trace_out)
+    traces = [found.trace] if found.trace is not None else []
+    if output.as_json:
+        print_json({"model": bound.name, "expression": expression, **found.to_json()})
+    else:
+        for trace in traces:
+            show(trace)
+        click.echo(found.text, err=found.exit_code == ExitCode.USAGE)
+    write_traces(traces, output.trace_out)
     return found.exit_code

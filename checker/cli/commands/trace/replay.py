@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from checker.cli.options import SET
+from checker.cli.output.table import paragraphs
 from checker.lang.errors import SpecError
 
 
@@ -38,7 +39,7 @@ def replay(file: Path, model: str | None, changes: dict[str, str], continue_from
     if continue_from is not None:
         from checker.reference.session import step_on
 
-        return step_on(bound, recorded, result, continue_from)
+        return step_on(bound, recorded, result, continue_from, lambda text: click.echo(paragraphs(text.splitlines())))
     if result.departure is None:
         end = confirmed(bound, recorded, result)
         click.echo(f"{file}: {len(recorded.steps)} steps, a behaviour of {bound.name}" + (f"; {end}" if end else ""))

@@ -25,7 +25,7 @@ def to_test(file: Path, out: Path | None) -> int:
 
     recorded = load_trace(file)
     try:
-        text = run(recorded)
+        text = run(recorded, out)
     except TraceError as error:
         raise error.within(str(file)) from None
     if out is None:
