@@ -37,7 +37,8 @@ class KernelSource:
 def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False) -> Kernel:
     """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
 
-    record_outcomes: a slower kernel that also reports how each single instance ended (`walk.outcomes`).
+    record_outcomes: a slower kernel that also reports how each single instance ended (`walk.outcomes`). It is compiled
+    in a hurry: what asks for it does more in Python than in the kernel.
     Raises LayoutError where a state or a step cannot be represented.
     """
     return compile_source(kernel_source(program, record_outcomes), key)
@@ -45,7 +46,7 @@ def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False)
 
 def compile_source(source: KernelSource, key: str) -> Kernel:
     """The same from what `kernel_source` made, here or on another machine."""
-    code = compile_ir(source.text)
+    code = compile_ir(source.text, quick=source.metadata["outcomes"])
     store_entry(_entry(key, source.metadata["outcomes"]), source.metadata, code)
     return assemble(key, source.metadata, code)
 
