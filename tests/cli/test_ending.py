@@ -255,6 +255,7 @@ def test_a_dumb_terminal_gets_plain_lines() -> None:
 # Signals.
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("arguments", "heard", "said"),
     [

@@ -99,6 +99,7 @@ def test_ctrl_c_ends_a_proof_without_a_claim(start: Start) -> None:
     assert time.monotonic() - started < 60, "it does not wait for the solver"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("more", [[], ["--bounded", "40"], ["--find-lemmas"]])
 def test_a_proof_has_a_time_limit(run: Run, more: list[str]) -> None:
     found = run("prove", "kraft/membership", "--time-limit-s", "0.01", "--quiet", *more)

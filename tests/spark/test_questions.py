@@ -18,6 +18,8 @@ from checker.explicit.export import export
 from checker.lang.loader import load
 from checker.spark.session import cluster
 
+pytestmark = pytest.mark.long("exports of two kraft models, and SQL")
+
 ROOT = Path(__file__).parent.parent.parent
 SHRINKS, LEADS_OUT, DIFFERS = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "state-graph.md").read_text(), re.DOTALL)
 Table = list[dict[str, Any]]

@@ -110,6 +110,7 @@ def _commands_without_java(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long("starts a Spark of its own")
 def test_spark_submit_runs_it(tmp_path: Path) -> None:
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     command = [submit, "--master", "local[2]", "--conf", "spark.ui.enabled=false", "checker/__main__.py", "check",

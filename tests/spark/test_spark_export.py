@@ -44,6 +44,7 @@ def tables(folder: Path, *names: str) -> dict[str, Any]:
     return {"metadata": metadata, **{name: Counter(map(str, rows)) for name, rows in found.items()}}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("target", "changes", "partitions"), MODELS)
 def test_rows_are_those_of_the_local_engine(
     spark: Cluster, target: str, changes: dict[str, str], partitions: int, tmp_path: Path

@@ -28,6 +28,7 @@ SPARK_MODELS = [
 ]
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("partitions", [1, 2, 8])
 @pytest.mark.parametrize("target", MODELS)
 @pytest.mark.usefixtures("no_cluster")
@@ -39,6 +40,7 @@ def test_every_small_model(target: str, partitions: int) -> None:
         assert outcome(check(model, options, started=time.perf_counter())) == expected
 
 
+@pytest.mark.long("12 s of CPU each")
 @pytest.mark.parametrize("partitions", [1, 2, 8])
 @pytest.mark.usefixtures("no_cluster")
 def test_a_historical_bug_of_kraft(partitions: int, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from tests.spark.outcomes import locally, outcome
 from tests.spark.standalone import CONF, Standalone, standalone
 from tests.validate.walks import Walks, text
 
+pytestmark = pytest.mark.long("starts a cluster of several processes")
+
 MODEL = "tests/models/two_phase_commit.py"
 COUNTS = ("verdict", "generated", "distinct", "depth", "properties")
 KILLED_AT = (2, 7)  # levels, of 11

@@ -77,6 +77,7 @@ def said(verdict: str, violated: dict[str, int]) -> set[str]:
     return {f"violated {name} in {states} states" for name, states in violated.items()} or {verdict}
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("claim", claims(PAGE.read_text()), ids=lambda claim: claim.command)
 def test_what_is_claimed_is_shown(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -30,6 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return call
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("bug", gallery.BUGS, ids=NAMES)
 def test_pages_are_what_runs_give(run: Callable[..., Result], bug: Bug) -> None:
     """With `make docs` they are written anew."""

@@ -16,6 +16,7 @@ def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
     return check(model, Options(threads=threads), started=time.perf_counter())
 
 
+@pytest.mark.sample(16)
 @pytest.mark.pins("kraft/")
 def test_pinned(pin: Pin) -> None:
     report = explored(pin.target, 2, pin)

@@ -62,6 +62,7 @@ def compare(both: Encoded, state: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("pin", SMALL_PINS, ids=str)
 def test_every_transition(pin: Pin) -> None:
     both = encoded(pin.target, pin.changes, pin.setting)
@@ -98,6 +99,7 @@ def walk(both: Encoded, seed: int, length: int) -> list[tuple[Any, int, Any]]:
     return found
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", KRAFT)
 def test_random_walks(target: str) -> None:
     both = encoded(target)
@@ -105,6 +107,7 @@ def test_random_walks(target: str) -> None:
         compare(both, state)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", KRAFT)
 def test_a_corrupted_transition_is_none(target: str) -> None:
     """The relation has every transition of a sample, and none with one leaf of the state after it changed."""

@@ -78,6 +78,7 @@ def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
     assert set(membership.any_number) & shown == {n for n in shown if membership.findings[n].claim.name not in counting}
 
 
+@pytest.mark.long("a proof for five brokers")
 def test_s1_to_s5_are_proved_for_five_brokers() -> None:
     model = load("kraft/membership", {"brokers": "5"}, "repaired")
     properties = [p for p in provable(model) if p.name in SAFETY]
@@ -109,6 +110,7 @@ def test_every_proved_property_has_a_mutant() -> None:
     assert {m.breaks for m in BREAKING} == CLAIMS
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("mutant", BREAKING, ids=str)
 def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
     """Every lemma that it needs may be used, and it fails all the same, with a step of the spec to show for it."""
@@ -123,6 +125,7 @@ def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
     assert trace.violation.property == mutant.breaks
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("switch", ["last_member_stays", "kip_841", "kafka_13173", "kafka_16952", "lapsed_session"])
 def test_with_a_guard_switched_off_it_is_not_proved(switch: str) -> None:
     model = load("kraft/membership", {switch: "false"})

@@ -340,6 +340,7 @@ def test_random_graphs() -> None:
     assert 400 < violated < 1100
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("drawing", [*DRAWINGS, *map(drawn, range(60))])
 def test_random_models(drawing: Drawing) -> None:
     kernel = compile_kernel(program(drawing), "drawing")
