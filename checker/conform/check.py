@@ -32,7 +32,7 @@ SHARE_ALONE = 0.1  # of the time limit: what the search of the spec may take
 
 
 @dataclass(frozen=True)
-class Options:
+class ConformOptions:
     """Options of an exploration. jobs: processes. memory_bytes: of all together; None: 80 % of what is available."""
 
     jobs: int = 1
@@ -136,7 +136,7 @@ class Report:
 
 
 def conform(
-    model: BoundModel, system: System[Any], name: str, options: Options, *,
+    model: BoundModel, system: System[Any], name: str, options: ConformOptions, *,
     searching: Callable[[SearchProgress], None] | None = None, exploring: Callable[[Progress], None] | None = None,
 ) -> Report:  # fmt: skip
     """Explore the product of a model and a system under test, called `name`.
@@ -202,7 +202,7 @@ def _bare(model: BoundModel) -> BoundModel:
 
 
 def _alone(
-    model: BoundModel, kernel: Kernel, options: Options, progress: Callable[[SearchProgress], None] | None
+    model: BoundModel, kernel: Kernel, options: ConformOptions, progress: Callable[[SearchProgress], None] | None
 ) -> SearchResult:
     """The search of the spec alone, for a share of the time. Raises SpecError where the spec breaks down."""
     initial = [model.state_type.encode(state) for state in model.initial_states()]

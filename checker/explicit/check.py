@@ -46,7 +46,7 @@ SHORTEST = "shortest: no shorter trace does it"
 
 
 @dataclass(frozen=True)
-class Options:
+class CheckOptions:
     """Options of a check: threads, limits, whether to continue after a violation, where to save to and resume from."""
 
     threads: int = 1
@@ -188,7 +188,7 @@ def _check(deadline: Deadline, what: str, done: int, total: int) -> None:
 
 def check(
     model: BoundModel,
-    options: Options,
+    options: CheckOptions,
     *,
     started: float,
     progress: Callable[[Progress], None] | None = None,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.declare import Bug
 from checker.lang.loader import BoundModel, Spec, bind_model
 from checker.reference.switches import Repair, repairs, with_switches_on
@@ -41,7 +41,7 @@ def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress]
     """Look for the bug's counterexample. Raises SpecError, and KeyboardInterrupt where Ctrl-C stopped the search."""
     changes = {name: str(getattr(value, "name", value)) for name, value in bug.constants.items()}  # enums by name
     model = bind_model(spec, bug.model.name, changes).with_properties([bug.violates])
-    report = check(model, Options(threads=threads), started=time.perf_counter(), progress=progress)
+    report = check(model, CheckOptions(threads=threads), started=time.perf_counter(), progress=progress)
     if report.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     found = next(p for p in report.properties if p.name == bug.violates.name)

@@ -22,7 +22,7 @@ from checker.running.limits import Limits
 from checker.running.limits import Progress as Searched
 from checker.running.pool import OutOfTime
 from checker.symbolic.encoding import program_nodes
-from checker.symbolic.induction import PROVABLE, Options, Progress, Proof, prove_program, unproved
+from checker.symbolic.induction import PROVABLE, Progress, Proof, ProofOptions, prove_program, unproved
 from checker.symbolic.results import PROVED
 from checker.verdicts import INTERRUPTED
 
@@ -59,7 +59,7 @@ class Found:
 
 
 def find_lemmas(
-    model: BoundModel, options: Options, limits: Limits, *,
+    model: BoundModel, options: ProofOptions, limits: Limits, *,
     searched: Callable[[Searched], None] | None = None, progress: Callable[[Progress], None] | None = None,
 ) -> Found:  # fmt: skip
     """Prove the properties of a model, which must be in force, with no lemma but such as are found here.
@@ -90,7 +90,8 @@ def find_lemmas(
 
 
 def _mined(
-    model: BoundModel, program: Program, options: Options, limits: Limits, searched: Callable[[Searched], None] | None
+    model: BoundModel, program: Program, options: ProofOptions, limits: Limits,
+    searched: Callable[[Searched], None] | None,
 ) -> tuple[str, list[Candidate]]:
     """(a text on what was explored, the candidates that it does not refute). Raises OutOfTime."""
     kernel = kernel_of(model.with_properties([]))
@@ -110,7 +111,7 @@ def _mined(
 
 
 def _proved(
-    model: BoundModel, program: Program, lemmas: Sequence[Candidate], options: Options,
+    model: BoundModel, program: Program, lemmas: Sequence[Candidate], options: ProofOptions,
     progress: Callable[[Progress], None] | None, explored: str, mined: int, left: Fixpoint,
 ) -> Found:  # fmt: skip
     """The proof with few of the lemmas: those that the last one used, as long as they grow fewer."""
@@ -127,7 +128,7 @@ def _proved(
 
 
 def _with_lemmas(
-    model: BoundModel, program: Program, lemmas: Sequence[Candidate], options: Options,
+    model: BoundModel, program: Program, lemmas: Sequence[Candidate], options: ProofOptions,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Proof, dict[str, str]]:  # fmt: skip
     names = {f"found_{n}": lemma for n, lemma in enumerate(lemmas, start=1)}

@@ -20,7 +20,7 @@ from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.lemmas.mining import Candidate
 from checker.running.pool import Died, pool
-from checker.symbolic.induction import Options, Progress
+from checker.symbolic.induction import Progress, ProofOptions
 from checker.symbolic.relation import Relation
 
 
@@ -106,7 +106,7 @@ class Fixpoint:
 
 
 def houdini(
-    model: BoundModel, program: Program, candidates: Sequence[Candidate], options: Options,
+    model: BoundModel, program: Program, candidates: Sequence[Candidate], options: ProofOptions,
     progress: Callable[[Progress], None] | None = None,
 ) -> Fixpoint:  # fmt: skip
     """The largest inductive part of `candidates`, each of which every initial state has.

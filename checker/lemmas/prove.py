@@ -16,7 +16,7 @@ from checker.running.limits import Limits
 from checker.running.limits import Progress as Searched
 from checker.running.pool import OutOfTime
 from checker.symbolic import results
-from checker.symbolic.induction import PROVABLE, Options, Progress, Proof
+from checker.symbolic.induction import PROVABLE, Progress, Proof, ProofOptions
 from checker.symbolic.induction import prove as prove_by_induction
 from checker.verdicts import (
     INCOMPLETE,
@@ -139,7 +139,7 @@ class ProofReport:
 
 
 def prove(
-    model: BoundModel, how: Options, *, find_lemmas_s: float | None, triage_s: float, threads: int,
+    model: BoundModel, how: ProofOptions, *, find_lemmas_s: float | None, triage_s: float, threads: int,
     searching: Callable[[Searched], None] | None = None, proving: Callable[[Progress], None] | None = None,
     triaging: Callable[[Searched], None] | None = None,
 ) -> ProofReport:  # fmt: skip

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker.explicit.check import Options, Report, bounds, check
+from checker.explicit.check import CheckOptions, Report, bounds, check
 from checker.lang.declare import Declared
 from checker.lang.ir import EVALUATES
 from checker.lemmas.distinguish import Distinction, distinguish
@@ -52,7 +52,7 @@ def triage(
     known: list[Declared] = [*proof.model.model.properties, *proof.model.model.lemmas]
     declared = list({d.name: d for d in known if d.name in wanted}.values())
     model = proof.model.with_properties(declared)
-    options = Options(threads=threads, limits=limits, all_violations=True)
+    options = CheckOptions(threads=threads, limits=limits, all_violations=True)
     found: dict[int, Triaged] = {}
     try:
         report = check(model, options, started=time.perf_counter(), progress=progress)

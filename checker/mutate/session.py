@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checker.explicit.check import Options as CheckOptions
-from checker.explicit.check import check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
 from checker.mutate.journal import Journal
@@ -26,7 +25,7 @@ Judging = Callable[[str, int, int, Mapping[str, int], float], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class MutationOptions:
     """Options of a session.
 
     only: texts of which a mutant's key must hold one, or names of actions. jobs: mutants at a time; threads: to
@@ -48,7 +47,8 @@ class Session:
     """Judges the mutants of all models, in order. trace: that of the mutant, where there is a single one."""
 
     def __init__(
-        self, models: Sequence[BoundModel], options: Options, searching: Callable[[Progress], None], judging: Judging
+        self, models: Sequence[BoundModel], options: MutationOptions, searching: Callable[[Progress], None],
+        judging: Judging,
     ) -> None:
         """Raises SpecError where there is nothing to judge, or for a file of verdicts that does not fit."""
         if len({model.spec.name for model in models}) > 1:

@@ -27,7 +27,7 @@ from checker.spark.work import Job
 
 
 @dataclass(frozen=True)
-class Options:
+class SparkOptions:
     """Options of a check on Spark.
 
     master, conf: as for `session.cluster`. partitions: shards, None: as many as the cluster has cores.
@@ -49,7 +49,7 @@ class Options:
 
 
 def check(
-    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None,
+    model: BoundModel, options: SparkOptions, *, started: float, progress: Callable[[Progress], None] | None = None,
     stages: Callable[[Stage], None] | None = None,
 ) -> Report:  # fmt: skip
     """Explore a model on Spark and judge it. started: `time.perf_counter()` when loading began.
@@ -68,7 +68,7 @@ def check(
 
 @contextmanager
 def checked(
-    model: BoundModel, options: Options, *, started: float, progress: Callable[[Progress], None] | None = None,
+    model: BoundModel, options: SparkOptions, *, started: float, progress: Callable[[Progress], None] | None = None,
     stages: Callable[[Stage], None] | None = None,
 ) -> Iterator[Report]:  # fmt: skip
     """The report of `check`, while the cluster and the states are still there."""
@@ -87,7 +87,7 @@ def checked(
         except StalledError as error:
             shards, stopped = 1, str(error)
         job = Job.of(model.key(), source, place, shards)
-        how = search.Options(
+        how = search.SearchOptions(
             options.limits, options.all_violations, options.small, options.small_groups, options.task, progress
         )
         result = search.search(spark, job, initial, how, saved, stopped)
@@ -109,7 +109,7 @@ def source_of(model: BoundModel) -> KernelSource:
 
 
 @contextmanager
-def _place(spark: Cluster, options: Options) -> Iterator[str]:
+def _place(spark: Cluster, options: SparkOptions) -> Iterator[str]:
     """The folder for the states: the checkpoint's, or on one machine a temporary one."""
     place = options.checkpoint or options.resume
     if place is not None:
@@ -124,7 +124,7 @@ def _place(spark: Cluster, options: Options) -> Iterator[str]:
         )
 
 
-def _shards(spark: Cluster, options: Options, saved: int | None) -> int:
+def _shards(spark: Cluster, options: SparkOptions, saved: int | None) -> int:
     if saved is not None and options.partitions not in (None, saved):
         raise SpecError(f"{options.resume} has {saved} partitions", hint="leave --partitions out when resuming")
     return saved or min(options.partitions or spark.cores(), search.MAX_SHARDS)

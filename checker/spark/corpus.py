@@ -16,7 +16,7 @@ from checker.spark.models import Shipped, ship
 from checker.spark.runs import file_system
 from checker.spark.session import Cluster, cluster
 from checker.spark.stalls import StalledError
-from checker.validate.corpus import Options, Summary, Verdict, validate
+from checker.validate.corpus import CorpusOptions, Summary, Verdict, validate
 from checker.validate.reader import ENDINGS, Recorded
 from checker.verdicts import INTERRUPTED
 
@@ -41,7 +41,7 @@ class _Task:
     """Inputs of every task: the model, how to judge, and the folder that relative paths start from."""
 
     model: Shipped
-    options: Options
+    options: CorpusOptions
     keep: bool
     here: Path
 
@@ -64,7 +64,7 @@ class _Task:
 def validate_on_spark(
     model: BoundModel,
     paths: Sequence[str],
-    options: Options,
+    options: CorpusOptions,
     where: Where,
     *,
     progress: Callable[[int, int, float], None] | None = None,

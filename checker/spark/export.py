@@ -43,7 +43,7 @@ from checker.lang.loader import BoundModel
 from checker.running.arrays import Longs, Words
 from checker.running.deadline import Stage
 from checker.running.limits import Progress
-from checker.spark.check import Options, checked
+from checker.spark.check import SparkOptions, checked
 from checker.spark.models import Shipped, ship
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, folder_of, places
@@ -59,7 +59,7 @@ Tick = Callable[[int, int, float], None]
 
 
 def export(
-    model: BoundModel, options: Options, to: str, *, started: float,
+    model: BoundModel, options: SparkOptions, to: str, *, started: float,
     progress: Callable[[Progress], None] | None = None, stages: Callable[[Stage], None] | None = None,
     tasks: Tick | None = None,
 ) -> tuple[Report, dict[str, int]]:  # fmt: skip

@@ -39,7 +39,7 @@ MAX_SHARDS = 1 << 12
 
 
 @dataclass(frozen=True)
-class Options:
+class SearchOptions:
     """Options of a search.
 
     small, small_groups: most states of a level that the driver expands itself, and most row groups that it reads for
@@ -55,7 +55,7 @@ class Options:
 
 
 def search(
-    cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None = None,
+    cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: SearchOptions, saved: Saved | None = None,
     stopped: str | None = None,
 ) -> SearchResult:  # fmt: skip
     """Explore every state that can be reached from the initial ones (each a code per leaf); save every level.
@@ -76,7 +76,7 @@ class Exploration(LevelSearch):
     """A search and where its states are (see `Explored`). levels, shards: as in `Saved`."""
 
     def __init__(
-        self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: Options, saved: Saved | None
+        self, cluster: Cluster, job: Job, initial: Sequence[Sequence[int]], options: SearchOptions, saved: Saved | None
     ) -> None:
         self.cluster, self.job, self._options, self._saved = cluster, job, options, saved
         self._kernel, self._given, self.limits = job.kernel(), initial, options.limits

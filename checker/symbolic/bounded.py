@@ -19,7 +19,7 @@ from checker.lang.loader import BoundModel
 from checker.lang.program import Program
 from checker.running.pool import Died, OutOfTime, pool
 from checker.symbolic.encoding import State
-from checker.symbolic.induction import PROVABLE, Options, Progress
+from checker.symbolic.induction import PROVABLE, Progress, ProofOptions
 from checker.symbolic.relation import Relation
 from checker.symbolic.results import NO_ERROR
 from checker.verdicts import INCOMPLETE, VIOLATED, WITHIN
@@ -80,7 +80,7 @@ class Bounded:
 
 
 def unroll(
-    model: BoundModel, steps: int, options: Options, progress: Callable[[Progress], None] | None = None
+    model: BoundModel, steps: int, options: ProofOptions, progress: Callable[[Progress], None] | None = None
 ) -> Bounded:
     """Look for a violation within `steps` steps. The model, which must be in force, is taken with all its bounds."""
     started = time.perf_counter()

@@ -39,7 +39,7 @@ PROVABLE = ("invariant", "transition invariant", "refinement")
 
 
 @dataclass(frozen=True)
-class Options:
+class ProofOptions:
     """jobs: processes to prove in; timeout_s: for a query, None: none. time_limit_s: for all that is done with these
     options, from `started` (`time.monotonic()`) on."""
 
@@ -181,7 +181,7 @@ class Proof:
         return frozenset().union(*[support(c) for c in conditions if c is not None])
 
 
-def prove(model: BoundModel, options: Options, progress: Callable[[Progress], None] | None = None) -> Proof:
+def prove(model: BoundModel, options: ProofOptions, progress: Callable[[Progress], None] | None = None) -> Proof:
     """Prove the properties of a model that are about states and steps, with the help of its lemmas.
 
     `model` must be in force. A claim counts as proved only if the solver said so of every query about it.
@@ -193,7 +193,7 @@ def prove(model: BoundModel, options: Options, progress: Callable[[Progress], No
 
 
 def prove_program(
-    model: BoundModel, program: Program, lemmas: set[str], options: Options,
+    model: BoundModel, program: Program, lemmas: set[str], options: ProofOptions,
     progress: Callable[[Progress], None] | None = None,
 ) -> Proof:  # fmt: skip
     """Prove the properties of a program of `model`, with the help of those among them that are called as `lemmas`."""
@@ -210,7 +210,7 @@ def prove_program(
 
 def unproved(model: BoundModel, program: Program, stopped: str) -> Proof:
     """The proof of a program that was stopped before it began."""
-    run = _Run(model, program, _claims(program, set()), Options(), None)
+    run = _Run(model, program, _claims(program, set()), ProofOptions(), None)
     run.proof.stopped = stopped
     return run.finished()
 
@@ -224,7 +224,7 @@ class _Run:
     """The rounds of one proof, driven from outside the workers."""
 
     def __init__(
-        self, model: BoundModel, program: Program, claims: list[Claim], options: Options,
+        self, model: BoundModel, program: Program, claims: list[Claim], options: ProofOptions,
         progress: Callable[[Progress], None] | None,
     ) -> None:  # fmt: skip
         self.started = time.perf_counter()

@@ -88,7 +88,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Options:
+class CorpusOptions:
     """silent: unobserved steps before an event, where a trace declares none. max_candidates: of one trace at a time."""
 
     silent: int = 0
@@ -98,7 +98,7 @@ class Options:
 def validate(
     model: BoundModel,
     files: Iterable[tuple[str, bytes | OSError]],
-    options: Options,
+    options: CorpusOptions,
     *,
     progress: Callable[[Summary], None] | None = None,
     keep: Callable[[Verdict, Recorded], None] | None = None,

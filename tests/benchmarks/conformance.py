@@ -23,14 +23,14 @@ def conformance() -> None:
 
 def explored(jobs: int) -> dict[str, Any]:
     """An exploration of so many levels; cpu_s: of all processes."""
-    from checker.conform.check import Options, conform
+    from checker.conform.check import ConformOptions, conform
     from checker.conform.loading import load_system
     from checker.lang.loader import load
 
     model, system = load(MODEL), load_system("kraft")
-    conform(model, system, "kraft", Options(max_depth=1))  # compiled before the clock runs
+    conform(model, system, "kraft", ConformOptions(max_depth=1))  # compiled before the clock runs
     before = processor_s()
-    report = conform(model, system, "kraft", Options(jobs, max_depth=DEPTH))
+    report = conform(model, system, "kraft", ConformOptions(jobs, max_depth=DEPTH))
     assert report.divergence is None, report.reason
     cpu_s = processor_s() - before
     driven = sum(report.counts.driven)

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.explicit.check import Options as LocalOptions
-from checker.explicit.check import Report, check
+from checker.explicit.check import CheckOptions, Report, check
 from checker.lang.loader import load
 from checker.running.limits import Limits, Progress
 from tests.benchmarks.printing import line
@@ -57,18 +56,18 @@ def cost(levels: list[Levels], least: int) -> tuple[float, float]:
 
 def on_spark(target: str, changes: dict[str, str], master: str, **options: Any) -> tuple[Report, Levels]:
     """One check on Spark, with what its levels took."""
-    from checker.spark.check import Options
+    from checker.spark.check import SparkOptions
     from checker.spark.check import check as spark_check
 
     levels = Levels()
-    how = Options(master=master, **options)
+    how = SparkOptions(master=master, **options)
     return spark_check(load(target, changes), how, started=time.perf_counter(), progress=levels.note), levels
 
 
 def here(target: str, changes: dict[str, str], **limits: Any) -> tuple[Report, Levels]:
     """The same on the local engine, on two threads."""
     levels = Levels()
-    how = LocalOptions(threads=2, limits=Limits(**limits))
+    how = CheckOptions(threads=2, limits=Limits(**limits))
     return check(load(target, changes), how, started=time.perf_counter(), progress=levels.note), levels
 
 
@@ -186,11 +185,11 @@ def hits() -> None:
 def export_memory() -> None:
     """What tasks of an export hold, each in a process of its own, beyond what the process has before."""
     from checker.explicit.export import about
-    from checker.spark.check import Options, checked
+    from checker.spark.check import SparkOptions, checked
     from checker.spark.export import Tables, numbered
 
     model = load("kraft/membership")
-    options = Options(master="local[1]", partitions=1, small=1 << 60, small_groups=1 << 60, all_violations=True)
+    options = SparkOptions(master="local[1]", partitions=1, small=1 << 60, small_groups=1 << 60, all_violations=True)
     with tempfile.TemporaryDirectory() as folder, checked(model, options, started=time.perf_counter()) as report:
         exploration: Any = report.result.exploration
         here = SimpleNamespace(load=lambda: model)

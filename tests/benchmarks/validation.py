@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from checker.lang.loader import BoundModel, load
-from checker.validate.corpus import Options, validate
+from checker.validate.corpus import CorpusOptions, validate
 from tests.validate.walks import Event, Walks, text
 
 WALKS, STEPS, REPEATS = 1000, 40, 4
@@ -38,7 +38,7 @@ def validation() -> None:
 def _events_per_s(model: BoundModel, content: bytes) -> float:
     gc.collect()
     started = time.process_time()
-    found = validate(model, [("walks", content)], Options())
+    found = validate(model, [("walks", content)], CorpusOptions())
     seconds = time.process_time() - started
     assert found.exit_code == 0, found.counts
     return found.events / seconds
@@ -65,11 +65,11 @@ def corpus() -> None:
             Path(folder, f"{number:03}.ndjson").write_bytes(b"".join(contents[half : half + PER_FILE]))
         started = time.perf_counter()
         files = [(str(file), file.read_bytes()) for file in sorted(Path(folder).iterdir())]
-        here = validate(model, files, Options())
+        here = validate(model, files, CorpusOptions())
         line("one process, seconds", f"{time.perf_counter() - started:.1f}")
         assert here.exit_code == 0, here.counts
         line("  traces, events", f"{here.traces:,} {here.events:,}")
         started = time.perf_counter()
-        there = validate_on_spark(model, [folder], Options(), Where("local[2]"))
+        there = validate_on_spark(model, [folder], CorpusOptions(), Where("local[2]"))
         line("Spark local[2], with its start, seconds", f"{time.perf_counter() - started:.1f}")
         assert there.counts == here.counts

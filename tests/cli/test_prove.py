@@ -17,7 +17,7 @@ from click.testing import Result
 from checker.explicit.check import check
 from checker.lemmas import triage
 from checker.running.deadline import CompilationStopped
-from checker.symbolic.induction import Options
+from checker.symbolic.induction import ProofOptions
 from checker.verdicts import INTERRUPTED
 from traces import load
 
@@ -138,7 +138,7 @@ def test_a_triage_that_does_not_come_to_its_search_decides_nothing(monkeypatch: 
     found = run("prove", LEASE, *REPAIRED)
     assert (found.exit_code, last(found)) == (3, "not proved: one_leader_serves")
     assert "unknown (stopped: time limit of 1 s while compiling)" in found.stdout
-    monkeypatch.setattr(Options, "is_over", True)
+    monkeypatch.setattr(ProofOptions, "is_over", True)
     found = run("prove", LEASE, *REPAIRED, "--time-limit-s", "1000")
     assert (found.exit_code, last(found)) == (3, "incomplete: time limit of 1000 s")
 

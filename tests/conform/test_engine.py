@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from checker.conform.check import Options, Report, conform
+from checker.conform.check import ConformOptions, Report, conform
 from checker.conform.product import shared_out
 from checker.conform.regression import to_test
 from checker.conform.system import Refusal
-from checker.explicit.check import Options as CheckOptions
-from checker.explicit.check import check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from checker.reference.replay import replay
@@ -24,7 +23,7 @@ LEASE = "tests/conform/lease.py/lease"
 
 
 def run(system: Any = SYSTEM, model: str = LEASE, **options: Any) -> Report:
-    return conform(load(model), system, "lease", Options(**options))
+    return conform(load(model), system, "lease", ConformOptions(**options))
 
 
 def figures(report: Report) -> dict[str, Any]:
@@ -166,7 +165,7 @@ def test_no_time_at_all_leaves_it_incomplete() -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_memory_limit_leaves_it_incomplete(jobs: int) -> None:
     """Five clients: far more than fits."""
-    model, options = load(LEASE, {"clients": "5"}), Options(jobs, max_depth=10, memory_bytes=8 << 20)
+    model, options = load(LEASE, {"clients": "5"}), ConformOptions(jobs, max_depth=10, memory_bytes=8 << 20)
     report = conform(model, SYSTEM, "lease", options)
     assert report.verdict == INCOMPLETE and report.stopped is not None
     assert report.stopped.startswith("memory limit: ") and report.stopped.endswith("0.00781 GiB allowed")

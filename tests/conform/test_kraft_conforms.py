@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from checker.conform.check import Options, conform
+from checker.conform.check import ConformOptions, conform
 from checker.conform.spec_side import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.errors import SpecError
@@ -82,7 +82,7 @@ LONG = pytest.mark.long("more than 20,000 transitions are driven")
 def test_conforms(pin: Pin, jobs: int) -> None:
     """Every transition of the spec is driven, and nothing diverges. Some actions a smaller model never takes."""
     model = pin.load()
-    report = conform(model, SYSTEM, "kraft", Options(jobs))
+    report = conform(model, SYSTEM, "kraft", ConformOptions(jobs))
     assert report.divergence is None and report.verdict in ("conforms", "vacuous")
     assert report.counts.transitions == report.transitions == pin.transitions
     assert report.pairs == pin.pairs
@@ -95,7 +95,7 @@ def test_conforms(pin: Pin, jobs: int) -> None:
 )
 def test_what_it_cannot_be_driven_through_is_reported(model: str, why: str) -> None:
     with pytest.raises(SpecError, match=why):
-        conform(load(f"kraft/{model}"), SYSTEM, "kraft", Options())
+        conform(load(f"kraft/{model}"), SYSTEM, "kraft", ConformOptions())
 
 
 def test_a_cluster_can_be_sent_to_another_process() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checker.conform.check import Options, conform
+from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
 from tests.conform.faults.kraft_faults import FAULTS, MODELS, Fault
 from tests.conform.faults.patched import patched
@@ -18,7 +18,7 @@ def test_is_found(fault: Fault) -> None:
     name, changes, max_depth = MODELS[fault.model]
     model = load(f"kraft/{name}", {constant: str(value) for constant, value in changes.items()})
     with patched(fault.function, fault.old, fault.new) as system:
-        report = conform(model, system, "kraft", Options(jobs=1, max_depth=max_depth))
+        report = conform(model, system, "kraft", ConformOptions(jobs=1, max_depth=max_depth))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
 

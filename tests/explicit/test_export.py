@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.explicit.export import export
 from checker.explicit.kernel.columns import codes_of
 from checker.explicit.kernel.layout import Layout
@@ -89,7 +89,7 @@ def plain(type_: Type, value: Any) -> Any:
 
 
 def exported(model: BoundModel, folder: Path, threads: int = 1) -> dict[str, list[dict[str, Any]]]:
-    report = check(model, Options(threads=threads, all_violations=True), started=time.perf_counter())
+    report = check(model, CheckOptions(threads=threads, all_violations=True), started=time.perf_counter())
     rows = export(report, folder)
     tables = {name: pq.read_table(folder / name).to_pylist() for name in rows}
     assert {name: len(table) for name, table in tables.items()} == rows
@@ -158,7 +158,7 @@ def test_a_set_of_64_is_decoded() -> None:
 
 def test_an_export_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(str(ROOT / "docs/tutorial/lease.py"))
-    report = check(model, Options(all_violations=True), started=time.perf_counter())
+    report = check(model, CheckOptions(all_violations=True), started=time.perf_counter())
 
     def stop(done: object) -> None:
         raise KeyboardInterrupt

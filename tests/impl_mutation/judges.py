@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import pytest
 from _pytest.runner import runtestprotocol
 
-from checker.conform.check import Options, Report, conform
+from checker.conform.check import ConformOptions, Report, conform
 from checker.verdicts import DIVERGES
 from impl.adapters.kraft import SYSTEM
 from tests.conform.test_kraft_conforms import Pin
@@ -135,7 +135,7 @@ class Model:
         self.seconds = time.process_time() - started
 
     def _conform(self) -> Report:
-        return conform(self.pin.load(), SYSTEM, "kraft", Options(jobs=1))
+        return conform(self.pin.load(), SYSTEM, "kraft", ConformOptions(jobs=1))
 
     def runs(self, file: str, lines: range | None) -> bool:
         return lines is None or any((file, line) in self.lines for line in lines)

@@ -23,7 +23,7 @@ from checker.lemmas.mining import Candidate, Mine
 from checker.lemmas.templates import Templates
 from checker.running.limits import Limits
 from checker.symbolic.encoding import program_nodes
-from checker.symbolic.induction import Options, prove
+from checker.symbolic.induction import ProofOptions, prove
 from checker.symbolic.results import PROVED, REFUTED
 
 ROOT = Path(__file__).parents[2]
@@ -37,15 +37,15 @@ def verdict(found: Found, name: str) -> str:
 
 def test_the_lemma_of_the_lease_is_found_again() -> None:
     model = load(LEASE)
-    bare = prove(replace(model, model=replace(model.model, lemmas=[])), Options())
+    bare = prove(replace(model, model=replace(model.model, lemmas=[])), ProofOptions())
     assert bare.findings[0].verdict == REFUTED, "it needs a lemma"
-    found = find_lemmas(model, Options(), Limits())
+    found = find_lemmas(model, ProofOptions(), Limits())
     assert list(found.lemmas.values()) == ["i in serving => lease = i"]
     assert {f.verdict for f in found.proof.findings} == {PROVED}
 
 
 def test_a_lemma_about_messages_is_found() -> None:
-    found = find_lemmas(load(POST), Options(), Limits())
+    found = find_lemmas(load(POST), ProofOptions(), Limits())
     assert verdict(found, "accepted_was_issued") == PROVED
     assert "not (issued < letters[m].epoch)" in found.lemmas.values()
     proof = found.proof
@@ -54,20 +54,20 @@ def test_a_lemma_about_messages_is_found() -> None:
 
 
 def test_what_only_unexplored_states_refute_is_dropped_by_houdini() -> None:
-    found = find_lemmas(load(LEASE), Options(), Limits(max_depth=0))
+    found = find_lemmas(load(LEASE), ProofOptions(), Limits(max_depth=0))
     assert found.mined == 3 and found.inductive == 0, "nobody serves in the initial state, but somebody will"
     assert verdict(found, "one_leader_serves") == REFUTED
 
 
 def test_a_false_property_is_not_proved() -> None:
-    found = find_lemmas(load(LEASE, {"broker_stops_first": "false"}), Options(), Limits())
+    found = find_lemmas(load(LEASE, {"broker_stops_first": "false"}), ProofOptions(), Limits())
     assert verdict(found, "one_leader_serves") == REFUTED
 
 
 def test_mining_looks_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes before and after it waits for a search or for workers, which have limits of their own."""
-    monkeypatch.setattr(Options, "is_over", True)
-    found = find_lemmas(load(LEASE), Options(time_limit_s=1000), Limits())
+    monkeypatch.setattr(ProofOptions, "is_over", True)
+    found = find_lemmas(load(LEASE), ProofOptions(time_limit_s=1000), Limits())
     assert (found.proof.stopped, found.mined) == ("time limit of 1000 s", 0)
 
 
@@ -97,11 +97,11 @@ def test_houdini_drops_what_rests_on_what_it_drops() -> None:
     """Without the candidate that carries it, another one is no longer inductive."""
     model = load(POST).with_properties([])
     candidates, _ = mined(model)
-    kept = houdini(model, compile_model(model), candidates, Options()).kept
+    kept = houdini(model, compile_model(model), candidates, ProofOptions()).kept
     texts = {candidates[n].text for n in kept}
     assert "not (issued < letters[m].epoch)" in texts
     without = [c for c in candidates if c.text != "not (issued < letters[m].epoch)" and "accepted" in c.text]
-    left = {without[n].text for n in houdini(model, compile_model(model), without, Options()).kept}
+    left = {without[n].text for n in houdini(model, compile_model(model), without, ProofOptions()).kept}
     assert "not (issued < accepted)" in texts and "not (issued < accepted)" not in left
 
 

@@ -12,7 +12,7 @@ from checker.lemmas.behaviour import induction_trace
 from checker.lemmas.features import Columns, chunks, features
 from checker.lemmas.triage import REACHABLE, UNKNOWN, UNREACHABLE, Triaged, triage
 from checker.running.limits import Limits
-from checker.symbolic.induction import Options, Proof, prove
+from checker.symbolic.induction import Proof, ProofOptions, prove
 
 PROOFS = Path(__file__).parents[1] / "symbolic"
 MODELS, MAPPED = PROOFS / "proof_models.py", PROOFS / "mapped.py"
@@ -20,7 +20,7 @@ LEASE = Path(__file__).parents[2] / "docs" / "tutorial" / "lease.py"
 
 
 def triaged(model: BoundModel, limits: Limits | None = None) -> tuple[Proof, dict[str, Triaged]]:
-    proof = prove(model, Options())
+    proof = prove(model, ProofOptions())
     found = triage(proof, limits or Limits(), threads=1)
     return proof, {proof.findings[n].claim.name: t for n, t in found.items()}
 
@@ -56,7 +56,7 @@ def test_a_search_that_is_stopped_decides_nothing() -> None:
 @pytest.mark.parametrize("name", ["bare", "one"])
 def test_bags_and_the_order_of_ordinals_tell_states_apart(name: str) -> None:
     model = load(f"{MODELS}/{name}")
-    proof = prove(model.with_properties([p for p in model.model.properties if p.kind == "invariant"]), Options())
+    proof = prove(model.with_properties([p for p in model.model.properties if p.kind == "invariant"]), ProofOptions())
     triaged = triage(proof, Limits(), threads=1)
     for found in triaged.values():
         assert found.verdict == UNREACHABLE
@@ -89,7 +89,7 @@ def test_what_is_said_of_a_state_is_true_of_it() -> None:
 )
 def test_a_state_that_a_mapping_does_not_know_is_reported_as_such(name: str, when: str, verdict: str) -> None:
     """A refinement is broken, too, where its mapping breaks down; the trace says in which state and where."""
-    proof = prove(load(f"{MAPPED}/{name}"), Options())
+    proof = prove(load(f"{MAPPED}/{name}"), ProofOptions())
     [number] = [n for n, f in enumerate(proof.findings) if f.claim.name == "as_register"]
     found = triage(proof, Limits(), 1)[number]
     assert found.verdict == verdict

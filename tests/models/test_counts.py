@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.loader import load, load_spec
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ COUNTED = ("generated", "distinct", "depth", "verdict")
 def test_pinned(pin: Pin, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     model = load(pin.target, pin.changes, pin.setting)
-    found = check(model, Options(threads=threads, all_violations=True), started=time.perf_counter()).to_json()
+    found = check(model, CheckOptions(threads=threads, all_violations=True), started=time.perf_counter()).to_json()
     expected = dict(pin.expected)
     violated = expected.pop("violated", {})
     lengths = {p["name"]: p["trace_length"] for p in found["properties"] if p["verdict"] == "violated"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.loader import load, load_spec
 from tests.conftest import read_pins
 
@@ -94,7 +94,7 @@ def test_a_changed_action_breaks_it(mutant: Mutant, tmp_path: Path) -> None:
     assert text.count(mutant.old) == 1
     (tmp_path / name).write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     target = str(tmp_path / name) + (f"/{model}" if model else "")
-    report = check(load(target), Options(all_violations=True), started=time.perf_counter())
+    report = check(load(target), CheckOptions(all_violations=True), started=time.perf_counter())
     assert mutant.breaks in {p.name for p in report.properties if p.verdict == "violated"}
 
 

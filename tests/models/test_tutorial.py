@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.explicit.check import Options, Report, check
+from checker.explicit.check import CheckOptions, Report, check
 from checker.lang.loader import load
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PAGE = ROOT / "docs" / "writing-a-spec.md"
 
 
 def run(changes: dict[str, str]) -> Report:
-    return check(load(str(FILE), changes), Options(), started=time.perf_counter())
+    return check(load(str(FILE), changes), CheckOptions(), started=time.perf_counter())
 
 
 def test_it_has_forty_lines() -> None:

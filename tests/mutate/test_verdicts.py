@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel, load
 from checker.mutate.judge import (
@@ -32,7 +32,7 @@ COMMIT = str(ROOT / "tests/models/two_phase_commit.py")
 
 
 def original(target: str, max_states: int | None = None, **changes: str) -> Original:
-    report = check(load(target, changes), Options(threads=2), started=time.perf_counter())
+    report = check(load(target, changes), CheckOptions(threads=2), started=time.perf_counter())
     return Original(report, max_states, 1 << 30)
 
 

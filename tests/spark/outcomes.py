@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from checker.explicit.check import Options as LocalOptions
-from checker.explicit.check import Report
+from checker.explicit.check import CheckOptions, Report
 from checker.explicit.check import check as check_locally
 from checker.lang.loader import BoundModel
 from traces.itf import to_itf
@@ -25,5 +24,5 @@ def outcome(report: Report) -> dict[str, Any]:
 def locally(model: BoundModel, *, all_violations: bool = False) -> dict[str, Any]:
     """What the local engine tells of a model."""
     model.bind()
-    options = LocalOptions(all_violations=all_violations)
+    options = CheckOptions(all_violations=all_violations)
     return outcome(check_locally(model, options, started=time.perf_counter()))

@@ -8,7 +8,7 @@ import time
 
 from checker.lang.loader import load
 from checker.running.limits import Progress
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from tests.spark.outcomes import outcome
 from tests.spark.standalone import CONF
 
@@ -18,7 +18,7 @@ def main(master: str, place: str, how: str) -> None:
         print("level", now.depth, flush=True)
 
     where = {"checkpoint": place} if how == "start" else {"resume": place}
-    options = Options(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
+    options = SparkOptions(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
     report = check(load("tests/models/two_phase_commit.py"), options, started=time.perf_counter(), progress=progress)
     print(json.dumps(outcome(report)), flush=True)
 

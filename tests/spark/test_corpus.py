@@ -11,7 +11,7 @@ import pytest
 from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from checker.spark.corpus import Where, validate_on_spark
-from checker.validate.corpus import Options, Verdict, validate
+from checker.validate.corpus import CorpusOptions, Verdict, validate
 from checker.validate.reader import Recorded, files_below
 from tests.validate.walks import Walks, text
 
@@ -41,8 +41,8 @@ def test_verdicts_coverage_and_rejected_traces_are_the_same(target: str, tmp_pat
         kept_here[verdict.trace] = b"\n".join([*trace.source, b""])
 
     files = [(str(file), file.read_bytes()) for file in files_below([corpus])]
-    here = validate(model, files, Options(), keep=keep)
-    there = validate_on_spark(model, [str(corpus)], Options(), LOCAL, keep=kept.__setitem__)
+    here = validate(model, files, CorpusOptions(), keep=keep)
+    there = validate_on_spark(model, [str(corpus)], CorpusOptions(), LOCAL, keep=kept.__setitem__)
 
     here.verdicts.sort(key=lambda verdict: verdict.trace)
     assert there.counts == here.counts and here.counts["rejected"] > 3 and here.counts["unreadable"] == 2
@@ -55,4 +55,4 @@ def test_verdicts_coverage_and_rejected_traces_are_the_same(target: str, tmp_pat
 def test_files_that_are_not_there() -> None:
     model = load("kraft/membership")
     with pytest.raises(SpecError, match="there is no file"):
-        validate_on_spark(model, ["none"], Options(), LOCAL)
+        validate_on_spark(model, ["none"], CorpusOptions(), LOCAL)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.explicit.export import export
 from checker.lang.loader import load
 from checker.spark.session import cluster
@@ -32,7 +32,7 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Tabl
     for prefix, changes in (("", {}), ("other_", {"kip_841": "false"})):
         model = load("kraft/membership", {"max_crashes": "0", "lifecycle_in_flight": "1", **changes})
         folder = tmp_path_factory.mktemp("graphs") / f"{prefix}graph"
-        export(check(model, Options(all_violations=True), started=time.perf_counter()), folder)
+        export(check(model, CheckOptions(all_violations=True), started=time.perf_counter()), folder)
         states = pq.read_table(folder / "states", columns=["state", "packed", "s.controllers"])
         transitions = pq.read_table(folder / "transitions", columns=["source", "target", "action", "parameters"])
         found[prefix] = {

@@ -17,7 +17,7 @@ from checker.lang.errors import SpecError
 from checker.lang.loader import load
 from checker.running.limits import Limits
 from checker.spark import runs
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from checker.spark.runs import Folder, RunWriter
 from tests.spark.outcomes import locally, outcome
 
@@ -32,7 +32,7 @@ class Killed(BaseException):
 
 
 def _check(place: Path, *, resume: bool = False, depth: int | None = None, partitions: int | None = None) -> dict:
-    options = Options(
+    options = SparkOptions(
         partitions=partitions if resume else 2, small=EVERYTHING, limits=Limits(max_depth=depth),
         **({"resume": str(place)} if resume else {"checkpoint": str(place)}),
     )  # fmt: skip
@@ -110,7 +110,7 @@ def test_what_cannot_be_resumed_says_why(tmp_path: Path) -> None:
         _check(place)
     with pytest.raises(SpecError, match="has 2 partitions"):
         _check(place, resume=True, partitions=3)
-    options = Options(small=EVERYTHING, resume=str(place))
+    options = SparkOptions(small=EVERYTHING, resume=str(place))
     with pytest.raises(CheckpointError, match="of another model"):
         check(load(MODEL, {"limit": "5"}), options, started=time.perf_counter())
     manifest = next(place.glob("manifest-*"))
@@ -150,13 +150,13 @@ def test_damage_to_any_file_is_refused_or_does_no_harm(tmp_path: Path) -> None:
 def test_a_violation_whose_states_are_lost_keeps_its_property(tmp_path: Path) -> None:
     place = tmp_path / "run"
     target = "tests/models/bounds.py/constraint_is_checked"
-    options = Options(partitions=2, small=EVERYTHING, checkpoint=str(place))
+    options = SparkOptions(partitions=2, small=EVERYTHING, checkpoint=str(place))
     whole = check(load(target), options, started=time.perf_counter())
     [violated] = [p.name for p in whole.properties if p.verdict == "violated"]
     [*_, last] = sorted((place / "levels").iterdir())
     for run in last.iterdir():
         run.unlink()
-    resumed = check(load(target), Options(small=EVERYTHING, resume=str(place)), started=time.perf_counter())
+    resumed = check(load(target), SparkOptions(small=EVERYTHING, resume=str(place)), started=time.perf_counter())
     assert (resumed.verdict, resumed.traces) == ("violated", [])
     assert re.fullmatch(rf"{violated}; there is no trace: {place}/levels/.* is gone", resumed.reason)
 

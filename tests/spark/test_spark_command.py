@@ -18,7 +18,7 @@ from checker.cli.ending import ending
 from checker.cli.main import fencepost
 from checker.lang.loader import load
 from checker.running.limits import Limits, Progress
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from checker.spark.java import java_home
 from checker.spark.session import Cluster, SparkError, TaskError
 from tests.conftest import ROOT
@@ -49,22 +49,23 @@ def test_a_limit_and_ctrl_c_leave_a_search_that_goes_on(spark: Cluster, tmp_path
             os.kill(os.getpid(), signal.SIGINT)
 
     place = str(tmp_path / "run")
-    options = Options(small=0, checkpoint=place, limits=Limits(max_depth=5))
+    options = SparkOptions(small=0, checkpoint=place, limits=Limits(max_depth=5))
     assert check(model, options, started=time.perf_counter()).verdict == "incomplete"
-    stopped = check(model, Options(small=0, resume=place), started=time.perf_counter(), progress=interrupt)
+    stopped = check(model, SparkOptions(small=0, resume=place), started=time.perf_counter(), progress=interrupt)
     assert (stopped.verdict, stopped.reason) == ("incomplete", "interrupted")
-    late = Options(small=0, resume=place, limits=Limits(time_limit_s=0))
+    late = SparkOptions(small=0, resume=place, limits=Limits(time_limit_s=0))
     assert check(model, late, started=time.perf_counter()).reason == "time limit of 0 s"
-    assert outcome(check(model, Options(resume=place), started=time.perf_counter())) == locally(model)
+    assert outcome(check(model, SparkOptions(resume=place), started=time.perf_counter())) == locally(model)
 
 
 def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) -> None:
     place = tmp_path / "run"
-    check(load(MODEL), Options(small=0, checkpoint=str(place), limits=Limits(max_depth=4)), started=time.perf_counter())
+    options = SparkOptions(small=0, checkpoint=str(place), limits=Limits(max_depth=4))
+    check(load(MODEL), options, started=time.perf_counter())
     for run in (place / "levels" / "000004").iterdir():
         run.write_bytes(run.read_bytes()[:-40])
     with pytest.raises(SparkError, match=rf"^{place}/levels/000004/.*parquet has [0-9,]+ bytes, [0-9,]+ were written$"):
-        check(load(MODEL), Options(small=0, resume=str(place)), started=time.perf_counter())
+        check(load(MODEL), SparkOptions(small=0, resume=str(place)), started=time.perf_counter())
 
 
 def test_a_bug_in_a_task_is_reported_as_one(spark: Cluster) -> None:

@@ -13,14 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli.main import fencepost
-from checker.explicit.check import Options as LocalOptions
+from checker.explicit.check import CheckOptions
 from checker.explicit.check import check as check_locally
 from checker.explicit.export import about
 from checker.explicit.export import export as export_locally
 from checker.lang.loader import load
 from checker.spark import export as spark_export
 from checker.spark import runs
-from checker.spark.check import Options, checked
+from checker.spark.check import SparkOptions, checked
 from checker.spark.export import Draft, Tables, export, numbered
 from checker.spark.session import Cluster, TaskError
 
@@ -50,9 +50,9 @@ def test_rows_are_those_of_the_local_engine(
     spark: Cluster, target: str, changes: dict[str, str], partitions: int, tmp_path: Path
 ) -> None:
     model = load(target, changes)
-    _, rows = export(model, Options(partitions=partitions), str(tmp_path / "there"), started=time.perf_counter())
+    _, rows = export(model, SparkOptions(partitions=partitions), str(tmp_path / "there"), started=time.perf_counter())
     model.bind()
-    report = check_locally(model, LocalOptions(threads=2, all_violations=True), started=time.perf_counter())
+    report = check_locally(model, CheckOptions(threads=2, all_violations=True), started=time.perf_counter())
     assert export_locally(report, tmp_path / "here") == rows
     assert tables(tmp_path / "there", *rows) == tables(tmp_path / "here", *rows)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
@@ -65,13 +65,13 @@ def test_rows_are_those_of_the_local_engine(
 def test_tasks_that_take_a_few_steps_at_a_time_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What tasks do, without Spark around them: with many row groups, parts that are sent, and lookups."""
     model = load("tests/models/shapes.py/mail")
-    local = check_locally(model, LocalOptions(all_violations=True), started=time.perf_counter())
+    local = check_locally(model, CheckOptions(all_violations=True), started=time.perf_counter())
     export_locally(local, tmp_path / "here")
     monkeypatch.setattr(runs, "GROUP", 8)
     monkeypatch.setattr(spark_export, "SENT_BYTES", 2000)
     monkeypatch.setattr(spark_export, "HELD_BYTES", 2000)
     to, shipped = str(tmp_path / "there"), SimpleNamespace(load=lambda: model)
-    options = Options(partitions=3, small=1 << 60, all_violations=True)
+    options = SparkOptions(partitions=3, small=1 << 60, all_violations=True)
     with checked(model, options, started=time.perf_counter()) as report:
         exploration = report.result.exploration
         tasks = Tables(exploration.job, shipped, numbered(exploration), to, about(report))
@@ -110,7 +110,7 @@ def test_a_task_that_fails_leaves_nothing(spark: Cluster, tmp_path: Path, monkey
     parts = spark_export.numbered
     monkeypatch.setattr(spark_export, "numbered", lambda exploration: [found[:-1] for found in parts(exploration)])
     with pytest.raises(TaskError, match="a successor was not explored"):
-        export(load(LEASE), Options(partitions=2), str(tmp_path / "graph"), started=time.perf_counter())
+        export(load(LEASE), SparkOptions(partitions=2), str(tmp_path / "graph"), started=time.perf_counter())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,7 +124,7 @@ def test_files_of_a_task_that_ran_twice_go(spark: Cluster, tmp_path: Path, monke
         return ship(model)
 
     monkeypatch.setattr(spark_export, "ship", left_over)
-    export(load(LEASE), Options(partitions=2), str(tmp_path / "graph"), started=time.perf_counter())
+    export(load(LEASE), SparkOptions(partitions=2), str(tmp_path / "graph"), started=time.perf_counter())
     assert len(list((tmp_path / "graph" / "states").iterdir())) == 2
     assert pq.read_table(tmp_path / "graph" / "states").num_rows == 12
 

@@ -9,7 +9,7 @@ import pytest
 from checker.lang.loader import load
 from checker.running.deadline import Stage
 from checker.running.limits import Limits
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from checker.spark.session import Cluster
 from tests.spark.outcomes import locally, outcome
 
@@ -28,7 +28,7 @@ def test_the_same_lassos(target: str) -> None:
     for all_violations in (False, True):
         expected = locally(model, all_violations=all_violations)
         for partitions in (1, 3):
-            options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
+            options = SparkOptions(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
             assert outcome(check(model, options, started=time.perf_counter())) == expected
 
 
@@ -36,13 +36,13 @@ def test_on_spark(spark: Cluster) -> None:
     model = load("tests/models/liveness_philosophers.py/weak")
     expected = locally(model)
     assert expected["verdict"] == "violated" and expected["traces"]
-    assert outcome(check(model, Options(partitions=2, small=0), started=time.perf_counter())) == expected
+    assert outcome(check(model, SparkOptions(partitions=2, small=0), started=time.perf_counter())) == expected
 
 
 @pytest.mark.usefixtures("no_cluster")
 def test_what_the_driver_cannot_hold_is_incomplete() -> None:
     model = load("tests/models/liveness_mutex.py/strong_lock")
-    options = Options(partitions=2, small=EVERYTHING, limits=Limits(memory_bytes=1))
+    options = SparkOptions(partitions=2, small=EVERYTHING, limits=Limits(memory_bytes=1))
     report = check(model, options, started=time.perf_counter())
     assert report.verdict == "incomplete"
     assert report.reason.startswith("memory limit: for liveness the driver holds all states: ")
@@ -56,7 +56,7 @@ def test_ctrl_c_while_the_driver_reads_is_incomplete() -> None:
         stages.append(now.name)
         raise KeyboardInterrupt
 
-    options = Options(partitions=2, small=EVERYTHING)
+    options = SparkOptions(partitions=2, small=EVERYTHING)
     model = load("tests/models/liveness_mutex.py/strong_lock")
     report = check(model, options, started=time.perf_counter(), stages=interrupt)
     assert (report.verdict, report.reason, stages) == ("incomplete", "interrupted", ["states"])

@@ -10,7 +10,7 @@ import pytest
 from checker.lang.loader import find, load
 from checker.running.limits import Limits, Progress
 from checker.spark import work
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from checker.spark.session import Cluster
 from tests.conftest import ROOT
 from tests.spark.outcomes import locally, outcome
@@ -35,7 +35,7 @@ SPARK_MODELS = [
 def test_every_small_model(target: str, partitions: int) -> None:
     model = load(target)
     for all_violations in (False, True):
-        options = Options(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
+        options = SparkOptions(partitions=partitions, small=EVERYTHING, all_violations=all_violations)
         expected = locally(model, all_violations=all_violations)
         assert outcome(check(model, options, started=time.perf_counter())) == expected
 
@@ -46,7 +46,7 @@ def test_every_small_model(target: str, partitions: int) -> None:
 def test_a_historical_bug_of_kraft(partitions: int, tmp_path: Path) -> None:
     model = load("kraft/lossy", {"kip_903": "false"})
     expected = locally(model)
-    options = Options(partitions=partitions, small=EVERYTHING, checkpoint=str(tmp_path))
+    options = SparkOptions(partitions=partitions, small=EVERYTHING, checkpoint=str(tmp_path))
     assert outcome(check(model, options, started=time.perf_counter())) == expected
     assert expected["verdict"] == "violated"
     # merged runs are all that is left in `runs`: levels are kept, for paths lead through them
@@ -59,7 +59,7 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
     model = load(target, changes)
     expected = locally(model, all_violations=True)
     for partitions, task in ((1, 1 << 16), (2, 1 << 16), (8, 1 << 16), (5, 1)):  # the last: a task for each shard
-        options = Options(partitions=partitions, small=0, all_violations=True, task=task)
+        options = SparkOptions(partitions=partitions, small=0, all_violations=True, task=task)
         assert outcome(check(model, options, started=time.perf_counter())) == expected, partitions
 
 
@@ -67,7 +67,7 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "strike", lambda *arguments: None)
     model = load("tests/models/verdicts.py/never_fires")
-    options = Options(partitions=2, small=EVERYTHING, limits=Limits(max_depth=8))
+    options = SparkOptions(partitions=2, small=EVERYTHING, limits=Limits(max_depth=8))
     report = check(model, options, started=time.perf_counter())
     assert report.result.distinct == 8  # round and round
     assert locally(model)["distinct"] == 4
@@ -81,15 +81,15 @@ def test_what_a_task_wrote_that_ran_twice_goes(spark: Cluster, tmp_path: Path) -
         if now.depth == 3:
             left_over.write_bytes(b"half")
 
-    options = Options(partitions=2, small=0, checkpoint=str(tmp_path))
+    options = SparkOptions(partitions=2, small=0, checkpoint=str(tmp_path))
     check(model, options, started=time.perf_counter(), progress=progress)
     assert left_over.parent.is_dir() and not left_over.exists()
-    assert outcome(check(model, Options(resume=str(tmp_path)), started=time.perf_counter())) == locally(model)
+    assert outcome(check(model, SparkOptions(resume=str(tmp_path)), started=time.perf_counter())) == locally(model)
 
 
 def test_a_small_level_beside_much_that_is_visited_is_a_job(spark: Cluster) -> None:
     model, jobs = load("tests/models/two_phase_commit.py"), []
-    options = Options(partitions=2, small_groups=1)
+    options = SparkOptions(partitions=2, small_groups=1)
 
     def progress(now: Progress) -> None:
         jobs.append(now.tasks)

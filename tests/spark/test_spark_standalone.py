@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from checker.cli.main import fencepost
 from checker.lang.loader import load
 from checker.running.limits import Progress
-from checker.spark.check import Options, check
+from checker.spark.check import SparkOptions, check
 from checker.spark.session import cluster
 from tests.conftest import ROOT
 from tests.spark.outcomes import locally, outcome
@@ -73,7 +73,7 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
             killed.append(executors[-1])
             os.kill(executors[-1], signal.SIGKILL)
 
-    options = Options(
+    options = SparkOptions(
         master=two_workers.master, conf=CONF, partitions=4, small=0, checkpoint=str(tmp_path / "run")
     )
     report = check(model, options, started=time.perf_counter(), progress=progress)
@@ -83,7 +83,7 @@ def test_a_killed_executor_changes_nothing(two_workers: Standalone, tmp_path: Pa
 
 def test_executors_that_never_come_are_told(two_workers: Standalone, tmp_path: Path) -> None:
     conf = {**CONF, "spark.executor.memory": "900g", "spark.scheduler.maxRegisteredResourcesWaitingTime": "1s"}
-    options = Options(master=two_workers.master, conf=conf, checkpoint=str(tmp_path / "run"), task_timeout_s=1)
+    options = SparkOptions(master=two_workers.master, conf=conf, checkpoint=str(tmp_path / "run"), task_timeout_s=1)
     report = check(load(MODEL), options, started=time.perf_counter())
     assert report.verdict == "incomplete"
     assert report.reason.startswith(f"{two_workers.master} has run no task for 1 s: has it an executor with free cores")

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from checker.explicit.check import Options, Report, check
+from checker.explicit.check import CheckOptions, Report, check
 from checker.lang.loader import load, load_spec
 from tests.conftest import ROOT, Pin, read_pins
 
 
 def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
     model = load(target, pin.changes if pin else {}, pin.setting if pin else None)
-    return check(model, Options(threads=threads), started=time.perf_counter())
+    return check(model, CheckOptions(threads=threads), started=time.perf_counter())
 
 
 @pytest.mark.sample(16)
@@ -43,7 +43,7 @@ def test_threads_change_nothing(threads: int) -> None:
 @pytest.mark.parametrize("threads", [1, 7])
 def test_threads_find_the_same_counterexample(threads: int) -> None:
     model = load("kraft/lossy", {"kafka_13173": "false"})
-    found = [check(model, Options(threads=n), started=time.perf_counter()).traces for n in (2, threads)]
+    found = [check(model, CheckOptions(threads=n), started=time.perf_counter()).traces for n in (2, threads)]
     assert found[0] == found[1]
 
 

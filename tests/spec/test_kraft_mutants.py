@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.loader import load, load_spec
 from tests.conftest import ROOT, read_pins
 from tests.planted import planted
@@ -200,7 +200,7 @@ MUTANTS = [
 def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
     model = planted(load(f"kraft/{mutant.model}"), mutant.function, mutant.old, mutant.new)
     alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
-    report = check(alone, Options(threads=2), started=time.perf_counter())
+    report = check(alone, CheckOptions(threads=2), started=time.perf_counter())
     assert [p.name for p in report.properties if p.verdict == "violated"] == [mutant.breaks]
 
 

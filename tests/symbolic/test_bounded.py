@@ -9,7 +9,7 @@ from checker.lang.loader import BoundModel, load
 from checker.lemmas.behaviour import run_trace
 from checker.reference.replay import replay
 from checker.symbolic.bounded import Unrolling, unroll
-from checker.symbolic.induction import PROVABLE, Options
+from checker.symbolic.induction import PROVABLE, ProofOptions
 from tests.conftest import ROOT, Pin, read_pins
 
 LONGEST = 9  # states of a violation that is looked for
@@ -37,7 +37,7 @@ CLEAR = [p for p in PINS if SHORTEST[str(p)] is None and p.expected.get("distinc
 @pytest.mark.parametrize("pin", VIOLATED, ids=str)
 def test_a_violation_is_as_short_as_the_search_finds_it(pin: Pin) -> None:
     model = loaded(pin)
-    found = unroll(model, LONGEST, Options())
+    found = unroll(model, LONGEST, ProofOptions())
     assert found.run is not None
     assert len(found.run.states) == SHORTEST[str(pin)]
     trace = run_trace(found)
@@ -50,12 +50,12 @@ def test_a_violation_is_as_short_as_the_search_finds_it(pin: Pin) -> None:
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("pin", CLEAR, ids=str)
 def test_where_no_state_or_step_is_violated_none_is_found(pin: Pin) -> None:
-    found = unroll(loaded(pin), 4, Options())
+    found = unroll(loaded(pin), 4, ProofOptions())
     assert (found.run, found.stopped, found.clear) == (None, None, 4)
 
 
 def test_an_unknown_is_reported_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Unrolling.violation
     monkeypatch.setattr(Unrolling, "violation", lambda self, n: "timeout" if n == 2 else real(self, n))
-    found = unroll(load("kraft/membership"), 4, Options())
+    found = unroll(load("kraft/membership"), 4, ProofOptions())
     assert (found.run, found.clear, found.stopped) == (None, 1, "unknown after 2 steps: timeout")

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.check import VIOLATED, check
-from checker.explicit.check import Options as Search
+from checker.explicit.check import VIOLATED, CheckOptions, check
 from checker.lang.loader import load
 from checker.running.limits import Limits
 from checker.symbolic.bounded import unroll
-from checker.symbolic.induction import Options, Proof, prove
+from checker.symbolic.induction import Proof, ProofOptions, prove
 from checker.symbolic.results import NO_ERROR, PROVED, TYPES
 from tests.symbolic.random_bounds import HEAD, source
 
@@ -33,7 +32,7 @@ def without_bounds(proof: Proof) -> set[str]:
 
 def violations(file: Path, changes: dict[str, str]) -> dict[str, int]:
     """The violations that a search finds: how many states each takes."""
-    options = Search(threads=1, limits=Limits(max_states=50_000), all_violations=True)
+    options = CheckOptions(threads=1, limits=Limits(max_states=50_000), all_violations=True)
     report = check(load(str(file), changes), options, started=time.perf_counter())
     found = [p for p in report.properties if p.verdict == VIOLATED]
     return {NO_ERROR if p.kind == "runtime error" else p.name: p.trace_length or 0 for p in found}
@@ -93,7 +92,7 @@ def test_an_action_that_decides_by_a_bound_leaves_no_claim_without_it(tmp_path: 
     file = one_action(tmp_path, body, FLAG, ', letter: Sent' if "letter." in body else "")
     assert violated(file, {}) == set()
     assert violated(file, WIDER[-1]) == {"claim"}
-    proof = prove(load(str(file)), Options())
+    proof = prove(load(str(file)), ProofOptions())
     assert not {"claim"} & without_bounds(proof)
 
 
@@ -110,7 +109,7 @@ def test_a_claim_that_a_bound_makes_true_keeps_it(tmp_path: Path, returned: str,
     claim = f'@{kind}(source="-")\ndef claim({parameters}) -> bool:\n    """Something."""\n    return {returned}\n'
     file = one_action(tmp_path, "s.level = 0", claim)
     assert violated(file, WIDER[-1]) == {"claim"}
-    assert kept(prove(load(str(file)), Options()), "claim") != []
+    assert kept(prove(load(str(file)), ProofOptions()), "claim") != []
 
 
 FREE = {
@@ -125,14 +124,14 @@ FREE = {
 @pytest.mark.parametrize("body", FREE.values(), ids=FREE.keys())
 def test_a_proof_does_without_the_bounds_that_nothing_decides_by(tmp_path: Path, body: str) -> None:
     file = one_action(tmp_path, body, FLAG, ", letter: Sent" if "letter." in body else "")
-    assert kept(prove(load(str(file)), Options()), "claim") == []
+    assert kept(prove(load(str(file)), ProofOptions()), "claim") == []
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_proved_without_a_bound_holds_with_wider_ones(tmp_path: Path, seed: int) -> None:
     file = tmp_path / "drawn.py"
     file.write_text(source(seed))
-    proof = prove(load(str(file)), Options())
+    proof = prove(load(str(file)), ProofOptions())
     proved = {f.claim.name for f in proof.findings if f.verdict == PROVED}
     assert not proved & violated(file, {})
     free = without_bounds(proof)
@@ -146,7 +145,7 @@ def test_unrolling_finds_what_the_search_finds(tmp_path: Path, seed: int) -> Non
     file.write_text(source(seed))
     steps = 3
     shortest = min(violations(file, {}).values(), default=steps + 2)
-    found = unroll(load(str(file)), steps, Options())
+    found = unroll(load(str(file)), steps, ProofOptions())
     assert (None if found.run is None else len(found.run.states)) == (shortest if shortest <= steps + 1 else None)
 
 
@@ -156,7 +155,7 @@ def test_many_claims_of_these_are_proved_without_a_bound_and_many_with(tmp_path:
     for seed in range(8):
         file = tmp_path / f"drawn_{seed}.py"
         file.write_text(source(seed))
-        proof = prove(load(str(file)), Options())
+        proof = prove(load(str(file)), ProofOptions())
         free = without_bounds(proof)
         counts[0] += len(free)
         counts[1] += len({f.claim.name for f in proof.findings if f.verdict == PROVED} - free)

@@ -11,7 +11,7 @@ import pytest
 from checker.lang.loader import BoundModel, load
 from checker.lemmas.behaviour import induction_trace, initial_trace
 from checker.symbolic import induction
-from checker.symbolic.induction import Options, Proof, prove
+from checker.symbolic.induction import Proof, ProofOptions, prove
 from checker.symbolic.prover import Prover
 from checker.symbolic.results import NO_ERROR, PROVED, REFUTED, TYPES, UNKNOWN, UNUSED, Answer, Finding, Query
 
@@ -23,7 +23,7 @@ def model(name: str, **changes: str) -> BoundModel:
 
 
 def proof_of(name: str, **changes: str) -> Proof:
-    return prove(model(name, **changes), Options())
+    return prove(model(name, **changes), ProofOptions())
 
 
 def verdicts(proof: Proof) -> dict[str, str]:
@@ -141,7 +141,7 @@ def test_an_action_that_can_never_be_taken_is_named() -> None:
 
 @pytest.mark.parametrize("target", ["tests/models/refinement.py", "tests/models/two_phase_commit.py"])
 def test_models_of_known_verdict(target: str) -> None:
-    proof = prove(load(str(MODELS.parents[2] / target)), Options())
+    proof = prove(load(str(MODELS.parents[2] / target)), ProofOptions())
     assert finding(proof, TYPES).verdict == PROVED
     assert proof.stopped is None
 
@@ -151,7 +151,7 @@ def test_models_of_known_verdict(target: str) -> None:
 
 def test_an_unknown_is_no_proof() -> None:
     bound = model("post")
-    found = prove(bound, Options())
+    found = prove(bound, ProofOptions())
     prover = Prover(bound, found.program, [f.claim for f in found.findings], None)
     prover.solver.set("rlimit", 1)
     [answer] = prover.work([Query(number(found, TYPES), 0, frozenset())])
@@ -219,6 +219,6 @@ def test_an_interrupted_proof_proves_nothing(monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(progress: induction.Progress) -> None:
         raise KeyboardInterrupt
 
-    proof = prove(model("post"), Options(), interrupt)
+    proof = prove(model("post"), ProofOptions(), interrupt)
     assert proof.stopped == "interrupted"
     assert set(verdicts(proof).values()) == {UNKNOWN}

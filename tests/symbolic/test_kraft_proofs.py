@@ -9,14 +9,14 @@ import pytest
 from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel, load
 from checker.lemmas.behaviour import induction_trace
-from checker.symbolic.induction import PROVABLE, Options, Proof, prove
+from checker.symbolic.induction import PROVABLE, Proof, ProofOptions, prove
 from checker.symbolic.results import PROVED, REFUTED, UNUSED
 from spec.kraft.models.replication import MEMBERSHIP
 from tests.planted import planted
 from tests.spec.test_kraft_mutants import MUTANTS, Mutant
 
 pytestmark = pytest.mark.xdist_group("proofs")  # what its tests share is made once
-JOBS = Options(jobs=2)
+JOBS = ProofOptions(jobs=2)
 SAFETY = {
     "superseded_incarnation_changes_nothing", "leader_epoch_has_one_incarnation",  # S1
     "broker_epochs_rise",  # S2

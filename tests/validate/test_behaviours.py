@@ -11,7 +11,7 @@ import pytest
 from checker.lang.loader import load
 from checker.running.arrays import Bits, Longs, Words
 from checker.validate.candidates import Candidates, Numbers
-from checker.validate.corpus import Options, validate
+from checker.validate.corpus import CorpusOptions, validate
 from checker.validate.events import EventKinds
 from checker.validate.validator import ACCEPTED, CUT, REJECTED
 from tests.validate.oracle import Oracle
@@ -52,7 +52,7 @@ def compare(name: str, walks: int) -> None:
             if silent and len(trace) > 2:
                 cases.append(("shortened", trace[:1] + trace[2:]))
         files = [(f"{kind} {i}", text(trace)) for i, (kind, trace) in enumerate(cases)]
-        summary = validate(model, files, Options(silent=silent))
+        summary = validate(model, files, CorpusOptions(silent=silent))
         not_accepted = {verdict.trace: verdict for verdict in summary.verdicts}
         for (label, content), (kind, trace) in zip(files, cases, strict=True):
             verdict = not_accepted.get(label)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from checker.cli.commands.trace.validate import validate as trace_validate
 from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
-from checker.validate.corpus import Options, Summary, Verdict, validate
+from checker.validate.corpus import CorpusOptions, Summary, Verdict, validate
 from checker.validate.reader import unpacked
 from checker.validate.validator import REJECTED, UNDECIDED, UNREADABLE
 from tests.validate.walks import Walks, text
@@ -26,7 +26,7 @@ START = '{"action":"init","state":{"lease":null,"serving":[]}}'
 
 
 def judged(model: BoundModel, *files: bytes, **options: Any) -> Summary:
-    return validate(model, [(f"t{i}", content) for i, content in enumerate(files)], Options(**options))
+    return validate(model, [(f"t{i}", content) for i, content in enumerate(files)], CorpusOptions(**options))
 
 
 def lines(*given: str, end: bool = True, **header: Any) -> bytes:
@@ -136,7 +136,7 @@ def test_a_small_file_that_unpacks_to_much_is_not_read(lease: BoundModel) -> Non
 
 def test_a_file_that_cannot_be_read_stops_nothing_else(lease: BoundModel) -> None:
     files = [("gone", FileNotFoundError(2, "No such file or directory")), ("here", lines(START))]
-    found = validate(lease, files, Options())
+    found = validate(lease, files, CorpusOptions())
     assert only(found).reason == "the file cannot be read: No such file or directory"
     assert (found.counts["accepted"], found.exit_code) == (1, 3)
 

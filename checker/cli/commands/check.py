@@ -96,10 +96,10 @@ def _checked(
 
 
 def _here(model: BoundModel, how: _How, started: float, line: ProgressLine) -> Report:
-    from checker.explicit.check import Options, check
+    from checker.explicit.check import CheckOptions, check
 
     checkpoint, resume = (None if place is None else Path(place) for place in (how.checkpoint, how.resume))
-    options = Options(
+    options = CheckOptions(
         threads=how.search.threads_or_cores, limits=how.search.limits(), all_violations=how.all_violations,
         checkpoint=checkpoint, resume=resume,
     )  # fmt: skip
@@ -107,10 +107,10 @@ def _here(model: BoundModel, how: _How, started: float, line: ProgressLine) -> R
 
 
 def _on_spark(model: BoundModel, how: _How, started: float, line: ProgressLine) -> Report:
-    from checker.spark.check import Options, check
+    from checker.spark.check import SparkOptions, check
 
     engine = how.engine
-    options = Options(
+    options = SparkOptions(
         master=engine.master, conf=engine.spark_conf, partitions=engine.partitions, limits=how.search.limits(),
         task_timeout_s=engine.task_timeout_s, all_violations=how.all_violations, checkpoint=how.checkpoint,
         resume=how.resume,

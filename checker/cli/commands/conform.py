@@ -38,12 +38,12 @@ def conform(
     from checker.cli.commands.conform_text import conform_text, conform_verdict
     from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
-    from checker.conform.check import Options
+    from checker.conform.check import ConformOptions
     from checker.conform.check import conform as run
     from checker.conform.loading import load_system
 
     system = load_system(name)
-    how = Options(jobs or cores(), max_depth, time_limit_s, memory_bytes(memory_gib))
+    how = ConformOptions(jobs or cores(), max_depth, time_limit_s, memory_bytes(memory_gib))
     with ProgressLine(quiet=output.quiet) as line:
         report = run(bound, system, name, how, searching=line.search, exploring=line.product)
     if output.as_json:

@@ -72,10 +72,10 @@ def _here(
     """The report and the rows of the tables; {} where the search was stopped."""
     if "://" in to:
         raise click.UsageError(f"--to {to}: a URI is for --engine spark")
-    from checker.explicit.check import Options, check
+    from checker.explicit.check import CheckOptions, check
 
     with progress() as line:
-        options = Options(threads=search.threads_or_cores, limits=search.limits(), all_violations=True)
+        options = CheckOptions(threads=search.threads_or_cores, limits=search.limits(), all_violations=True)
         report = check(model, options, started=started, progress=line.search, stages=line.stage)
     if report.result.stopped is not None:
         return report, {}
@@ -88,10 +88,10 @@ def _here(
 def _on_spark(
     model: BoundModel, to: str, search: Search, engine: Engine, started: float, progress: Callable[[], ProgressLine]
 ) -> tuple[Report, dict[str, int]]:
-    from checker.spark.check import Options
+    from checker.spark.check import SparkOptions
     from checker.spark.export import export as write
 
-    options = Options(
+    options = SparkOptions(
         master=engine.master, conf=engine.spark_conf, partitions=engine.partitions, limits=search.limits(),
         task_timeout_s=engine.task_timeout_s,
     )  # fmt: skip

@@ -48,11 +48,11 @@ def mutate(
     from checker.cli.commands.mutate_text import mutate_verdict, summary_text
     from checker.cli.output.printing import print_json, print_report
     from checker.cli.output.progress import ProgressLine
-    from checker.mutate.session import Options, Session
+    from checker.mutate.session import MutationOptions, Session
     from checker.mutate.summary import read_explained
 
     path = explained or Path(bound[0].spec.module.__file__ or "").with_name(EXPLAINED)
-    chosen = Options(
+    chosen = MutationOptions(
         only=only, jobs=jobs or cores(), threads=cores(), max_states=max_states, time_limit_s=time_limit_s,
         file=resume or checkpoint, resume=resume is not None, explained=read_explained(path) if path.is_file() else {},
     )  # fmt: skip

@@ -12,7 +12,7 @@ from checker.verdicts import exit_code
 
 if TYPE_CHECKING:
     from checker.lang.loader import BoundModel
-    from checker.symbolic.induction import Options
+    from checker.symbolic.induction import ProofOptions
 
 TRIAGE_S = 60.0
 SEARCH_S = 30.0
@@ -50,16 +50,16 @@ def prove(
         raise click.UsageError("--find-lemmas is for proofs by induction: leave out --bounded")
     started = time.monotonic()
     bound = target.load(properties)
-    from checker.symbolic.induction import Options
+    from checker.symbolic.induction import ProofOptions
 
-    how = Options(jobs or cores(), timeout_s, time_limit_s, started)
+    how = ProofOptions(jobs or cores(), timeout_s, time_limit_s, started)
     if bounded is not None:
         return _bounded(bound, bounded, how, output)
     return _induction(bound, how, search_s if find_lemmas else None, triage_s, every_counterexample, output)
 
 
 def _induction(
-    model: BoundModel, how: Options, find_lemmas_s: float | None, triage_s: float, every_counterexample: bool,
+    model: BoundModel, how: ProofOptions, find_lemmas_s: float | None, triage_s: float, every_counterexample: bool,
     output: Output,
 ) -> int:  # fmt: skip
     from checker.cli.commands.prove_text import proof_text, proof_verdict
@@ -84,7 +84,7 @@ def _induction(
     return report.exit_code
 
 
-def _bounded(model: BoundModel, steps: int, how: Options, output: Output) -> int:
+def _bounded(model: BoundModel, steps: int, how: ProofOptions, output: Output) -> int:
     from checker.cli.commands.prove_text import bounded_text
     from checker.cli.output.printing import print_json, show, write_traces
     from checker.cli.output.progress import ProgressLine

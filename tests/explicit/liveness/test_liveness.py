@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.explicit.check import Options, Report, check
+from checker.explicit.check import CheckOptions, Report, check
 from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.predicates import condition_words, obligation_words
 from checker.explicit.liveness.obligations import find_lassos
@@ -37,7 +37,7 @@ MODELS = Path(__file__).parents[2] / "models"
 
 def report_of(target: str, threads: int = 1, **options: object) -> Report:
     model = load(str(MODELS / target))
-    return check(model, Options(threads=threads, all_violations=True, **options), started=0.0)  # type: ignore[arg-type]
+    return check(model, CheckOptions(threads=threads, all_violations=True, **options), started=0.0)  # type: ignore[arg-type]
 
 
 VIOLATED = [
@@ -112,7 +112,7 @@ def test_which_switch_would_make_it_happen(tmp_path: Path) -> None:
         + '@leads_to(source="t")\ndef p(s: S) -> tuple[bool, bool]:\n    """P."""\n'
         + "    return s.up, s.leader is not None\n", encoding="utf-8",
     )  # fmt: skip
-    (trace,) = check(load(str(file), {"heals": "false"}), Options(), started=0.0).traces
+    (trace,) = check(load(str(file), {"heals": "false"}), CheckOptions(), started=0.0).traces
     assert trace.tail[-1].startswith("heals: switched on, ") and (
         "ends no counterexample: heal(broker=broker0), weakly fair, is always enabled there and never taken"
         in trace.tail[-1]
@@ -204,7 +204,7 @@ def test_an_invariant_holds_where_liveness_was_not_decided(tmp_path: Path) -> No
         HEAD + '@eventually(source="t")\ndef p(s: S) -> bool:\n    """P."""\n    return s.up\n\n'
         '@invariant(source="t")\ndef q(s: S) -> bool:\n    """Q."""\n    return s.leader is None\n', encoding="utf-8",
     )  # fmt: skip
-    report = check(load(str(file)), Options(), started=0.0, stages=interrupt)
+    report = check(load(str(file)), CheckOptions(), started=0.0, stages=interrupt)
     verdicts = {p.name: p.verdict for p in report.properties}
     assert (verdicts["p"], verdicts["q"]) == ("incomplete", "holds")
     assert report.verdict == "incomplete" and report.reason == "interrupted" == report.stopped
@@ -340,7 +340,7 @@ def bad(tmp_path: Path, body: str) -> SpecError:
     file = tmp_path / "bad.py"
     file.write_text(HEAD + body, encoding="utf-8")
     with pytest.raises(SpecError) as caught:
-        check(load(str(file)), Options(), started=0.0)
+        check(load(str(file)), CheckOptions(), started=0.0)
     return caught.value
 
 
@@ -398,7 +398,7 @@ def test_a_view_is_fine_without_liveness(tmp_path: Path) -> None:
         'model = Model("m", "", start, [boot], [deadlock_free, p], hide=["up"])\n', encoding="utf-8",
     )  # fmt: skip
     model = load(str(file))
-    report = check(model.with_properties([model.model.properties[0]]), Options(), started=0.0)
+    report = check(model.with_properties([model.model.properties[0]]), CheckOptions(), started=0.0)
     assert report.properties[0].name == "deadlock_free"
 
 
@@ -408,7 +408,7 @@ def test_a_fairness_that_breaks_down_is_violated_there(tmp_path: Path) -> None:
         HEAD + FAIR + "@weak_fairness(boot)\ndef f(s: S, broker: Broker) -> bool:\n"
         "    return s.queue[0].broker == broker\n", encoding="utf-8",
     )  # fmt: skip
-    report = check(load(str(file)), Options(), started=0.0)
+    report = check(load(str(file)), CheckOptions(), started=0.0)
     (broken,) = [p for p in report.properties if p.verdict == "violated"]
     assert broken.name == "f can be evaluated" and broken.trace_length == 1
     assert broken.trace is not None and broken.trace.violation is not None
@@ -421,7 +421,7 @@ def test_an_obligation_that_breaks_down_is_violated_there(tmp_path: Path) -> Non
         HEAD + '@leads_to(source="t")\ndef p(s: S, broker: Broker) -> tuple[bool, bool]:\n    """P."""\n'
         "    return s.up, s.queue[0].broker == broker\n", encoding="utf-8",
     )  # fmt: skip
-    report = check(load(str(file)), Options(), started=0.0)
+    report = check(load(str(file)), CheckOptions(), started=0.0)
     (broken,) = [p for p in report.properties if p.verdict == "violated"]
     assert broken.name == "p can be evaluated" and broken.trace_length == 1
     assert broken.trace is not None and broken.trace.violation is not None

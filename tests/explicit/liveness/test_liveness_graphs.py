@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.description import KernelGroup, KernelObligation
 from checker.explicit.kernel.kernel import Kernel
@@ -389,7 +389,7 @@ GRAPHS = ["liveness_philosophers.py/weak", "liveness_mutex.py/strong_lock", "liv
 @pytest.mark.parametrize("target", GRAPHS)
 def test_the_same_graph_for_any_number_of_threads(target: str) -> None:
     model = load(str(MODELS / target))
-    reports = [check(model, Options(threads=n, all_violations=True), started=0.0) for n in (1, 2, 7)]
+    reports = [check(model, CheckOptions(threads=n, all_violations=True), started=0.0) for n in (1, 2, 7)]
     one, *others = [build(r.kernel, r.result, UNLIMITED) for r in reports]
     for other in others:
         assert_same_graph(other, one)

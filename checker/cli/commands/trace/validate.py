@@ -14,7 +14,7 @@ from checker.cli.options import JSON, QUIET, SET, SETTING, Cluster, cluster_opti
 if TYPE_CHECKING:
     from checker.cli.output.progress import ProgressLine
     from checker.lang.loader import BoundModel
-    from checker.validate.corpus import Options, Summary
+    from checker.validate.corpus import CorpusOptions, Summary
 
     Keep = Callable[[str, bytes], None]
 
@@ -49,9 +49,9 @@ def validate(
     from checker.cli.commands.trace.validate_text import corpus_text
     from checker.cli.output.printing import print_json
     from checker.cli.output.progress import ProgressLine
-    from checker.validate.corpus import Options
+    from checker.validate.corpus import CorpusOptions
 
-    how = Options(silent, max_candidates)
+    how = CorpusOptions(silent, max_candidates)
     keep = None if rejected is None else _keeper(rejected)
     run = _on_spark if cluster.on_spark else _here
     with ProgressLine(quiet=quiet) as line:
@@ -64,8 +64,9 @@ def validate(
 
 
 def _here(
-    model: BoundModel, paths: tuple[str, ...], how: Options, cluster: Cluster, line: ProgressLine, keep: Keep | None
-) -> Summary:
+    model: BoundModel, paths: tuple[str, ...], how: CorpusOptions, cluster: Cluster, line: ProgressLine,
+    keep: Keep | None,
+) -> Summary:  # fmt: skip
     from checker.validate.corpus import validate
     from checker.validate.reader import files_below
 
@@ -77,8 +78,9 @@ def _here(
 
 
 def _on_spark(
-    model: BoundModel, paths: tuple[str, ...], how: Options, cluster: Cluster, line: ProgressLine, keep: Keep | None
-) -> Summary:
+    model: BoundModel, paths: tuple[str, ...], how: CorpusOptions, cluster: Cluster, line: ProgressLine,
+    keep: Keep | None,
+) -> Summary:  # fmt: skip
     from checker.spark.corpus import Where, validate_on_spark
 
     where = Where(cluster.master, cluster.spark_conf, cluster.task_timeout_s)
