@@ -36,7 +36,7 @@ HEAD = """<!-- Written by `make docs` from the specs, tests/pins.toml and tests/
 
 Each model of a design is small enough to be explored exhaustively (or says that it is not), and is the home of the
 properties that it claims. The counts are pinned: `make test` explores every model and compares them. `fencepost list
-MODEL` tells of the constants, switches, actions and properties of one.
+MODEL` lists the constants, switches, actions and properties of one.
 """
 
 

@@ -1,8 +1,8 @@
-"""KIP-631, the quorum-based controller: brokers, the ISR of partitions, the controllers, what operators ask for.
+"""KIP-631, the quorum-based controller: brokers, the ISR of partitions, the controllers, requests of operators.
 
-Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `partition` and `shutdown` (pure
-decisions), `log`, `controller`, `broker`, `replica`, `network`, `faults`, `quorum`, `snapshot`, the properties and
-witnesses, `liveness`, `starts`, `models`; then `administration`, `topics` and `clients` with `lives`, and the
-properties and models that are called after them; `models_failover` and `models_full` last. `timed` stands alone: a
-lease in time.
+Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `initial`; `decisions` (pure:
+`partition`, `log`); `actions` (`controller`, `broker`, `replica`, `shutdown`, `network`, `faults`, `quorum`,
+`snapshot`, then `administration`, `topics`, `clients` and `coarse_lifecycle`); `properties`, `models` and `gallery`,
+whose files are called after the actions. `timed` and `abstract_isr` stand alone: a lease in time, and a replicated
+partition without a controller.
 """

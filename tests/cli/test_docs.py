@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,3 +36,28 @@ def test_the_page_on_comparing_shows_a_real_one(run: Callable[..., Result]) -> N
     shown = page.split(f"$ fencepost {command}\n")[1].split("\n```")[0].splitlines()
     printed = run(*command.split(), "--quiet").stdout.rstrip("\n").splitlines()
     assert [line for line in shown if " s in all" not in line] == [line for line in printed if " s in all" not in line]
+
+
+_FILE = re.compile(r"(?:\]\(|`)([\w./-]+\.(?:py|md|toml))[#)`]")
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted(
+        p.relative_to(ROOT).as_posix()
+        for p in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    ),
+)
+def test_every_file_that_a_page_names_exists(page: str) -> None:
+    """A link is relative to its page, a path in backquotes to the root; a bare name is of some file in the tree."""
+    assert not [name for name in _FILE.findall((ROOT / page).read_text(encoding="utf-8")) if not _is_there(page, name)]
+
+
+def _is_there(page: str, name: str) -> bool:
+    if "NAME" in name:  # stands for any
+        return True
+    rooms = (ROOT / page).parent, ROOT, ROOT / "checker"
+    if any((room / name).is_file() for room in rooms):
+        return True
+    tree = ("checker", "spec", "impl", "traces", "tests", "docs")
+    return any(path.as_posix().endswith(f"/{name}") for top in tree for path in (ROOT / top).rglob(Path(name).name))
