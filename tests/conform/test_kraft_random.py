@@ -32,6 +32,7 @@ from impl.adapters.kraft.cluster import (
     topic_id,
     without_answer,
 )
+from impl.adapters.kraft.core import PythonCore
 from impl.kraft.broker import BrokerState
 from impl.kraft.controller import partitions
 from impl.kraft.messages import (
@@ -79,7 +80,7 @@ def names(**indices: Any) -> dict[str, Any]:
 
 def empty() -> Cluster:
     """A controller, and nothing else."""
-    shape = Shape(BROKERS, PARTITIONS, tuple(range(BROKERS)), MIN_INSYNC, {})
+    shape = Shape(BROKERS, PARTITIONS, tuple(range(BROKERS)), MIN_INSYNC, {}, PythonCore())
     host = initial.standby(shape, ())
     nobody = (ProcessHost(),) * BROKERS
     cluster = Cluster(shape, (host,), nobody, records=("UNWRITTEN",) * PARTITIONS)

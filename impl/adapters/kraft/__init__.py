@@ -5,6 +5,7 @@ in as plain objects; of the checker, only the interface is imported. `views` are
 Leaves out: a broker that runs before it has any metadata.
 """
 
-from impl.adapters.kraft.system import SYSTEM
+from impl.adapters.kraft.core import Core
+from impl.adapters.kraft.system import SYSTEM, KraftUnderTest
 
-__all__ = ["SYSTEM"]
+__all__ = ["SYSTEM", "Core", "KraftUnderTest"]

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
+from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import Remembering, replace
 from impl.adapters.kraft.views import ProcessView
-from impl.kraft.broker import Broker, BrokerSettings, BrokerState
+from impl.kraft.broker import BrokerSettings, BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
-from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Append, Effects, Reply, Send, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, PartitionKey
@@ -56,6 +57,7 @@ class Shape:
     node_ids: tuple[int, ...]
     min_insync_replicas: int
     limits: Mapping[str, Any]
+    core: Core
 
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(
@@ -72,6 +74,14 @@ class Shape:
             controlled_shutdown_timeout_ms=FOR_EVER_MS,
             min_insync_replicas=self.min_insync_replicas,
         )
+
+    def controller(self, snapshot: Snapshot | None = None) -> ControllerCore:
+        """A standby, which has what the snapshot stands for."""
+        return self.core.controller(self.controller_settings(), snapshot)
+
+    def broker(self, process: int, incarnation: int, disk: Disk | None = None) -> BrokerCore:
+        """A process that has yet to start. incarnation: as `incarnation_id` counts them."""
+        return self.core.broker(self.broker_settings(process), incarnation_id(incarnation), disk)
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class ControllerHost(Remembering):
     calls there were.
     """
 
-    core: Controller
+    core: ControllerCore
     image: Image
     timers: Timers
     now_ms: int = 0
@@ -150,7 +160,7 @@ class ProcessHost(Remembering):
     that only waits for one.
     """
 
-    core: Broker | None = None
+    core: BrokerCore | None = None
     disk: Disk = field(default_factory=dict)
     controller: int = 0
     answer: Answer | None = None
@@ -160,7 +170,7 @@ class ProcessHost(Remembering):
     stand_in: ProcessView | None = None
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> BrokerCore:
         """The process, which must be alive."""
         assert self.core is not None
         return self.core
@@ -263,7 +273,7 @@ def incarnation_id(number: int) -> UUID:
 
 
 def decide(
-    cluster: Cluster, voter: int, act: Callable[[Controller, int], Effects], *, by_ms: int = 0
+    cluster: Cluster, voter: int, act: Callable[[ControllerCore, int], Effects], *, by_ms: int = 0
 ) -> tuple[Cluster, dict[int, Response]]:
     """Let a controller act, and append what it appends. One that is alone commits that at once.
 
@@ -311,7 +321,9 @@ def fire(cluster: Cluster, voter: int, timer: Timer) -> Cluster:
 # Processes.
 
 
-def run(host: ProcessHost, act: Callable[[Broker, int], Effects], *, by_ms: int = 0) -> tuple[ProcessHost, list[Send]]:
+def run(
+    host: ProcessHost, act: Callable[[BrokerCore, int], Effects], *, by_ms: int = 0
+) -> tuple[ProcessHost, list[Send]]:
     """Let a broker act. Returns what it sends."""
     core, now_ms = host.broker.copy(), max(host.now_ms, by_ms)
     timers, sent = dict(host.timers), list[Send]()

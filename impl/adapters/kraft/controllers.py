@@ -19,9 +19,10 @@ from impl.adapters.kraft.cluster import (
     fire,
     topic_id,
 )
+from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import replace
-from impl.kraft.controller import NO_OP_TIMER, Controller, lease_timer
+from impl.kraft.controller import NO_OP_TIMER, lease_timer
 from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
@@ -48,7 +49,7 @@ def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Respo
     return cluster, replies[CALL]
 
 
-def handling(request: Request, call: int = CALL) -> Callable[[Controller, int], Effects]:
+def handling(request: Request, call: int = CALL) -> Callable[[ControllerCore, int], Effects]:
     return lambda core, now_ms: core.handle(call, request, now_ms)
 
 
@@ -203,7 +204,7 @@ def fail_over(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refus
     host = cluster.controllers[voter]
     assert host.core.epoch is not None
     epoch = host.core.epoch + 1
-    core = Controller(cluster.shape.controller_settings())
+    core = cluster.shape.controller()
     for batch in cluster.log:
         core.replay(batch)
     cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms, epoch))

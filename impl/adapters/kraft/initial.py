@@ -25,20 +25,19 @@ from impl.adapters.kraft.cluster import (
     topic_id,
 )
 from impl.adapters.kraft.controllers import handle_lifecycle
+from impl.adapters.kraft.core import Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
 from impl.adapters.kraft.values import replace
-from impl.kraft.broker import Broker
-from impl.kraft.controller import Controller
 from impl.kraft.image import Image
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
 FIRST_EPOCH = 1
 
 
-def begin(constants: Mapping[str, Any], state: Any) -> Cluster:
+def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
     """The cluster in what the spec calls the initial state `state`."""
-    shape = shape_of(constants, state)
+    shape = shape_of(core, constants, state)
     image = next(iter(state.controllers.values())).image
     log = tuple(log_of(image))
     registered = [one for one in image.registrations.values() if one is not None]
@@ -89,7 +88,7 @@ def with_others(cluster: Cluster, state: Any) -> Cluster:
     return cluster if is_led else stepped_down(cluster, 0, host.epoch)
 
 
-def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
+def shape_of(core: Core, constants: Mapping[str, Any], state: Any) -> Shape:
     brokers = len(next(iter(state.controllers.values())).image.registrations)
     return Shape(
         brokers=brokers,
@@ -97,6 +96,7 @@ def shape_of(constants: Mapping[str, Any], state: Any) -> Shape:
         node_ids=tuple(place if place < brokers else 0 for place in range(len(state.processes))),
         min_insync_replicas=constants.get("min_insync_replicas", 1),
         limits=dict(constants),
+        core=core,
     )
 
 
@@ -133,7 +133,7 @@ def partitions_of(image: Any) -> Iterator[Record]:
 
 def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
     """A controller that has replayed a log."""
-    core, image = Controller(shape.controller_settings()), Image()
+    core, image = shape.controller(), Image()
     for batch in log:
         core.replay(batch)
         image.replay(batch)
@@ -143,7 +143,7 @@ def standby(shape: Shape, log: tuple[Batch, ...]) -> ControllerHost:
 def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
     """The cluster once the process at this place runs, which is registered and unfenced already."""
     incarnation = next(one.incarnation.value for b, one in registrations.items() if b.index == place)
-    core = Broker(cluster.shape.broker_settings(place), incarnation_id(incarnation))
+    core = cluster.shape.broker(place, incarnation)
     host, _ = run(ProcessHost(core), lambda core, now_ms: core.start(now_ms))
     cluster = cluster.with_process(place, host)
     who = {"process": SimpleNamespace(index=place)}

@@ -10,10 +10,11 @@ from operator import itemgetter
 
 from checker.conform.system import Ordinal
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost, Timers
+from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.observed import metadata_in, reached, remembered, unfenced_in
 from impl.adapters.kraft.processes import waits
-from impl.kraft.broker import Broker, Due, PartitionLeader, ReplicaLog
+from impl.kraft.broker import Due, PartitionLeader, ReplicaLog
 from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import AlterPartitionRequest
 
@@ -102,13 +103,13 @@ def process_state(history: EpochHistory, host: ProcessHost) -> Hashable:
     )
 
 
-def waits_to_act(core: Broker) -> bool:
+def waits_to_act(core: BrokerCore) -> bool:
     """The image has the process at its broker epoch, and nothing was made of it yet."""
     registration = core.image.registrations.get(core.broker_id)
     return core.applied_offset < 0 and registration is not None and registration.broker_epoch == core.broker_epoch
 
 
-def leader(history: EpochHistory, core: Broker, timers: Timers, one: PartitionLeader) -> Hashable:
+def leader(history: EpochHistory, core: BrokerCore, timers: Timers, one: PartitionLeader) -> Hashable:
     """Followers outside the maximal ISR do not count: the next fetch informs the leader again."""
     known = sorted((id_, state) for id_, state in one.followers.items() if id_ in one.maximal_isr)
     due = (Due.ALTER_PARTITION, one.key[0].int, one.key[1]) in timers

@@ -21,6 +21,7 @@ from impl.adapters.kraft.cluster import (
     Shape,
     put,
 )
+from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.views import (
@@ -45,7 +46,7 @@ from impl.adapters.kraft.views import (
     StableView,
     bag,
 )
-from impl.kraft.broker import Broker, InMemoryReplicaLog, PartitionLeader, ReplicaLog
+from impl.kraft.broker import InMemoryReplicaLog, PartitionLeader, ReplicaLog
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image, Partition, PartitionKey, Registration
 from impl.kraft.messages import (
@@ -310,7 +311,7 @@ def left(host: ProcessHost, p: int) -> ReplicaView:
     return ReplicaView(topic, None, None, None, False, key is not None)
 
 
-def replica(history: EpochHistory, host: ProcessHost, core: Broker, p: int) -> ReplicaView:
+def replica(history: EpochHistory, host: ProcessHost, core: BrokerCore, p: int) -> ReplicaView:
     logs: dict[PartitionKey, InMemoryReplicaLog] = core.logs  # type: ignore[assignment]  # the disks here are in memory
     leads = next((key for key in core.leaders if key[1] == p), None)
     follows = next((key for key in core.followers if key[1] == p), None)

@@ -13,7 +13,6 @@ from impl.adapters.kraft.cluster import (
     ProcessHost,
     deliver,
     fire_at,
-    incarnation_id,
     left_on_disk,
     moves,
     put,
@@ -21,8 +20,9 @@ from impl.adapters.kraft.cluster import (
     settled,
     without_answer,
 )
+from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.values import replace
-from impl.kraft.broker import Broker, BrokerState, Due
+from impl.kraft.broker import BrokerState, Due
 from impl.kraft.broker.timers import due_for
 from impl.kraft.effects import Effects
 from impl.kraft.image import PartitionKey
@@ -38,7 +38,7 @@ UNWRITTEN, WRITTEN, ACKNOWLEDGED = "UNWRITTEN", "WRITTEN", "ACKNOWLEDGED"
 def start(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
     host = cluster.processes[place]
-    core = Broker(cluster.shape.broker_settings(place), incarnation_id(cluster.incarnations), left_on_disk(host))
+    core = cluster.shape.broker(place, cluster.incarnations, left_on_disk(host))
     started, _ = run(ProcessHost(core, controller=host.controller), lambda core, now_ms: core.start(now_ms))
     return replace(cluster.with_process(place, started), incarnations=cluster.incarnations + 1)
 
@@ -62,7 +62,7 @@ def sigterm(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Re
 def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
 
-    def stopped(core: Broker, _: int) -> Effects:
+    def stopped(core: BrokerCore, _: int) -> Effects:
         core.stopped()
         return []
 
@@ -163,7 +163,7 @@ def write(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
         return Refusal("NOT_LEADER_OR_FOLLOWER")
     errors = []
 
-    def append(core: Broker, _: int) -> Effects:
+    def append(core: BrokerCore, _: int) -> Effects:
         errors.append(core.leaders[key].append([b"record"], core.min_insync_replicas(key[0])))
         return []
 
@@ -188,7 +188,7 @@ def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     if error != 0:
         return Refusal(error.name)
 
-    def note(core: Broker, now_ms: int) -> Effects:
+    def note(core: BrokerCore, now_ms: int) -> Effects:
         core.leaders[key].note_fetch(request, now_ms)
         return core.expand_isr(key, request.replica_id, now_ms)
 
@@ -199,7 +199,7 @@ def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     if not arguments["answered"]:
         return cluster
 
-    def take(core: Broker, _: int) -> Effects:
+    def take(core: BrokerCore, _: int) -> Effects:
         core.on_fetch_response(request, response)
         return []
 
@@ -222,7 +222,7 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
         after, _ = run(host, lambda core, now_ms: core.expire_isr(now_ms), by_ms=late_ms)
         return cluster.with_process(place, after)
 
-    def remove(core: Broker, now_ms: int) -> Effects:
+    def remove(core: BrokerCore, now_ms: int) -> Effects:
         if late == {member}:
             return core.expire_isr(now_ms)
         core.leaders[key].ask_to_remove([member])
@@ -273,7 +273,7 @@ def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cl
         return Refusal("it does not lead")
     moved = []
 
-    def advance(core: Broker, _: int) -> Effects:
+    def advance(core: BrokerCore, _: int) -> Effects:
         moved.append(core.advance_high_watermark(key))
         return []
 

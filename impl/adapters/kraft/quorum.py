@@ -23,10 +23,10 @@ from impl.adapters.kraft.cluster import (
     settled,
 )
 from impl.adapters.kraft.controllers import released
+from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.values import replace
-from impl.kraft.controller import Controller
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
 
@@ -130,7 +130,7 @@ def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusa
     return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
 
 
-def following(cluster: Cluster, host: ControllerHost, core: Controller) -> ControllerHost:
+def following(cluster: Cluster, host: ControllerHost, core: ControllerCore) -> ControllerHost:
     """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
     for batch in missing(cluster.log, host.high_watermark):
         core.replay(batch)
@@ -194,6 +194,6 @@ def load_snapshot(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     if cluster.snapshot is None:
         return Refusal("there is none")
     snapshot = cluster.snapshot.snapshot
-    core = Controller.load(cluster.shape.controller_settings(), snapshot)
+    core = cluster.shape.controller(snapshot)
     host = replace(cluster.controllers[voter], high_watermark=snapshot.offset)
     return cluster.with_controller(voter, following(cluster, host, core))

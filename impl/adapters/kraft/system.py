@@ -19,6 +19,7 @@ from impl.adapters.kraft import (
 )
 from impl.adapters.kraft.attempts import ATTEMPTS
 from impl.adapters.kraft.cluster import Cluster
+from impl.adapters.kraft.core import Core, PythonCore
 from impl.adapters.kraft.probes import receivers
 from impl.adapters.kraft.views import ClusterView
 
@@ -91,7 +92,10 @@ STEPS: dict[str, Action] = {
 
 
 class KraftUnderTest:
-    """`impl.kraft` as `checker.conform.system.System` asks for it."""
+    """A core of the design as `checker.conform.system.System` asks for it."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         if constants["controllers"] > 1 and constants.get("max_shutdowns", 0) > 0:
@@ -103,7 +107,7 @@ class KraftUnderTest:
         return f"no step is that of {', '.join(missing)}" if missing else ""
 
     def begin(self, constants: Mapping[str, Any], state: Any) -> Cluster:
-        return initial.begin(constants, state)
+        return initial.begin(self._core, constants, state)
 
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
         return STEPS[action](system, arguments, before)
@@ -127,4 +131,4 @@ class KraftUnderTest:
         return internal_state.key(system)
 
 
-SYSTEM = KraftUnderTest()
+SYSTEM = KraftUnderTest(PythonCore())
