@@ -22,8 +22,8 @@ from checker.spark import search
 from checker.spark.checkpoint import Checkpoint
 from checker.spark.runs import folder_of
 from checker.spark.session import Cluster, cluster
+from checker.spark.shard_tasks import Job
 from checker.spark.stalls import StalledError
-from checker.spark.work import Job
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.spark.runs import Folder, Run
-from checker.spark.work import ShardFiles
+from checker.spark.shard_tasks import ShardFiles
 
 VERSION = 2
 _PREFIX, _ENDING = "manifest-", ".json"

@@ -48,7 +48,7 @@ from checker.spark.models import Shipped, ship
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, folder_of, places
 from checker.spark.search import Exploration
-from checker.spark.work import BOX, Job, parted
+from checker.spark.shard_tasks import BOX, Job, parted
 
 RENAMES = ("local", "hdfs")  # where a folder gets another name in one step
 SENT_BYTES = 24 << 20  # of steps that a task holds before it sends them off
@@ -236,7 +236,7 @@ class Tables:
         waiting: list[list[Longs]] = [[] for _ in range(self.job.shards)]
         held = 0
 
-        def poured() -> Iterator[tuple[int, bytes]]:
+        def drained() -> Iterator[tuple[int, bytes]]:
             for target, steps in enumerate(waiting):
                 if steps:
                     yield target, pack(np.concatenate(steps))
@@ -246,9 +246,9 @@ class Tables:
             waiting[target].append(steps)
             held += steps.nbytes
             if held >= SENT_BYTES:
-                yield from poured()
+                yield from drained()
                 held = 0
-        yield from poured()
+        yield from drained()
 
     def _steps(self, shard: int) -> Iterator[tuple[int, Longs]]:
         """(target shard, steps out of the shard), some at a time.

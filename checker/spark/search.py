@@ -24,12 +24,12 @@ from checker.running.deadline import Deadline, Stopped
 from checker.running.interrupts import interrupts
 from checker.running.levels import LevelSearch
 from checker.running.limits import Limits, Progress
-from checker.spark import work
+from checker.spark import shard_tasks
 from checker.spark.checkpoint import Checkpoint, Saved
 from checker.spark.runs import GROUP, Run, RunReader, folder_of
 from checker.spark.session import Cluster, SparkError
+from checker.spark.shard_tasks import Found, Job, ShardFiles
 from checker.spark.stalls import Cancelled, StalledError
-from checker.spark.work import Found, Job, ShardFiles
 
 SMALL = 1 << 14  # states of a level that the driver expands itself, by far sooner than a job would have started
 SMALL_GROUPS = 256  # row groups of visited states that it reads for that: as long as a job takes to start
@@ -118,7 +118,7 @@ class Exploration(LevelSearch):
 
     def _enter_initial(self) -> None:
         parts: dict[int, list[bytes]] = {}
-        for shard, data in work.start(self.job, self.findings.inside()):
+        for shard, data in shard_tasks.start(self.job, self.findings.inside()):
             parts.setdefault(shard, []).append(data)
         found = self._absorb(1, parts)
         self._take(found)
@@ -148,7 +148,7 @@ class Exploration(LevelSearch):
         """A level in the driver, for all shards."""
         total = Found.nothing(self._kernel)
         parts: dict[int, list[bytes]] = {}
-        for item in work.expand(self.job, (files.frontier for files in self.shards)):
+        for item in shard_tasks.expand(self.job, (files.frontier for files in self.shards)):
             if isinstance(item, Found):
                 total.add(item)
             else:
@@ -161,7 +161,7 @@ class Exploration(LevelSearch):
         """Enter candidates, given by shard, in the driver."""
         total = Found.nothing(self._kernel)
         for shard, files in enumerate(self.shards):
-            self.shards[shard], found = work.absorb(self.job, shard, level, files, parts.get(shard, []))
+            self.shards[shard], found = shard_tasks.absorb(self.job, shard, level, files, parts.get(shard, []))
             total.add(found)
         return total
 
@@ -195,12 +195,12 @@ class Exploration(LevelSearch):
         broadcast, runs = self._broadcast, self.levels[level - 1]
         states = sum(run.states for run in runs if run is not None)
         if states <= self._options.small:
-            return [found for run in runs for found in work.select(self.job, run, pick)]
+            return [found for run in runs for found in shard_tasks.select(self.job, run, pick)]
         tasks = self._tasks(states)
 
         def choose(numbers: Iterable[int]) -> Iterator[Words]:
             chosen = (runs[shard] for task in numbers for shard in shards_of(task, tasks, len(runs)))
-            return (found for run in chosen for found in work.select(broadcast.value, run, pick))
+            return (found for run in chosen for found in shard_tasks.select(broadcast.value, run, pick))
 
         try:
             return self.cluster.collect(self.cluster.numbers(tasks).mapPartitions(choose), lambda done: True)
@@ -284,7 +284,7 @@ def expand_task(
 ) -> Iterator[tuple[int, bytes | Found]]:
     """The candidates that come out of a task's shards, by shard; then what was found, for the first of its own."""
     own = shards_of(task, tasks, len(shards))
-    for item in work.expand(job, (shards[shard].frontier for shard in own)):
+    for item in shard_tasks.expand(job, (shards[shard].frontier for shard in own)):
         yield (own[0], item) if isinstance(item, Found) else item
 
 
@@ -300,7 +300,7 @@ def absorb_task(
         else:
             parts.setdefault(shard, []).append(item)
     for shard in own:
-        files, found = work.absorb(job, shard, level, shards[shard], parts.pop(shard, []))
+        files, found = shard_tasks.absorb(job, shard, level, shards[shard], parts.pop(shard, []))
         if shard == own[0]:
             found.add(expanded)
         yield shard, files, found

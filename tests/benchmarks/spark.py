@@ -159,7 +159,7 @@ def tail() -> None:
 
 def hits() -> None:
     """How much of the visited states a filter would save reading: parts that candidates are next to, that have one."""
-    from checker.spark import runs, work
+    from checker.spark import runs, shard_tasks
 
     beside, found = runs._beside, np.zeros(4, np.int64)
 
@@ -172,12 +172,12 @@ def hits() -> None:
             hit = parts[there[first:end] == 1]
             found[:] += [1, len(hit) > 0, len(np.unique(parts)), len(np.unique(hit))]
 
-    work.strike, before = strike, work.strike
+    shard_tasks.strike, before = strike, shard_tasks.strike
     try:
         target = "kraft/membership"
         on_spark(target, {}, LOCAL, partitions=2, small=1 << 60, small_groups=1 << 60)
     finally:
-        work.strike = before
+        shard_tasks.strike = before
     line(f"{target}: row groups next to a candidate that have one", f"{found[1] / found[0]:.3f}")
     line(f"{target}: parts of 4,096 states next to a candidate that have one", f"{found[3] / found[2]:.3f}")
 

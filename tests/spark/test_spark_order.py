@@ -15,7 +15,7 @@ from checker.spark import runs
 from checker.spark.order import Order, Records, order_of
 from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, merge_runs, strike
 from checker.spark.search import shards_of
-from checker.spark.work import parted
+from checker.spark.shard_tasks import parted
 
 ALL = (1 << 64) - 1
 WORDS = st.sampled_from([0, 1, 2, 1 << 63, ALL])

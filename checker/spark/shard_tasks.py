@@ -127,7 +127,7 @@ class ShardFiles:
     garbage: tuple[Run, ...] = field(default=(), compare=False)
 
 
-class Sieve:
+class Deduplicator:
     """Takes candidates, keeps each state once, with the least action that generates it."""
 
     def __init__(self, kernel: Kernel, shards: int) -> None:
@@ -149,7 +149,7 @@ class Sieve:
         """Add candidates (at most a box and what one state adds)."""
         self._states.insert(address, n)
 
-    def pour(self) -> Iterator[tuple[int, Records]]:
+    def drain(self) -> Iterator[tuple[int, Records]]:
         """(shard, its records in order, with actions for metas), and start afresh."""
         states = self._states.states(0, self._states.count)
         sorting = self._order.sort(states)
@@ -196,10 +196,10 @@ def expand(job: Job, frontiers: Iterable[Run | None]) -> Iterator[tuple[int, byt
     """Expand some shards' states of a level: (shard, packed candidates) repeatedly, then what was found."""
     kernel, folder = job.kernel(), folder_of(job.place)
     found = Found.nothing(kernel)
-    context, sieve = Context(kernel, 1, BOX), Sieve(kernel, job.shards)
+    context, buffer = Context(kernel, 1, BOX), Deduplicator(kernel, job.shards)
 
-    def poured() -> Iterator[tuple[int, bytes]]:
-        for shard, records in sieve.pour():
+    def drained() -> Iterator[tuple[int, bytes]]:
+        for shard, records in buffer.drain():
             data = pack(records)
             found.sent_bytes += len(data)
             yield shard, data
@@ -210,10 +210,10 @@ def expand(job: Job, frontiers: Iterable[Run | None]) -> Iterator[tuple[int, byt
         while done < len(states):
             done = kernel.calls["expand"](context.address, states.ctypes.data, done, len(states))
             context.close()
-            sieve.insert(*context.box(0))
-            if sieve.full:
-                yield from poured()
-    yield from poured()
+            buffer.insert(*context.box(0))
+            if buffer.full:
+                yield from drained()
+    yield from drained()
     found.counters += context.counters
     found.broken, found.deadlocks = int(context.record[abi.BROKEN]), int(context.record[abi.DEADLOCKS])
     yield found
@@ -222,13 +222,13 @@ def expand(job: Job, frontiers: Iterable[Run | None]) -> Iterator[tuple[int, byt
 def start(job: Job, states: Words) -> Iterator[tuple[int, bytes]]:
     """(shard, packed candidates) of the initial states."""
     kernel = job.kernel()
-    context, sieve = Context(kernel, 1, BOX), Sieve(kernel, job.shards)
+    context, buffer = Context(kernel, 1, BOX), Deduplicator(kernel, job.shards)
     done = 0
     while done < len(states):
         done = kernel.calls["route"](context.address, states.ctypes.data, done, len(states))
         context.close()
-        sieve.insert(*context.box(0))
-    for shard, records in sieve.pour():
+        buffer.insert(*context.box(0))
+    for shard, records in buffer.drain():
         yield shard, pack(records)
 
 
