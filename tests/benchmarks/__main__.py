@@ -1,8 +1,8 @@
 """The figures that `make bench` prints. Nothing here passes or fails: machines are noisy, so peers run beside it.
 
 usage: python -m tests.benchmarks [NAME ...]
-names: async_isr whole_process kraft kraft_large diff liveness plain_python proofs mutation conformance list validation
-       corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
+names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
+       validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tests.benchmarks.diff import diff
 from tests.benchmarks.impl_controller import impl_controller
 from tests.benchmarks.liveness import liveness
 from tests.benchmarks.printing import line
+from tests.benchmarks.simulation import simulation
 from tests.benchmarks.validation import corpus, validation
 from tests.conftest import read_pins
 
@@ -207,6 +208,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "kraft_large": kraft_large,
     "diff": diff,
     "liveness": liveness,
+    "simulation": simulation,
     "validation": validation,
     "corpus": corpus,
     "plain_python": plain_python,
