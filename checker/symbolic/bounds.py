@@ -8,7 +8,7 @@ state, is matched by one of the model with it: one that starts from the same sta
   of it, whatever else there is.
 - A bag: a step reads the members that its parameters stand for, puts in and takes out, and asks of the others only that
   there be none of some kind. Then it does the same where these members are all that there is.
-- A sequence: nothing reads it, and a step fits into it where it was empty.
+- A sequence: nothing reads it, and no step may be cut for its length.
 
 An invariant that reads a counter or a sequence keeps its bound. One that reads a bag may do without, too, where it says
 something of every message, or of every few messages that have room in the bag: see `network`.
@@ -140,17 +140,26 @@ class Bounds:
     @functools.cached_property
     def decided(self) -> Rests:
         """The bounds that some step rests on without showing it: without the bound it might do anything else."""
-        return Rests().union(self._hidden(i.reads, i) for i in self.program.instances)
+        return Rests().union(self._hidden(i.reads) | self._folded(i) for i in self.program.instances)
+
+    def _folded(self, instance: Instance) -> Rests:
+        """The places of which a step may ask what want of room makes a constant: what it would assign need not show."""
+        cuts = self._conditions(instance, EventKind.CUT)
+        return Rests(frozenset(
+            n for n, place in enumerate(self.places)
+            if (place.kind == "sequence" and any(self.reads(c) & place.leaves for c in cuts))
+            or (place.kind == "bag"
+                and place.most - self._members(place, instance) < _depth(instance.reads.quantified, place))
+        ))  # fmt: skip
 
     def _meeting(self, leaves: frozenset[int]) -> frozenset[int]:
         return frozenset(n for n, place in enumerate(self.places) if place.leaves & leaves)
 
-    def _hidden(self, reads: BoundReads, instance: Instance | None = None) -> Rests:
-        """The bounds that these rest on; of an instance, the members that its parameters stand for may be counted."""
+    def _hidden(self, reads: BoundReads) -> Rests:
+        """The places whose bounds these rest on."""
         found = []
         for n, place in enumerate(self.places):
-            counted = place.leaves & reads.counted
-            if place.bound & reads.largest or counted - (self._taken(place, instance) if instance else frozenset()):
+            if place.bound & reads.largest or place.leaves & reads.counted:
                 found.append(n)
         return Rests(frozenset(found))
 

@@ -96,6 +96,21 @@ def test_an_action_that_decides_by_a_bound_leaves_no_claim_without_it(tmp_path: 
     assert not {"claim"} & without_bounds(proof)
 
 
+@pytest.mark.parametrize("body", [
+    "s.flag = s.flag or len(s.letters) > 1", "s.flag = s.flag or s.letters.count(letter) > 1",
+    "s.flag = s.flag or any(m != letter for m in s.letters)",
+    "s.flag = s.flag or not all(m == letter for m in s.letters)",
+    "s.letters = s.letters.remove(letter)\n    s.flag = s.flag or len(s.letters) > 0",
+    "s.log = s.log + (True,)\n    s.flag = s.flag or len(s.log) > 1",
+])  # fmt: skip
+def test_room_for_one_leaves_nothing_to_ask_and_no_claim_without_it(tmp_path: Path, body: str) -> None:
+    """Folded away, with what it would have assigned."""
+    file = one_action(tmp_path, body, FLAG, ", letter: Sent")
+    assert violated(file, WIDER[-1]) == {"claim"}
+    proof = prove(load(str(file), {"room": "1"}), Options())
+    assert not {"claim"} & without_bounds(proof)
+
+
 @pytest.mark.parametrize(("returned", "transition"), [
     ("s.a <= 2", False), ("len(s.letters) <= 2", False), ("after.a <= 2", True), ("len(after.letters) < 3", True),
     ("not (any(m.number == 0 for m in s.letters) and any(m.number == 1 for m in s.letters)"
