@@ -107,7 +107,7 @@ def test_room_for_one_leaves_nothing_to_ask_and_no_claim_without_it(tmp_path: Pa
     """Folded away, with what it would have assigned."""
     file = one_action(tmp_path, body, FLAG, ", letter: Sent")
     assert violated(file, WIDER[-1]) == {"claim"}
-    proof = prove(load(str(file), {"room": "1"}), Options())
+    proof = prove(load(str(file), {"room": "1"}), ProofOptions())
     assert not {"claim"} & without_bounds(proof)
 
 
