@@ -188,8 +188,9 @@ def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
         deciding = next(part for part in node.values if bool(scope.value(part)) is value)
         return _blame(scope, deciding, value)
     parts = [_blame(scope, part, value) for part in node.values]
-    if _clash(parts):
-        parts = [_as_called(scope, part) for part in node.values]
+    while clashing := _clashing(parts):
+        for i in clashing:
+            parts[i] = _as_called(scope, node.values[i])
     word = " and " if both else " or "
     merged = {text: shown for part in parts for text, shown in part.values.items()}
     names = {name: meant for part in parts for name, meant in part.names.items()}
@@ -198,24 +199,30 @@ def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
     return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helpers, names)
 
 
-def _clash(parts: list[_Part]) -> bool:
-    """True if one name stands for different things in different parts: parameters of two helpers, say."""
-    meant: dict[str, Any] = {}
-    return any(meant.setdefault(name, value) != value for part in parts for name, value in part.names.items())
+def _clashing(parts: list[_Part]) -> list[int]:
+    """The opened parts in which a name stands for something else than in another part, as parameters of helpers may."""
+    meant: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, value in part.names.items():
+            meant.setdefault(name, []).append(value)
+    twofold = {name for name, values in meant.items() if any(value != values[0] for value in values)}
+    return [i for i, part in enumerate(parts) if part.helper and not twofold.isdisjoint(part.names)]
 
 
 def _as_called(scope: _Scope, node: ast.expr) -> _Part:
-    """`node` as it stands in its own function, with the values of the calls in it: nothing of what they call."""
+    """`node` as it stands in its own function, with the values of its calls instead of those of their arguments."""
     part = _leaf(scope, node)
-    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    for call in calls:
+    values = dict(part.values)
+    for call in [n for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]:
         try:
             value = scope.value(call)
         except Exception:  # a part that `and` and `or` stop short of, or of a comprehension
             continue
         if isinstance(value, bool):
-            part.values.setdefault(scope.function.text(call), value)
-    return part
+            for argument in call.args:
+                values.pop(scope.function.text(argument), None)
+            values[scope.function.text(call)] = value
+    return replace(part, values=values)
 
 
 def _blame_call(scope: _Scope, node: ast.Call, value: bool) -> _Part:
