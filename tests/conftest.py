@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -64,20 +66,40 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_is_left_running() -> Iterator[None]:
-    """Processes that tests started end with the run, also where it was interrupted (Linux; elsewhere they are left)."""
+    """Processes that tests started end with the run, also where it was interrupted (Linux; elsewhere they are left).
+
+    They are asked first: a JVM removes its temporary folders.
+    """
     yield
-    for listed in Path("/proc/self/task").glob("*/children"):
-        for child in listed.read_text().split():
+    for number, most_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 0.0)):
+        for child in running_children():
             with suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, number)
+        end = time.monotonic() + most_s
+        while running_children() and time.monotonic() < end:
+            time.sleep(0.05)
+
+
+def running_children() -> list[int]:
+    """The processes that this one started and that have not ended; those that have are waited for."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return [int(child) for listed in Path("/proc/self/task").glob("*/children") for child in listed.read_text().split()]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled kernels of tests do not land in the user's cache. The processes of one run of the suite share them."""
+    """Compiled kernels of tests do not land in the user's cache. The processes of one run of the suite share them.
+
+    Temporary folders are made beside them, so that those of processes that were killed go with the run's own.
+    """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FENCEPOST_CACHE", str(folder / "kernels"))
+        (folder / "temporary").mkdir(exist_ok=True)
+        patch.setenv("TMPDIR", str(folder / "temporary"))
+        patch.setattr(tempfile, "tempdir", None)  # it is kept from the first time that it was asked for
         yield
