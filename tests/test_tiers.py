@@ -1,4 +1,4 @@
-"""The quick tier leaves out what is marked, draws the same sample from the same seed, and everything can be resumed."""
+"""The quick tier leaves out what is marked, draws the same sample from the same seed; all can be resumed."""
 
 from __future__ import annotations
 
@@ -82,6 +82,25 @@ def test_what_has_passed_is_not_run_again(suite: pytest.Pytester, monkeypatch: p
     suite.runpytest_inprocess(*resume).assert_outcomes(deselected=2)
     monkeypatch.setattr("tests.tiers.sources_digest", lambda: "another")
     suite.runpytest_inprocess(*resume).assert_outcomes(passed=1, failed=1)
+
+
+def test_the_families_that_took_most_cpu_are_printed(suite: pytest.Pytester) -> None:
+    suite.makepyfile(test_suite="""
+        import pytest, time
+        @pytest.mark.xdist_group("busy")
+        @pytest.mark.parametrize("n", range(2))
+        def test_busy(n):
+            end = time.process_time() + 0.1
+            while time.process_time() < end: pass
+        def test_idle(): pass
+        def test_idle_too(): time.sleep(0.05)
+    """)
+    for options in ((), ("-n", "2", "--dist", "loadgroup")):
+        lines = [line for line in suite.runpytest("-p", "tests.tiers", "--cpu", "1", *options).outlines if line]
+        [place] = [n for n, line in enumerate(lines) if "s of CPU in all, most of it in" in line]
+        seconds, unit, cases, _, family = lines[place + 1].split()
+        assert (float(seconds) >= 0.2, unit, cases, family) == (True, "s", "2", "test_suite.py::test_busy")
+        assert "test_idle" not in lines[place + 2]
 
 
 def test_a_changed_source_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

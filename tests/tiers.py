@@ -5,6 +5,9 @@ by a seed, which is the day's date unless `--seed` gives another, and is printed
 run again. Without `--tier` everything that was asked for runs.
 
 `--resume-from FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed.
+
+`--cpu N` prints the N families of tests that took most CPU: what to look at when a tier gets too long. Seconds of CPU
+count the processes that a test waited for, and vary less with what else a machine does than those of a clock.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import hashlib
 import os
 import random
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -29,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tier", choices=("quick", "all"), default="all", help="quick: no long tests, samples of families")
     group.addoption("--seed", help="the seed of the quick tier's samples (default: today's date)")
     group.addoption("--resume-from", type=Path, metavar="FILE", help="leave out what passed as FILE has it")
+    group.addoption("--cpu", type=int, default=0, metavar="N", help="print the N families that took most CPU")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     os.environ[_SEED] = config.getoption("--seed") or today
+    config.pluginmanager.register(_Spent(config.getoption("--cpu")), "spent")
     file = config.getoption("--resume-from")
     if file is not None:
         config.pluginmanager.register(_Journal(file), "journal")
@@ -76,6 +82,51 @@ def _not_quick(items: list[pytest.Item], seed: str) -> set[str]:
         kept = random.Random(f"{seed} {name}").sample(sorted(cases), min(size, len(cases)))
         left_out |= set(cases) - set(kept)
     return left_out
+
+
+_STARTED = pytest.StashKey[float]()
+_CPU = "cpu_s"
+
+
+def _cpu_s() -> float:
+    """Seconds of CPU of this process and of those it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[_STARTED] = _cpu_s()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "teardown" and _STARTED in item.stash:
+        report.user_properties.append((_CPU, _cpu_s() - item.stash[_STARTED]))  # also reaches the process of the report
+    return report
+
+
+class _Spent:
+    """How much CPU the tests of each function took."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._seconds: Counter[str] = Counter()
+        self._cases: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, seconds in report.user_properties:
+            if name == _CPU and isinstance(seconds, float):
+                family = report.nodeid.partition("[")[0].partition("@")[0]
+                self._seconds[family] += seconds
+                self._cases[family] += 1
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self._most:
+            return
+        terminalreporter.section(f"{self._seconds.total():.0f} s of CPU in all, most of it in")
+        for family, seconds in self._seconds.most_common(self._most):
+            terminalreporter.write_line(f"{seconds:7.1f} s {self._cases[family]:5} × {family}")
 
 
 class _Journal:
