@@ -23,11 +23,8 @@ def case(value: Value) -> tuple[str, Value] | None:
 
 def entries(value: Value) -> list[tuple[Value, Value]] | None:
     """The (key, value) pairs of a map or bag, in a stable order; None for any other value."""
-    pairs = _elements(value, "#map")
-    if pairs is None:
-        return None
-    listed = [(pair[0], pair[1]) for pair in pairs if isinstance(pair, list)]
-    return sorted(listed, key=lambda pair: _order(show(pair[0])))
+    pairs = _pairs(value)
+    return None if pairs is None else sorted(pairs, key=lambda pair: _order(show(pair[0])))
 
 
 def look_up(value: Value, path: Iterable[Value]) -> Value | None:
@@ -109,14 +106,23 @@ def _is_option(value: Value) -> bool:
 
 
 def _inside(value: Value, part: Value) -> Value | None:
-    pairs = entries(value)
+    pairs = _pairs(value)
     if pairs is not None:
-        return next((item for key, item in pairs if show(key) == show(part)), None)
+        for key, item in pairs:  # a map of a thousand keys is looked into for each: printing them all is a last resort
+            if key == part and type(key) is type(part):
+                return item
+        text = show(part)
+        return next((item for key, item in pairs if show(key) == text), None)
     if isinstance(value, list):
         return value[part] if isinstance(part, int) and 0 <= part < len(value) else None
     if isinstance(value, dict) and isinstance(part, str):
         return value.get(part)
     return None
+
+
+def _pairs(value: Value) -> list[tuple[Value, Value]] | None:
+    pairs = _elements(value, "#map")
+    return None if pairs is None else [(pair[0], pair[1]) for pair in pairs if isinstance(pair, list)]
 
 
 def _fields(value: Value) -> dict[str, Value]:

@@ -151,7 +151,7 @@ def conform(
         raise SpecError(f"{name} cannot be driven through {model.name}: {why}", hint=hint)
     started = time.monotonic()
     model = _bare(model)
-    kernel = kernel_of(model)
+    kernel = kernel_of(model, Limits(time_limit_s=options.time_limit_s))
     alone = _alone(model, kernel, options, searching)
     searched = time.monotonic()
     deadline = None if options.time_limit_s is None else started + options.time_limit_s

@@ -22,6 +22,8 @@ from checker.lang.loader import BoundModel
 from checker.lang.types import MapType, RecordType, Type, UnionType
 from checker.lang.values import Map
 from checker.reference.step import Reference
+from checker.running.deadline import CompilationDeadline
+from checker.running.limits import Limits
 
 REMEMBERED = 1 << 12  # states of which is known what they look like, do and refuse
 PARTS = 1 << 17  # parts of states that are kept decoded
@@ -29,11 +31,14 @@ REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is re
 _TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
 
 
-def kernel_of(model: BoundModel) -> Kernel:
-    """The kernel of a model's actions, which reports how each instance ended."""
+def kernel_of(model: BoundModel, limits: Limits | None = None) -> Kernel:
+    """The kernel of a model's actions, which reports how each instance ended. Raises CompilationStopped."""
     key = model.key()
     found = load_kernel(key, record_outcomes=True)
-    return found or compile_kernel(compile_model(model, for_kernel=True), key, record_outcomes=True)
+    if found is not None:
+        return found
+    program = compile_model(model, CompilationDeadline(limits or Limits()).bindings, for_kernel=True)
+    return compile_kernel(program, key, record_outcomes=True)
 
 
 class Call(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,8 @@ from checker.lang.itf import to_itf
 from checker.lang.loader import BoundModel
 from checker.reference.switches import repairs, with_switches_on
 from checker.reference.trace import Tracer
-from checker.running.deadline import CompilationStopped, Deadline, Stage, Stopped
+from checker.running.deadline import CompilationDeadline, Stage
 from checker.running.limits import Limits, Progress
-from checker.running.memory import resident_bytes
 from checker.verdicts import (
     HOLDS,
     INCOMPLETE,
@@ -168,22 +166,9 @@ def kernel_of(
     found = load_hurried(key)
     if found is not None:
         return found
-    deadline = Deadline(time.monotonic(), limits or Limits(), stages, resident_bytes())
-    deadline.stage = "compiling"
-    try:
-        program = compile_model(model, partial(_check, deadline, "bindings of actions"), for_kernel=True)
-        return hurried_kernel(program, key, lambda lines: _check(deadline, "lines of code", 0, lines))
-    except Stopped as stopped:
-        raise CompilationStopped(str(stopped)) from None
-
-
-def _check(deadline: Deadline, what: str, done: int, total: int) -> None:
-    """Raises Stopped where a limit of time or memory is reached, with how far compiling was."""
-    try:
-        deadline.check(done, total, what)
-        deadline.check_memory()
-    except Stopped as stopped:
-        raise Stopped(f"{stopped} while compiling ({done:,} of {total:,} {what})") from None
+    deadline = CompilationDeadline(limits or Limits(), stages)
+    program = compile_model(model, deadline.bindings, for_kernel=True)
+    return hurried_kernel(program, key, deadline.code)
 
 
 def check(
@@ -201,9 +186,10 @@ def check(
     loaded = time.perf_counter()
     kernel = kernel_of(model, options.limits, stages)
     compiled = time.perf_counter()
+    limits = replace(options.limits, spent_s=compiled - loaded)
     result = search(
         kernel, [model.state_type.encode(s) for s in model.initial_states()], threads=options.threads,
-        limits=options.limits, all_violations=options.all_violations, progress=progress,
+        limits=limits, all_violations=options.all_violations, progress=progress,
         checkpoint=options.checkpoint, resume=options.resume,
     )  # fmt: skip
     seconds = {"load": loaded - started, "compile": compiled - loaded, "search": time.perf_counter() - compiled}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,7 +55,9 @@ def reach(
 ) -> Found:
     """Search breadth-first for a state where `expression` over the state `s` holds. Raises SpecError."""
     text = expression.strip()
+    began = time.monotonic()
     only, kernel = _compiled(model, text, limits)
+    limits = replace(limits, spent_s=time.monotonic() - began)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     # where a step, or the expression, breaks down, the search continues elsewhere
     result = search(kernel, initial, threads=threads, limits=limits, progress=progress, stop_on_witness=_WITNESS,

@@ -69,7 +69,7 @@ def find_lemmas(
     """
     provable = model.with_properties([p for p in model.model.properties if p.kind in PROVABLE])
     provable = replace(provable, model=replace(provable.model, lemmas=[]))
-    program = compile_model(provable)
+    program = compile_model(provable, options.while_compiling())
     limits = replace(limits, time_limit_s=options.left_s(limits.time_limit_s))
     try:
         explored, mined = _mined(model, program, options, limits, searched)

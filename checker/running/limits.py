@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a search, None: unlimited. memory_bytes None: 80 % of what the machine has available."""
+    """Limits of a search, None: unlimited. memory_bytes None: 80 % of what the machine has available.
+
+    spent_s: seconds of the time limit that were used before the search, for compiling.
+    """
 
     max_states: int | None = None
     max_depth: int | None = None
     time_limit_s: float | None = None
     memory_bytes: int | None = None
+    spent_s: float = 0.0
 
 
 @dataclass(frozen=True)

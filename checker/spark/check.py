@@ -16,7 +16,7 @@ from checker.explicit.kernel.cache import load_entry, store_entry
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_model
 from checker.lang.loader import BoundModel
-from checker.running.deadline import Stage
+from checker.running.deadline import CompilationDeadline, Stage
 from checker.running.limits import Limits, Progress
 from checker.spark import search
 from checker.spark.checkpoint import Checkpoint
@@ -73,7 +73,7 @@ def checked(
 ) -> Iterator[Report]:  # fmt: skip
     """The report of `check`, while the cluster and the states are still there."""
     loaded = time.perf_counter()
-    source = source_of(model)
+    source = source_of(model, options.limits, stages)
     initial = [model.state_type.encode(s) for s in model.initial_states()]
     compiled = time.perf_counter()
     with (
@@ -97,13 +97,16 @@ def checked(
                     stages=stages)  # fmt: skip
 
 
-def source_of(model: BoundModel) -> KernelSource:
-    """The source that a model's kernel is compiled from, from the cache if it is there."""
+def source_of(
+    model: BoundModel, limits: Limits | None = None, stages: Callable[[Stage], None] | None = None
+) -> KernelSource:
+    """The source that a model's kernel is compiled from, from the cache if it is there. Raises CompilationStopped."""
     name = f"{model.key()}-source"
     found = load_entry(name)
     if found is not None:
         return KernelSource(found[0], zlib.decompress(found[1]).decode())
-    source = kernel_source(compile_model(model, for_kernel=True))
+    deadline = CompilationDeadline(limits or Limits(), stages)
+    source = kernel_source(compile_model(model, deadline.bindings, for_kernel=True))
     store_entry(name, source.metadata, zlib.compress(source.text.encode(), 1))
     return source
 

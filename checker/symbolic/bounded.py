@@ -84,7 +84,8 @@ def unroll(
 ) -> Bounded:
     """Look for a violation within `steps` steps. The model, which must be in force, is taken with all its bounds."""
     started = time.perf_counter()
-    program = compile_model(model.with_properties([p for p in model.model.properties if p.kind in PROVABLE]))
+    provable = model.with_properties([p for p in model.model.properties if p.kind in PROVABLE])
+    program = compile_model(provable, options.while_compiling())
     result = Bounded(model, program)
     with pool(lambda: Unrolling(model, program, options.timeout_s).violation, 1, options.deadline) as workers:
         try:

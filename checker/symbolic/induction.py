@@ -18,6 +18,8 @@ from checker.lang.interpret import evaluate
 from checker.lang.ir import EventKind, support
 from checker.lang.loader import BoundModel
 from checker.lang.program import Program
+from checker.running.deadline import CompilationDeadline
+from checker.running.limits import Limits
 from checker.running.pool import Died, OutOfTime, Pool, pool
 from checker.symbolic.bounds import Bounds, Growing, growing
 from checker.symbolic.prover import Enabled, Example, Prover
@@ -51,6 +53,10 @@ class ProofOptions:
     @property
     def deadline(self) -> float | None:
         return None if self.time_limit_s is None else self.started + self.time_limit_s
+
+    def while_compiling(self) -> Callable[[int, int], None]:
+        """What `compile_model` calls as it goes; raises CompilationStopped."""
+        return CompilationDeadline(Limits(time_limit_s=self.time_limit_s), started=self.started).bindings
 
     def left_s(self, most_s: float | None) -> float | None:
         """The seconds that are left, of at most so many; None: there is no limit."""
@@ -188,7 +194,7 @@ def prove(model: BoundModel, options: ProofOptions, progress: Callable[[Progress
     """
     provable = [p for p in model.model.properties if p.kind in PROVABLE]
     lemmas = [d for d in model.model.lemmas if d not in provable]
-    program = compile_model(model.with_properties([*provable, *lemmas]))
+    program = compile_model(model.with_properties([*provable, *lemmas]), options.while_compiling())
     return prove_program(model, program, {d.name for d in lemmas}, options, progress)
 
 

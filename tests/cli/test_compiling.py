@@ -8,9 +8,13 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
+
+from checker.explicit import check
+from checker.explicit.kernel.kernel import Kernel
 
 Run = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
@@ -105,3 +109,39 @@ def test_a_product_beyond_reason_is_refused_at_once(spec: Path, run: Run) -> Non
     assert found.exit_code == 2
     product = "action add has 1,000,000,000 bindings of its parameters (1,000 of a x 1,000 of b x 1,000 of c)"
     assert f"{product}; at most 100,000 of all actions are compiled" in found.stderr and "def add" in found.stderr
+
+
+def test_the_time_limit_holds_within_one_binding(spec: Path, run: Run) -> None:
+    """Each helper calls another three times: all that it evaluates folds to a constant, and goes on for hours."""
+    called = [f"def f{i + 1}(n: Number) -> bool:\n    return f{i}(n) and f{i}(n) and f{i}(n)\n" for i in range(14)]
+    first = "Number = Annotated[int, Range(0, 3)]\n\ndef f0(n: Number) -> bool:\n    return n >= 0\n"
+    text = SPEC.replace("@invariant", "\n".join([first, *called, "@invariant"]))
+    spec.write_text(text.replace("s.total <= 3 * Size.n", "f14(s.total)"))
+    found = run("check", spec, "--set", "n=1", "--time-limit-s", "0.5")
+    assert found.exit_code == 3
+    assert "time limit of 0.5 s while compiling (1 of 1 bindings" in found.stderr
+
+
+def test_compiling_and_searching_have_one_time_limit(spec: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_of = check.kernel_of
+
+    def slow(*args: Any) -> Kernel:
+        time.sleep(1)
+        return kernel_of(*args)
+
+    monkeypatch.setattr(check, "kernel_of", slow)
+    found = run("check", spec, "--set", "n=2", "--time-limit-s", "0.9")
+    assert (found.exit_code, "time limit of 0.9 s" in found.stdout) == (3, True), found.output
+
+
+def test_the_memory_of_the_compiler_counts(spec: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checker.explicit.kernel.build.LONG_LINES", 0)
+    monkeypatch.setattr("checker.explicit.kernel.build.resident_bytes", lambda process: 1 << 40)
+    found = run("check", spec, "--set", "n=3", "--memory-gib", "4")
+    assert (found.exit_code, "memory limit of 4 GiB while compiling (0 of" in found.stderr) == (3, True), found.output
+
+
+@pytest.mark.parametrize("command", [["prove"], ["prove", "--bounded", "2"]])
+def test_proving_keeps_it_too(spec: Path, run: Run, command: list[str]) -> None:
+    found = run(command[0], spec, *command[1:], "--time-limit-s", "0.01")
+    assert (found.exit_code, "time limit of 0.01 s while compiling" in found.stderr) == (3, True), found.output

@@ -154,3 +154,9 @@ def test_no_line_is_longer_than_the_width(
     drawn = render(Trace(word, {"c": word}, steps, violation, lines, lines, columns), width, color=False)
     assert max(map(cell_len, drawn.split("\n"))) <= width
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", drawn)
+
+
+def test_a_key_that_is_there_is_found_without_printing_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map of a thousand keys is looked into a thousand times for each step."""
+    monkeypatch.setattr("traces.values.show", None)
+    assert look_up({"#map": [[{"k": 1}, "a"], [1, "b"], [True, "c"]]}, [True]) == "c"

@@ -22,6 +22,7 @@ from checker.explicit.kernel.runtime import Runtime
 from checker.explicit.kernel.speedup import Speedup
 from checker.explicit.kernel.walking import Walking
 from checker.lang.program import Program
+from checker.running.memory import resident_bytes
 
 LONG_LINES = 50_000  # text that takes longer than a second to compile, even without optimizing
 
@@ -51,11 +52,14 @@ def compile_source(source: KernelSource, key: str) -> Kernel:
     return assemble(key, source.metadata, code)
 
 
-def hurried_kernel(program: Program, key: str, progress: Callable[[int], None] = lambda lines: None) -> Kernel:
+def hurried_kernel(
+    program: Program, key: str, progress: Callable[[int, int], None] = lambda lines, child_bytes: None
+) -> Kernel:
     """A kernel that is made in a quarter of the time and gets faster while it is used; see `Speedup`.
 
-    Kept in the cache with the text that the faster code is made from. progress: called repeatedly with the lines of
-    that text where there are many; what it raises ends the work. Raises LayoutError as `compile_kernel` does.
+    Kept in the cache with the text that the faster code is made from. progress: called repeatedly, where that text is
+    long, with its lines and the bytes of memory that the compiler holds; what it raises ends the work. Raises
+    LayoutError as `compile_kernel` does.
     """
     source = kernel_source(program)
     lines = source.text.count("\n")
@@ -65,13 +69,13 @@ def hurried_kernel(program: Program, key: str, progress: Callable[[int], None] =
     return _with_speedup(key, source.metadata, code, source.text)
 
 
-def _attended(text: str, lines: int, progress: Callable[[int], None]) -> bytes:
+def _attended(text: str, lines: int, progress: Callable[[int, int], None]) -> bytes:
     """Object code made in a process of its own, so that limits and Ctrl-C hold meanwhile."""
     try:
         compilation = Compilation(text, quick=True)
         try:
             while (code := compilation.code()) is None:
-                progress(lines)
+                progress(lines, resident_bytes(compilation.process_id))
                 time.sleep(POLL_S)
         finally:
             compilation.stop()

@@ -79,6 +79,11 @@ class Compilation:
         return self._code.read()
 
 
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.kill()

@@ -138,6 +138,6 @@ def reached_limit(limits: Limits, distinct: int, seconds: float) -> str | None:
     """The limit on states or time that a search has reached, if any."""
     if limits.max_states is not None and distinct >= limits.max_states:
         return f"limit of {limits.max_states} states"
-    if limits.time_limit_s is not None and seconds >= limits.time_limit_s:
+    if limits.time_limit_s is not None and seconds + limits.spent_s >= limits.time_limit_s:
         return f"time limit of {limits.time_limit_s:g} s"
     return None
