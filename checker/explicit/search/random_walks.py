@@ -160,7 +160,7 @@ class _Crew:
         self._walkers = [self._walker() for _ in range(jobs)]
         self._running = [-1] * jobs  # per thread its block
         self._begun = 0
-        self._done: dict[int, _Tally] = {}  # those after a block that is not done
+        self._done: dict[int, _Tally] = {}  # blocks after one that is not done
         self._merged = 0
         self._total = _Tally(0, 0, np.zeros(kernel.counters, np.int64), np.zeros(len(kernel.actions), np.int64), 0)
         self._violated: int | None = None  # the least block in which a walk violates something
@@ -246,9 +246,6 @@ class _Crew:
 
     def result(self) -> WalksResult:
         """The result, once no thread is at work."""
-        for block in sorted(self._done):
-            if self._violated is None or block <= self._violated:
-                self._total.add(self._done[block])
         seconds = self._seconds
         violation = None if self._violated is None else self._shrunk()
         total, kernel = self._total, self._kernel

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from checker.explicit.check import kernel_of
+from checker.explicit.kernel import abi
 from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search import random_walks as module
@@ -151,34 +154,43 @@ def test_any_number_of_jobs_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     initial = [[0, 0]]
     alone = walked(kernel, initial, seed=3, walks=500, max_steps=10)
     assert alone.violation is not None and 10 < alone.walks == alone.violation.walk + 1
+    first = alone.violation.walk // 2 * 2  # of the block
     ahead, walk = threading.Event(), kernel.calls["walk"]
 
     def late(context: int, record: int) -> int:
-        if threading.get_ident() == first[0]:
-            ahead.wait(10)
-        result: int = walk(context, record)
-        ahead.set()
-        return result
+        begun = field_of(record, abi.WALK)
+        if begun == first:
+            assert ahead.wait(10)
+        violated: int = walk(context, record)
+        if begun > first:
+            ahead.set()
+        return violated
 
-    first: list[int] = []
-    monkeypatch.setattr(module._Crew, "_work", _remembering(first))
     monkeypatch.setitem(kernel.calls, "walk", late)
     together = walked(kernel, initial, seed=3, walks=500, max_steps=10, jobs=3)
     for name in ("walks", "steps", "taken", "actions", "sites", "witnesses", "violation", "stopped"):
         assert getattr(together, name) == getattr(alone, name), name
 
 
-def _remembering(first: list[int]) -> Any:
-    work = module._Crew._work
+def test_what_was_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what comes after a block that was not finished."""
+    monkeypatch.setattr(module, "BLOCK_STEPS", 20)
+    kernel = compile_kernel(subsets(3), "three")
+    walk = kernel.calls["walk"]
 
-    def remember(crew: module._Crew, t: int) -> None:
-        if t == 0:
-            first.append(threading.get_ident())
-        while not first:
-            threading.Event().wait(0.001)
-        work(crew, t)
+    def stuck(context: int, record: int) -> int:
+        while field_of(record, abi.WALK) == 0 and not field_of(record, abi.STOP):
+            time.sleep(0.01)
+        violated: int = walk(context, record)
+        return violated
 
-    return remember
+    monkeypatch.setitem(kernel.calls, "walk", stuck)
+    result = walked(kernel, [[0]], walks=100, max_steps=10, jobs=2, time_limit_s=0.3)
+    assert (result.stopped, result.walks, result.steps) == ("time limit of 0.3 s", 98, 980)
+
+
+def field_of(record: int, field: int) -> int:
+    return ctypes.c_int64.from_address(record + 8 * field).value
 
 
 # Plain Python is the oracle.
