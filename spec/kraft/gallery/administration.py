@@ -33,7 +33,7 @@ KAFKA_19975 = Bug(
     model=models.administration.STUCK_REASSIGNMENT,
     constants={"kafka_19975": False},
     violates=properties.administration.reassignment_completes,
-    states=9,
+    states=7,
     guard="A reassignment that leaves as many replicas as there were, or more, waits only for those that it adds.",
 )
 
