@@ -149,9 +149,15 @@ def load_model(
     model: str, changes: dict[str, str], setting: str | None, properties: tuple[str, ...] = ()
 ) -> BoundModel:
     """Load a model and bind its constants; with `properties` it has only these. Raises SpecError."""
-    from checker.lang.loader import load, suggest
+    from checker.lang.loader import load
 
-    bound = load(model, changes, setting)
+    return with_only(load(model, changes, setting), properties)
+
+
+def with_only(bound: BoundModel, properties: tuple[str, ...]) -> BoundModel:
+    """The model with these properties only; with all that it has if none is named. Raises SpecError."""
+    from checker.lang.loader import suggest
+
     known = {p.name: p for p in bound.model.properties}
     for name in properties:
         if name not in known:

@@ -39,6 +39,7 @@ from checker.lang.values import Disabled, StepEnd
 from checker.lang.where import VARIANT, assigned_place, field_place, raised_place
 
 STDLIB = sys.stdlib_module_names
+_SEVERAL = re.compile(r",|\.\.")
 
 
 def suggest(name: str, known: Iterable[str], what: str) -> str:
@@ -446,17 +447,25 @@ def _read(name: str, text: str, like: Any) -> Any:
     if isinstance(like, bool):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
-        raise SpecError(f"{name} is a switch, and {text!r} is neither true nor false", hint=f"--set {name}=false")
+        hint = _sweep_hint(text) or f"--set {name}=false"
+        raise SpecError(f"{name} is a switch, and {text!r} is neither true nor false", hint=hint)
     if isinstance(like, int):
         try:
             return int(text)
         except ValueError:
-            raise SpecError(f"{name} is a number, and {text!r} is none", hint=f"--set {name}={like}") from None
+            hint = _sweep_hint(text) or f"--set {name}={like}"
+            raise SpecError(f"{name} is a number, and {text!r} is none", hint=hint) from None
     if isinstance(like, enum.Enum):
         if text in type(like).__members__:
             return type(like)[text]
-        raise SpecError(f"{name} cannot be {text}", hint=suggest(text, type(like).__members__, "values"))
+        hint = _sweep_hint(text) or suggest(text, type(like).__members__, "values")
+        raise SpecError(f"{name} cannot be {text}", hint=hint)
     return text
+
+
+def _sweep_hint(text: str) -> str:
+    """A hint for a value that is several: commands that cannot sweep a constant get here with it."""
+    return "give it one value; several (2..4, or 2,3) are for `fencepost check`" if _SEVERAL.search(text) else ""
 
 
 def state_class(model: Model) -> type[Any]:

@@ -44,8 +44,20 @@ def test_a_limit(run: Callable[..., Result]) -> None:
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (3, "incomplete: depth limit of 1")
 
 
+def test_constants_of_both_sides(run: Callable[..., Result]) -> None:
+    """--both sets what would make the states differ in kind; --set and --against may be repeated as in `check`."""
+    changes = ("--set", "skips=true", "--set", "jumps=true", "--against", "lower_limit=true", "--both", "size=6")
+    found = json.loads(run("diff", DIFFERING, *changes, "--both", "slips=true", "--json").stdout)
+    one, other = (side["constants"] for side in found["sides"])
+    assert {name: (one[name], other[name]) for name in one} == {
+        "begins_at_two": (False, False), "slips": (True, True), "skips": (True, False), "lower_limit": (False, True),
+        "jumps": (True, False), "size": (6, 6),
+    }  # fmt: skip
+    assert found["sides"][1]["label"] == "lower_limit=true, size=6, slips=true"
+
+
 def test_a_setting_and_what_changes_it(run: Callable[..., Result]) -> None:
-    """Settings and changes, in one option or several, and the other name of the option."""
+    """A setting of its own option, or among the changes."""
     sides = ("--setting", "shipped", "--set", "kip_841=false", "--against", "draft,kip_903=true")
     found = json.loads(run("diff", "kraft/twins_spurious", *sides, "--max-depth", 1, "--json", "--quiet").stdout)
     one, other = (side["constants"] for side in found["sides"])
@@ -59,6 +71,11 @@ def test_a_setting_and_what_changes_it(run: Callable[..., Result]) -> None:
     [
         ((LEASE,), "both sides are the same"),
         (("kraft", "--set", "draft", "--against", "shipped,draft"), "two settings"),
+        (("kraft", "--setting", "shipped", "--set", "draft"), "shipped and draft are two settings"),
+        (("kraft", "--set", "brokers=2..3"), "`fencepost check`"),
+        (("kraft", "--set", "brokers=2,3"), "several values of a constant are for fencepost check"),
+        (("kraft", "--set", "brokers=2", "--both", "brokers=3"), "give it once"),
+        (("kraft", "--both", "shipped"), "'shipped': write NAME=VALUE"),
         (("kraft", "--set", "drift"), "did you mean draft?"),
         (("kraft", "--set", "max_crashes=0"), "the type of s.faults.crashes"),
     ],

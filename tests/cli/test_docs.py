@@ -38,6 +38,14 @@ def test_the_page_on_comparing_shows_a_real_one(run: Callable[..., Result]) -> N
     assert [line for line in shown if " s in all" not in line] == [line for line in printed if " s in all" not in line]
 
 
+def test_the_page_on_comparing_shows_a_real_sweep(run: Callable[..., Result]) -> None:
+    command = "check docs/tutorial/lease.py --set broker_stops_first=true,false"
+    page = (ROOT / "docs" / "comparing-settings.md").read_text()
+    shown = page.split(f"$ fencepost {command}\n")[1].split("\n```")[0]
+    printed = run(*command.split(), "--quiet").stdout.rstrip("\n")
+    assert re.sub(r"\d+\.\d\d", "S", shown) == re.sub(r"\d+\.\d\d", "S", printed)
+
+
 _FILE = re.compile(r"(?:\]\(|`)([\w./-]+\.(?:py|md|toml))[#)`]")
 
 

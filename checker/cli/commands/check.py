@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from checker.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from checker.cli.commands.check_sweep import Run
     from checker.cli.output.progress import ProgressLine
     from checker.explicit.check import Report
     from checker.lang.loader import BoundModel
@@ -55,12 +57,64 @@ def check(
     target: Target, properties: tuple[str, ...], all_violations: bool, search: Search, engine: Engine,
     checkpoint: str | None, resume: str | None, coverage: bool, junit: Path | None, output: Output,
 ) -> int:  # fmt: skip
-    """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file."""
+    """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file.
+
+    --set NAME=2..4 or NAME=2,3 checks MODEL once for each value (several: for each combination), and prints one table.
+    """
     from checker.cli.commands.check_junit import junit_of_failures
 
     how = _How(search, engine, all_violations, checkpoint, resume)
     with junit_of_failures(junit, target.model):
+        engine.refuse_options_of_others(search)
+        if runs := _runs(target, properties):
+            _refuse_in_a_sweep(how, coverage, output)
+            return _swept(runs, how, junit, output)
         return _checked(target, properties, how, coverage, junit, output)
+
+
+def _runs(target: Target, properties: tuple[str, ...]) -> list[Run]:
+    from checker.cli.commands.check_sweep import runs_of
+
+    return runs_of(target, properties)
+
+
+def _refuse_in_a_sweep(how: _How, coverage: bool, output: Output) -> None:
+    """Say which options are for one run only."""
+    given = {"--checkpoint": how.checkpoint, "--resume": how.resume, "--trace-out": output.trace_out,
+             "--coverage": coverage}  # fmt: skip
+    names = [name for name, value in given.items() if value]
+    if names:
+        raise click.UsageError(f"{', '.join(names)}: this is for one run, and --set asks for several: give one value")
+
+
+def _swept(runs: list[Run], how: _How, junit: Path | None, output: Output) -> int:
+    """Check each run of a sweep. What was found before an error that ends it is printed all the same."""
+    from checker.cli.commands.check_junit import write_junit
+    from checker.cli.commands.check_sweep import Row, sweep, sweep_exit_code, sweep_text
+    from checker.cli.output.printing import print_json
+    from checker.cli.output.progress import ProgressLine
+
+    def one(run: Run, time_limit_s: float | None) -> Report:
+        limited = replace(how, search=replace(how.search, time_limit_s=time_limit_s))
+        with ProgressLine(quiet=output.quiet, label=run.label) as line:
+            return _engine(how)(run.model, limited, time.perf_counter(), line)
+
+    rows: list[Row] = []
+    try:
+        for row in sweep(runs, one, how.search.time_limit_s):
+            rows.append(row)
+    finally:
+        if rows and output.as_json:
+            print_json([row.found for row in rows])
+        elif rows:
+            click.echo(sweep_text(rows))
+    if junit is not None:
+        write_junit([row.suite for row in rows], junit)
+    return sweep_exit_code(rows)
+
+
+def _engine(how: _How) -> Callable[[BoundModel, _How, float, ProgressLine], Report]:
+    return _on_spark if how.engine.on_spark else _here
 
 
 def _checked(
@@ -68,18 +122,16 @@ def _checked(
 ) -> int:
     started = time.perf_counter()
     bound = target.load(properties)
-    how.engine.refuse_options_of_others(how.search)
-    from checker.cli.commands.check_junit import write_junit
+    from checker.cli.commands.check_junit import suite_of, write_junit
     from checker.cli.commands.check_text import check_text, check_verdict
     from checker.cli.output.printing import print_json, print_report, write_traces
     from checker.cli.output.progress import ProgressLine
     from checker.running.deadline import CompilationStopped
     from checker.verdicts import INCOMPLETE
 
-    run = _on_spark if how.engine.on_spark else _here
     with ProgressLine(quiet=output.quiet) as line:
         try:
-            report = run(bound, how, started, line)
+            report = _engine(how)(bound, how, started, line)
         except CompilationStopped as stopped:
             if output.as_json:
                 print_json({"model": bound.name, "verdict": INCOMPLETE, "reason": str(stopped)})
@@ -90,7 +142,7 @@ def _checked(
         last = check_verdict(report, how.checkpoint or how.resume)
         print_report(check_text(report, coverage=coverage), report.traces, last)
     if junit is not None:
-        write_junit(report, junit)
+        write_junit([suite_of(report, report.model.name)], junit)
     write_traces(report.traces, output.trace_out)
     return report.exit_code
 

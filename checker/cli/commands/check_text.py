@@ -61,10 +61,14 @@ def _hints(report: Report, checkpoint: str | None) -> list[str]:
 
 
 def property_verdict(found: PropertyReport) -> str:
-    if found.trace_length is None:
-        return found.verdict
+    return found.verdict if found.trace_length is None else f"{found.verdict}, {length_text(found)}"
+
+
+def length_text(found: PropertyReport) -> str:
+    """The length of a shortest trace: 6 states."""
+    assert found.trace_length is not None
     after = "after " if found.kind == "runtime error" else ""  # the step out of the last state is what breaks
-    return f"{found.verdict}, {after}{plural(found.trace_length, 'state')}"
+    return f"{after}{plural(found.trace_length, 'state')}"
 
 
 def _coverage(report: Report) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.cli.options import Output, Search, output_options, search_options
+from checker.cli.options import SETTING, Output, Search, output_options, search_options
 from checker.lang.errors import SpecError
 
 if TYPE_CHECKING:
@@ -19,9 +19,34 @@ def _side(context: click.Context, parameter: click.Parameter, values: tuple[str,
     """The parts of one side: names of settings, and NAME=VALUE; a setting comes before what changes it."""
     parts = [part for text in values for part in text.split(",") if part]
     settings = [part for part in parts if "=" not in part]
+    for setting in settings:
+        if setting.isdecimal() or setting.lower() in ("true", "false"):
+            raise click.BadParameter(f"{setting!r} is no setting; several values of a constant are for fencepost check")
+    return _one_setting(settings) + [part for part in parts if "=" in part]
+
+
+def _both(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Changes of both sides: NAME=VALUE."""
+    parts = [part for text in values for part in text.split(",") if part]
+    for part in parts:
+        if "=" not in part:
+            raise click.BadParameter(f"{part!r}: write NAME=VALUE; a setting is of one side (--setting, --against)")
+    return parts
+
+
+def _one_setting(settings: list[str]) -> list[str]:
     if len(settings) > 1:
         raise click.BadParameter(f"{' and '.join(settings)} are two settings, and a side has one")
-    return settings + [part for part in parts if "=" in part]
+    return settings
+
+
+def _with_both(side: list[str], both: list[str]) -> list[str]:
+    """The parts of a side and of both. Raises UsageError where they give a constant two values."""
+    names = [part.split("=", 1)[0] for part in side]
+    for part in both:
+        if (name := part.split("=", 1)[0]) in names:
+            raise click.UsageError(f"{name} is given with --both ({part}) and for one side: give it once")
+    return side + both
 
 
 def _bound(model: str, sides: list[list[str]]) -> list[tuple[str, BoundModel]]:
@@ -39,22 +64,33 @@ def _bound(model: str, sides: list[list[str]]) -> list[tuple[str, BoundModel]]:
 
 @click.command()
 @click.argument("model")
-@click.option("--set", "--setting", "one", multiple=True, callback=_side, metavar="NAME|NAME=VALUE,...",
-              help="One side: a setting, constants or switches, or both (default: the model as it stands).")
-@click.option("--against", "other", multiple=True, callback=_side, metavar="NAME|NAME=VALUE,...",
-              help="The other side, written likewise (default: the model as it stands).")
+@click.option("--set", "one", multiple=True, callback=_side, metavar="NAME=VALUE",
+              help="Set a constant or switch of one side (default: the model as it stands).")
+@SETTING
+@click.option("--against", "other", multiple=True, callback=_side, metavar="NAME=VALUE|NAME",
+              help="The other side: a constant or switch, or a setting (default: the model as it stands).")
+@click.option("--both", multiple=True, callback=_both, metavar="NAME=VALUE",
+              help="Set a constant or switch of both sides.")
 @search_options
 @output_options
-def diff(model: str, one: list[str], other: list[str], search: Search, output: Output) -> int:
+def diff(
+    model: str, one: list[str], setting: str | None, other: list[str], both: list[str], search: Search, output: Output
+) -> int:  # fmt: skip
     """Compare two settings of MODEL: reachable states, transitions, the first difference.
+
+    One side is what --set and --setting give, the other what --against gives. All but --setting are repeatable, and
+    take several with commas; --set also takes the name of a setting.
 
     Exit codes: 0 both do the same, 1 they differ, 3 no difference was found before a limit or Ctrl-C.
     """
-    sides = _bound(model, [one, other])
+    if setting is not None:
+        settings = [setting, *[part for part in one if "=" not in part]]
+        one = _one_setting(settings) + [part for part in one if "=" in part]
+    sides = _bound(model, [_with_both(side, both) for side in (one, other)])
     if sides[0][1].constants == sides[1][1].constants:
         raise SpecError(
             f"both sides are the same: {sides[0][0]} and {sides[1][0]}",
-            hint="say with --set and --against what differs",
+            hint="say with --set, --setting and --against what differs",
         )
     from checker.cli.commands.diff_text import diff_text, diff_verdict
     from checker.cli.output.printing import print_json, print_report, write_traces

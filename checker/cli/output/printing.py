@@ -24,7 +24,7 @@ def count(number: int) -> str:
     return f"{number / 1e6:,.1f} M" if number >= 1_000_000 else f"{number:,}"
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: dict[str, Any] | list[dict[str, Any]]) -> None:
     click.echo(json.dumps(value, indent=2))
 
 

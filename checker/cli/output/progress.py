@@ -29,8 +29,10 @@ FIRST_LINE_S, LONGEST_GAP_S, TERMINAL_S = 1.0, 60.0, 0.1
 class ProgressLine:
     """Work under way, on standard error: one line updated on a terminal, else plain lines at growing gaps."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, label: str = "") -> None:
+        """quiet: show nothing. label: names the work where a command does several things, first on every line."""
         self._quiet = quiet
+        self._label = [label] * bool(label)
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._next = FIRST_LINE_S
         self._gap = FIRST_LINE_S
@@ -117,7 +119,7 @@ class ProgressLine:
         since, before = self._before = self._before or (seconds, done)
         if self._quiet or seconds < self._next:
             return
-        shown = parts(count(int((done - before) / max(1e-9, seconds - since))))
+        shown = self._label + parts(count(int((done - before) / max(1e-9, seconds - since))))
         self._before = (seconds, done)
         self._shown = True
         if self._terminal:
