@@ -26,26 +26,41 @@ from checker.lang.itf import to_itf
 from checker.lang.loader import bind_model, constants_of, find
 from checker.running.deadline import CompilationStopped
 from checker.verdicts import INCOMPLETE, INTERRUPTED, VACUOUS, VIOLATED, exit_code, strongest
+from traces.values import shortened
 
 if TYPE_CHECKING:
     from checker.explicit.check import Report
     from checker.lang.loader import BoundModel
 
 MAX_RUNS = 64
+_REASON = 160  # characters of a reason in the table; the check of the run alone prints all of it
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a sweep. values: the text of each constant that is swept; target: the model with them."""
+    """One run of a sweep. values: the text of each constant that is swept; target: the model with them.
+
+    properties: those that are judged, where not all are.
+    """
 
     values: dict[str, str]
     target: Target
+    properties: tuple[str, ...]
     model: BoundModel
 
     @property
     def label(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.values.items())
+
+    @property
+    def command(self) -> str:
+        """The command that checks it alone, and shows the traces."""
+        target = self.target
+        options = [("--setting", target.setting)] if target.setting else []
+        options += [("--set", f"{name}={value}") for name, value in target.changes.items()]
+        options += [("--property", name) for name in self.properties]
+        return shlex.join(["fencepost", "check", target.model, *itertools.chain.from_iterable(options)])
 
 
 @dataclass(frozen=True)
@@ -86,7 +101,7 @@ def runs_of(target: Target, properties: tuple[str, ...]) -> list[Run]:
         values = dict(zip(swept, combination, strict=True))
         one = replace(target, changes={**target.changes, **values})
         bound = bind_model(spec, name, one.changes, one.setting)
-        runs.append(Run(values, one, with_only(bound, properties)))
+        runs.append(Run(values, one, properties, with_only(bound, properties)))
     return runs
 
 
@@ -145,7 +160,7 @@ def sweep(
 def _outcome(run: Run, report: Report) -> tuple[Row, str | None]:
     """What is kept of a report, and why no run may follow. Not its states: the next run needs the room."""
     violated = [f"{p.name}, {length_text(p)}" for p in report.properties if p.verdict == VIOLATED]
-    why = "; ".join(violated) or (report.reason if report.verdict in (INCOMPLETE, VACUOUS) else "")
+    why = "; ".join(violated) or (shortened(report.reason, _REASON) if report.verdict in (INCOMPLETE, VACUOUS) else "")
     row = Row(run, report.to_json(), suite_of(report, f"{run.model.name} {run.label}"), why)
     return row, INTERRUPTED if report.stopped == INTERRUPTED else None
 
@@ -166,14 +181,8 @@ def sweep_text(rows: Sequence[Row]) -> str:
         seconds = f"{row.found['seconds']['total']:.2f}" if "seconds" in row.found else ""
         cells.append((*row.run.values.values(), row.verdict, *numbers, seconds, row.why))
     lines = [rows[0].run.model.name, "", *table(cells, (*[False] * len(swept), False, True, True, True, True, False))]
-    hints = [f"to see it: {_command(row.run.target)}" for row in rows if row.verdict == VIOLATED]
+    hints = [f"to see it: {row.run.command}" for row in rows if row.verdict == VIOLATED]
     return "\n".join([paragraphs(lines), *["", *hints] * bool(hints)])  # hints are whole: they are copied
-
-
-def _command(target: Target) -> str:
-    setting = ["--setting", target.setting] if target.setting else []
-    changes = [part for name, value in target.changes.items() for part in ("--set", f"{name}={value}")]
-    return shlex.join(["fencepost", "check", target.model, *setting, *changes])
 
 
 def sweep_exit_code(rows: Sequence[Row]) -> int:
