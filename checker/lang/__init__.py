@@ -16,7 +16,6 @@ from checker.lang.declare import (
     invariant,
     message,
     record,
-    refines,
     replace,
     state,
     terminal,
@@ -27,6 +26,7 @@ from checker.lang.declare import deadlock_free as deadlock_free  # a property: a
 from checker.lang.errors import SpecError
 from checker.lang.instances import instance
 from checker.lang.order import OrderedEnum, choose, fold
+from checker.lang.refinement import refines
 from checker.lang.temporal import (
     always_eventually,
     eventually,

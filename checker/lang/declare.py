@@ -11,7 +11,6 @@ import enum
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
@@ -275,7 +274,7 @@ class Declared:
         return {"invariant": 1, "transition invariant": 2}.get(self.kind, 0)
 
 
-def _declare(function: Callable[..., Any], kind: str, **header: Any) -> Declared:
+def declared_as(function: Callable[..., Any], kind: str, **header: Any) -> Declared:
     if inspect.iscoroutinefunction(function):
         code = function.__code__
         raise SpecError(f"{function.__name__} is async", place=Place(code.co_filename, code.co_firstlineno, 0, 10_000),
@@ -307,7 +306,9 @@ is enabled infinitely often); without it, nothing makes the action happen. `repl
     _bare(function, "action", '@action(who="active controller", source="KIP-631, Broker Leases")')
 
     def mark(function: F) -> Declared:
-        return _declare(function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api, fair=fair)
+        return declared_as(
+            function, "action", who=who, source=source, deviates=deviates, kafka=kafka, api=api, fair=fair
+        )
 
     return mark
 
@@ -315,44 +316,28 @@ is enabled infinitely often); without it, nothing makes the action happen. `repl
 def invariant(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
     """A property of every state: `(s) -> bool`."""
     _bare(function, "invariant", '@invariant(source="KIP-631, Broker Registration")')
-    return lambda function: _declare(function, "invariant", source=source)
+    return lambda function: declared_as(function, "invariant", source=source)
 
 
 def transition_invariant(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
     """A property of every transition: `(before, after) -> bool`."""
     _bare(function, "transition_invariant", '@transition_invariant(source="KIP-631, Broker Registration")')
-    return lambda function: _declare(function, "transition invariant", source=source)
-
-
-def refines(abstract: Model | ModuleType, *, source: str = "") -> Callable[[F], Declared]:
-    """A refinement mapping: `(s) -> AbstractState`. Every step is, seen through it, a step of `abstract` or none.
-
-    abstract: a model, or the instance of a spec whose first model is meant. Ordinals of its state are of the sorts of
-    this one, and it holds no bags.
-    """
-
-    def mark(function: F) -> Declared:
-        from checker.lang.loader import models_of
-
-        model = models_of(abstract)[0] if isinstance(abstract, ModuleType) else abstract
-        return replace(_declare(function, "refinement", source=source), abstract=model)
-
-    return mark
+    return lambda function: declared_as(function, "transition invariant", source=source)
 
 
 def witness(function: F) -> Declared:
     """A state that must be reachable: `(s) -> bool`. Where none is, the verdict is `vacuous`."""
-    return _declare(function, "witness")
+    return declared_as(function, "witness")
 
 
 def constraint(function: F) -> Declared:
     """A state constraint, as TLC has it: states that break it are checked, but neither counted nor expanded."""
-    return _declare(function, "constraint")
+    return declared_as(function, "constraint")
 
 
 def terminal(function: F) -> Declared:
     """States in which nothing needs to be enabled."""
-    return _declare(function, "terminal")
+    return declared_as(function, "terminal")
 
 
 def assume(function: F) -> Declared:
@@ -364,12 +349,12 @@ def assume(function: F) -> Declared:
     if inspect.signature(function).parameters:
         raise SpecError(f"the assumption {function.__name__} takes parameters", place=function_place(function),
                         hint="it refers to constants alone: def small_enough() -> bool")  # fmt: skip
-    return _declare(function, "assumption")
+    return declared_as(function, "assumption")
 
 
 def init(function: F) -> Declared:
     """Gives an initial state for each binding of its parameters, which range over finite types; `require` filters."""
-    return _declare(function, "init")
+    return declared_as(function, "init")
 
 
 def _deadlock_free(s: Any) -> bool:

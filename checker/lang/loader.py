@@ -34,11 +34,11 @@ from checker.lang.liveness import LIVENESS
 from checker.lang.marks import INSTANCE, MARK, RecordInfo, unbound
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
+from checker.lang.sources import sources_of, spec_modules
 from checker.lang.types import RecordType
 from checker.lang.values import Disabled, StepEnd
 from checker.lang.where import VARIANT, assigned_place, field_place, raised_place
 
-STDLIB = sys.stdlib_module_names
 _SEVERAL = re.compile(r",|\.\.")
 
 
@@ -62,7 +62,7 @@ class Spec:
     @functools.cached_property
     def instances(self) -> list[InstanceInfo]:
         """The instances of other specs that it is made from, those that others are made in first."""
-        found = [vars(module).get(INSTANCE) for module in _spec_modules(self.module)]
+        found = [vars(module).get(INSTANCE) for module in spec_modules(self.module)]
         return [info for info in found if isinstance(info, InstanceInfo)]
 
     def model(self, name: str | None) -> Model:
@@ -125,7 +125,7 @@ class BoundModel:
     def key(self) -> str:
         """A digest of all that this model is made from: sources, constants and the model's own lists."""
         digest = hashlib.sha256()
-        for path, text in sorted(_sources(self.spec.module).items()):
+        for path, text in sorted(sources_of(self.spec.module).items()):
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
         names = [
@@ -138,7 +138,7 @@ class BoundModel:
 
     def source_files(self) -> list[Path]:
         """The files of the modules that the spec is made from, without the standard library and the checker."""
-        return [Path(file).resolve() for file in _sources(self.spec.module)]
+        return [Path(file).resolve() for file in sources_of(self.spec.module)]
 
 
 def initial_states(model: Model, type_: RecordType) -> list[Any]:
@@ -161,59 +161,6 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
         raise SpecError("there is no initial state: the guards of @init refuse every binding of its parameters",
                         place=model.init.place, hint="loosen a require, or the constants")  # fmt: skip
     return states
-
-
-def _spec_modules(*starts: ModuleType) -> Iterator[ModuleType]:
-    """The modules that a spec is made from: what `starts` see, leaving out the standard library and the checker."""
-    queue, seen = list(starts), {m.__name__ for m in starts}
-    while queue:
-        module = queue.pop()
-        yield module
-        for value in vars(module).values():
-            name = value.__name__ if isinstance(value, ModuleType) else _home(value)
-            if name in seen or name not in sys.modules or name.startswith("checker.") or name.split(".")[0] in STDLIB:
-                continue
-            seen.add(name)
-            queue.append(sys.modules[name])
-
-
-def _sources(*starts: ModuleType) -> dict[str, str]:
-    """The text of every module a spec is made from, and its modules' plain values, which may come from elsewhere."""
-    texts: dict[str, str] = {}
-    for module in _spec_modules(*starts):
-        file = getattr(module, "__file__", None)
-        if file is not None:
-            plain = [
-                (n, _plain(v)) for n, v in vars(module).items() if _plain(v) is not None and not n.startswith("__")
-            ]
-            text = Path(file).read_text(encoding="utf-8", errors="replace")
-            texts[file] = texts.get(file, text) + repr(sorted(plain)) + _given(module)
-    return texts
-
-
-def _given(module: ModuleType) -> str:
-    """The arguments of an instance; functions are identified by the text of the module that they stand in."""
-    info = vars(module).get(INSTANCE)
-    if not isinstance(info, InstanceInfo):
-        return ""
-    return repr(sorted((name, _plain(v) or getattr(v, "__qualname__", "")) for name, v in info.given.items()))
-
-
-def _plain(value: Any) -> str | None:
-    """A plain value as text, the same in every run; None for others, such as a tuple of actions."""
-    if isinstance(value, tuple | frozenset):
-        parts = [_plain(part) for part in value]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        return f"{type(value).__name__}{known if isinstance(value, tuple) else sorted(known)}"
-    return repr(value) if isinstance(value, int | str | enum.Enum) else None
-
-
-def _home(value: Any) -> str | None:
-    value = value.function if isinstance(value, Declared) else value
-    home = getattr(value, "__module__", None)
-    return home if isinstance(home, str) else None
 
 
 # Finding.
@@ -278,8 +225,8 @@ def load_spec(target: str) -> Spec:
             f"there is no design {target}",
             hint=f"{suggest(target, designs(), 'designs')} (a module is named with its dots, a file with its .py)",
         )
-    check_definitions(_spec_modules(module))
-    for part, _ in written(_spec_modules(module)):
+    check_definitions(spec_modules(module))
+    for part, _ in written(spec_modules(module)):
         for value in list(vars(part).values()):
             if isinstance(value, FunctionType) and value.__module__ == part.__name__:
                 hold(value)
@@ -510,7 +457,7 @@ def constants_of(model: Model, spec: ModuleType | None = None) -> ConstantsInfo 
 
 def _constants_in(starts: Iterable[ModuleType]) -> list[ConstantsInfo]:
     found: dict[int, ConstantsInfo] = {}
-    for module in _spec_modules(*starts):
+    for module in spec_modules(*starts):
         for value in vars(module).values():
             info = value.__dict__.get(MARK) if isinstance(value, type) else None
             if isinstance(info, ConstantsInfo):

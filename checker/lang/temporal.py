@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from checker.lang.declare import Declared, F, _bare, _declare
+from checker.lang.declare import Declared, F, _bare, declared_as
 from checker.lang.errors import SpecError
 from checker.lang.where import caller_place
 
@@ -32,7 +32,7 @@ def leads_to(
     """
     _bare(function, "leads_to", '@leads_to(source="KIP-631, Broker Leases")')
     actions = _actions(taken, "@leads_to", "@leads_to(taken=send)")
-    return lambda function: _declare(function, "leads-to", source=source, actions=actions)
+    return lambda function: declared_as(function, "leads-to", source=source, actions=actions)
 
 
 def eventually(
@@ -41,7 +41,7 @@ def eventually(
     """From every initial state on, the goal holds at some time: `(s, *parameters) -> bool`. taken: as of `leads_to`."""
     _bare(function, "eventually", '@eventually(source="KIP-631, Broker Leases")')
     actions = _actions(taken, "@eventually", "@eventually(taken=send)")
-    return lambda function: _declare(function, "eventually", source=source, actions=actions)
+    return lambda function: declared_as(function, "eventually", source=source, actions=actions)
 
 
 def always_eventually(
@@ -50,13 +50,13 @@ def always_eventually(
     """The goal holds infinitely often: `(s, *parameters) -> bool`; in TLA+ []<>P. taken: as of `leads_to`."""
     _bare(function, "always_eventually", '@always_eventually(source="KIP-631, Broker Leases")')
     actions = _actions(taken, "@always_eventually", "@always_eventually(taken=send)")
-    return lambda function: _declare(function, "always eventually", source=source, actions=actions)
+    return lambda function: declared_as(function, "always eventually", source=source, actions=actions)
 
 
 def eventually_always(function: None = None, /, *, source: str = "") -> Callable[[F], Declared]:
     """From some time on the goal holds forever: `(s, *parameters) -> bool`; in TLA+ <>[]P."""
     _bare(function, "eventually_always", '@eventually_always(source="KIP-631, Broker Leases")')
-    return lambda function: _declare(function, "eventually always", source=source)
+    return lambda function: declared_as(function, "eventually always", source=source)
 
 
 def weak_fairness(*actions: Declared, source: str = "") -> Callable[[F], Declared]:
@@ -68,7 +68,7 @@ def weak_fairness(*actions: Declared, source: str = "") -> Callable[[F], Declare
     any. Listed as `fairness` of a model.
     """
     found = _actions(actions, "@weak_fairness", "@weak_fairness(send, receive)")
-    return lambda function: _declare(function, "fairness", source=source, fair="weak", actions=found)
+    return lambda function: declared_as(function, "fairness", source=source, fair="weak", actions=found)
 
 
 def strong_fairness(*actions: Declared, source: str = "") -> Callable[[F], Declared]:
@@ -78,4 +78,4 @@ def strong_fairness(*actions: Declared, source: str = "") -> Callable[[F], Decla
     states in which P holds and one of them can change something.
     """
     found = _actions(actions, "@strong_fairness", "@strong_fairness(send, receive)")
-    return lambda function: _declare(function, "fairness", source=source, fair="strong", actions=found)
+    return lambda function: declared_as(function, "fairness", source=source, fair="strong", actions=found)

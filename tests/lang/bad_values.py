@@ -18,7 +18,7 @@ BOUNDS = [
           before="class Rack(Identity, size=2.5): ..."),
     field(1, "a maximum of 2^63", "«level: Annotated[int, Nat(1 << 63)]»", "9223372036854775808 takes more than 64"),
     field(1, "a minimum below -2^63", "«level: Annotated[int, Range(-(1 << 63) - 1, 0)]»", "takes more than 64 bits"),
-    field(1, "a range of 2^63 numbers", "«level: Annotated[int, Range(-1, (1 << 63) - 1)]»", "64 bits tell apart"),
+    field(1, "a range of 2^63 numbers", "«level: Annotated[int, Range(-1, (1 << 63) - 1)]»", "64 bits distinguish"),
     field(1, "a maximum of a thousand digits", "«level: Annotated[int, Nat(10**1000)]»", "… (1,001 characters) takes"),
     field(1, "a map with too many keys", "«at: Map[Rack, bool]»", "a map with 100000 keys is made from 100000 scalars",
           "small model", before="class Rack(Identity, size=100_000): ..."),

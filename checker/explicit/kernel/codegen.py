@@ -139,7 +139,7 @@ class Transitions:
             return
         f = self._f
         self._count(run, position, reached=True)
-        if event.condition.op is Op.CONST:  # ends here in every state
+        if event.condition.op is Op.CONST and event.condition.data:  # ends here in every state
             self._end(run, position, self._program.sites[event.site].kind, event.site)
             return
         condition = self._values.of(event.condition)
