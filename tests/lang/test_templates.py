@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checker.explicit.check import Options, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.frontend import compile_model
 from checker.lang.frontend.templates import Template
 from checker.lang.ir import Op
@@ -79,15 +79,20 @@ def sort(tmp_path: Path) -> Path:
 def found(file: Path, least: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setenv("FENCEPOST_CACHE", str(file.parent / f"cache-{least}"))
     monkeypatch.setattr("checker.lang.frontend.templates.MIN_BINDINGS", least)
-    report = check(load(str(file)), Options(), started=time.perf_counter()).to_json()
+    report = check(load(str(file)), CheckOptions(), started=time.perf_counter()).to_json()
     report["requires"].sort(key=lambda site: (site["line"], site["text"]))
     return {name: value for name, value in report.items() if name not in ("seconds", "peak_memory_bytes", "threads")}
 
 
 def test_a_check_finds_the_same(sort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    made: list[tuple[Any, ...]] = []
     at = Template.at
-    monkeypatch.setattr(Template, "at", lambda self, *args: made.append(args) or at(self, *args))
+
+    def counted(self: Template, *args: Any) -> Any:
+        made.append(args)
+        return at(self, *args)
+
+    monkeypatch.setattr(Template, "at", counted)
     assert found(sort, 1 << 20, monkeypatch) == found(sort, 64, monkeypatch)
     assert len(made) == 3**3 * 27
 
