@@ -1,4 +1,4 @@
-"""What tests share: the pinned counts, and a cache of their own for compiled kernels."""
+"""Shared by all tests: the pinned counts, and a separate cache for compiled kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Pin:
-    """What `fencepost check TARGET` must find. `setting` and `changes` are its --setting and --set.
+    """The expected result of `fencepost check TARGET`. `setting` and `changes` are its --setting and --set.
 
     long: takes minutes; a benchmark looks at it, and no test.
     """

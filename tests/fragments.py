@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a fragment stands: from `index` on in a list of a node, or as a field of it."""
+    """Position of a fragment: from `index` on in a list of a node, or as a field of it."""
 
     parent: ast.AST
     field: str
@@ -52,7 +52,7 @@ def changed(function: ast.FunctionDef, old: str, new: str) -> ast.FunctionDef:
 
 
 class _OneOperand(ast.NodeTransformer):
-    """What is left of `and` or `or` when all operands but one are left out."""
+    """Replace an `and` or `or` that has only one operand left by that operand."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)

@@ -97,7 +97,7 @@ def _told_of_seconds() -> str:
 
 
 def _guards_off() -> Iterator[str]:
-    """What the models find once guards are switched off, and in the settings of the design."""
+    """Violations found with guards switched off, and in the settings of the design."""
     yield "## With guards switched off"
     yield ""
     yield "What breaks in the first level in which anything does, with the states of a shortest counterexample."

@@ -107,7 +107,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 class _Spent:
-    """How much CPU the tests of each function took."""
+    """CPU time of the tests of each function."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -130,7 +130,7 @@ class _Spent:
 
 
 class _Journal:
-    """Which tests have passed, in a file: a line with a digest of all sources, then a line for each test."""
+    """Record of the passed tests, in a file: a line with a digest of all sources, then a line for each test."""
 
     def __init__(self, file: Path) -> None:
         digest = sources_digest()

@@ -185,7 +185,7 @@ def mutation() -> None:
 
 
 def list_() -> None:
-    """How long `fencepost list` takes."""
+    """Time of `fencepost list`."""
     seconds = []
     for _ in range(2 * REPEATS):
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What comparing two settings costs, beside exploring both."""
+"""Cost of comparing two settings, relative to exploring both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the controller of impl/kraft carries: requests per second, by the number of partitions; loading a snapshot.
+"""Throughput of the controller of impl/kraft: requests per second, by the number of partitions; loading a snapshot.
 
 Every request is decided, replayed, committed and answered; nothing is written or sent.
 """

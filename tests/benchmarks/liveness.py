@@ -1,4 +1,4 @@
-"""What looking for lassos costs: the graph, its fair parts with strongly fair bindings to prune by, a lasso to show.
+"""Cost of the search for lassos: the graph, its fair parts with strongly fair bindings to prune by, a lasso to show.
 
 usage: python -m tests.benchmarks.liveness MODEL CLOCKS HOURS   (one model of liveness_clocks.py, as JSON)
 """

@@ -1,4 +1,4 @@
-"""How fast mutants are judged, beside what a `fencepost check` of each from an empty cache would take."""
+"""Speed of judging mutants, relative to a `fencepost check` of each from an empty cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a figure is printed."""
+"""Printing of a figure."""
 
 
 def line(what: str, value: str, aim: str = "") -> None:

@@ -1,4 +1,4 @@
-"""How fast random walks are, beside the same through Python a state at a time."""
+"""Speed of random walks, relative to the same walks in Python, one state at a time."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MEMORY_GIB = 0.5  # too little for the local engine at the largest size
 
 
 class Levels:
-    """When each level of a search was begun, and with how many states."""
+    """Start time of each level of a search, and the number of states found by then."""
 
     def __init__(self) -> None:
         self._begun: list[tuple[float, int]] = []
@@ -158,7 +158,7 @@ def tail() -> None:
 
 
 def hits() -> None:
-    """How much of the visited states a filter would save reading: parts that candidates are next to, that have one."""
+    """Share of visited parts next to a candidate that hold one: a filter would save reading the others."""
     from checker.spark import runs, shard_tasks
 
     beside, found = runs._beside, np.zeros(4, np.int64)
@@ -183,7 +183,7 @@ def hits() -> None:
 
 
 def export_memory() -> None:
-    """What tasks of an export hold, each in a process of its own, beyond what the process has before."""
+    """Peak memory of the tasks of an export, each in its own process, above what the process holds at the start."""
     from checker.explicit.export import about
     from checker.spark.check import SparkOptions, checked
     from checker.spark.export import Tables, numbered
@@ -204,7 +204,7 @@ def export_memory() -> None:
 
 
 def _peak_mib(task: Callable[[], Any]) -> float:
-    """What a fork of this process holds at most when it does that, beyond what it begins with."""
+    """Peak memory of `task` in a fork of this process, above what the fork starts with, in MiB."""
     read, write = os.pipe()
     process = os.fork()
     if process == 0:

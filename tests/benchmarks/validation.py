@@ -1,4 +1,4 @@
-"""How fast recorded traces are validated: on one core, and a corpus of 100,000 of them on Spark."""
+"""Speed of validating recorded traces: on one core, and a corpus of 100,000 of them on Spark."""
 
 from __future__ import annotations
 

@@ -340,7 +340,7 @@ def test_ctrl_c_leaves_the_gallery(monkeypatch: pytest.MonkeyPatch, run: Run, tm
 
 
 def test_the_tests_can_run_in_the_background_of_a_script() -> None:
-    """There Ctrl-C is ignored, and those that send it would wait for ever."""
+    """There Ctrl-C is ignored, and those that send it would wait forever."""
     tests = ["tests/cli/test_reach_and_simulate.py", "-k", "ctrl_c", "-n0", "-q"]
     done = subprocess.run([sys.executable, "-m", "pytest", *tests], preexec_fn=ignore_ctrl_c, timeout=60,
                           capture_output=True, text=True)  # fmt: skip

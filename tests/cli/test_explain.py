@@ -22,7 +22,7 @@ def model() -> BoundModel:
 
 
 def explained(model: BoundModel, name: str) -> Explanation:
-    """What is said of a property in the second state, where it is false."""
+    """The explanation of a property in the second state, where it is false."""
     [before] = model.initial_states()
     after = step(before, model.model.actions[0], ()).state
     declared = getattr(model.spec.module, name)

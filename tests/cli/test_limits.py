@@ -21,7 +21,7 @@ ENOUGH = ("--set", "top=15")  # a second or so with checkpoints: 16^5 states
 
 
 def counts(report: dict[str, Any]) -> dict[str, Any]:
-    """What two searches of one model must agree in."""
+    """The fields of a report in which two searches of one model must agree."""
     left_out = {"seconds", "peak_memory_bytes", "threads"}
     return {name: value for name, value in report.items() if name not in left_out}
 

@@ -98,7 +98,7 @@ def test_what_explains_nothing_is_refused(run: Run, tmp_path: Path, text: str, r
 
 
 def test_several_models_of_a_spec(run: Run) -> None:
-    """What the first kills is not tried on the second; what survives one is killed by the other."""
+    """A mutant killed by the first model is not tried on the second, which kills a survivor of the first."""
     found = json.loads(run("mutate", "tests/mutate/pair.py/plain", "tests/mutate/pair.py/watched", "--json").stdout)
     outcomes = {o["key"]: (o["model"].rpartition("/")[2], o["verdict"]) for o in found["outcomes"]}
     assert outcomes["pair.flip: replace not s.on by s.on"] == ("plain", "killed")

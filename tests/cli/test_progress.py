@@ -25,7 +25,7 @@ ENDLESS = "tests/cli/grid.py"
 
 
 def on_a_terminal(columns: int, seconds: float, *arguments: str) -> tuple[str, int]:
-    """What the command writes to a terminal, with Ctrl-C typed after some seconds of output; and its exit code."""
+    """Output of the command on a terminal, with Ctrl-C typed after some seconds of output; and its exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["PYTHONPATH"] = "."

@@ -43,7 +43,7 @@ class Client(Identity, size=lambda: Design.clients): ...
 
 
 class Term(Ordinal):
-    """One for each time that the thing is leased anew."""
+    """One for each time that the thing is leased again."""
 
 
 class Error(enum.Enum):

@@ -93,7 +93,7 @@ class Sulks(Server):
 
 
 class CountsTicks(Server):
-    """What is refused leaves a trace that does not show."""
+    """A refused request leaves a trace that does not show."""
 
     ticks = 0
 

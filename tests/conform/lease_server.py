@@ -63,7 +63,7 @@ class Server:
         """It is so late now. Nothing to do: a lapsed lease goes with the next request."""
 
     def soft_state(self) -> tuple[Any, ...]:
-        """What a server has besides its lease."""
+        """State of the server besides its lease."""
         return ()
 
 

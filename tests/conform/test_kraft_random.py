@@ -251,7 +251,7 @@ def seen(cluster: Cluster, topics: set[UUID]) -> dict[UUID, Any]:
 
 
 def held(before: Cluster, after: Cluster) -> None:
-    """What the spec claims holds after a step, and of the step."""
+    """Assert the invariants of the spec after a step, and its transition invariants over the step."""
     topics = {*before.committed.topics, *after.committed.topics}
     old, new = seen(before, topics), seen(after, topics)
     unregistered = before.committed.registrations.keys() - after.committed.registrations.keys()

@@ -17,7 +17,7 @@ SORTS = ("Epoch", "Offset")
 
 @dataclass
 class Size:
-    """How large a random program is."""
+    """Size of a random program."""
 
     plain: int = 6
     ordinals: int = 4
@@ -143,7 +143,7 @@ class RandomProgram:
         return value
 
     def _fill_slot(self, updates: dict[int, Node], slot: Sequence[int]) -> None:
-        """Where a slot is empty, all of its leaves are 0."""
+        """Set all leaves of a slot to 0 where the slot is empty."""
         g = self.g
         values = [updates.get(i, self.nodes[i]) for i in slot]
         empty = g.eq(values[0], g.integer(0))
@@ -215,7 +215,7 @@ def random_state(chance: random.Random, program: Program) -> list[int]:
 
 @dataclass(frozen=True)
 class Reference:
-    """What one instance does in a state, read from the IR by `ir.evaluate`."""
+    """Effect of one instance in a state, evaluated from the IR by `ir.evaluate`."""
 
     site: int | None
     codes: list[int] | None

@@ -1,4 +1,4 @@
-"""What tests of the broker share: broker 1 of cluster "c", and a metadata log to feed it with."""
+"""Shared by the tests of the broker: broker 1 of cluster "c", and a metadata log to feed it with."""
 
 from __future__ import annotations
 

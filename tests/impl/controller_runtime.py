@@ -79,7 +79,7 @@ class ControllerRuntime:
         return self.replies[self.call(request)]
 
     def records(self) -> list[Record]:
-        """What the last request or passing of time appended."""
+        """Records appended by the last request or passing of time."""
         return [record for batch in self.appended for record in batch.records]
 
     def pass_time(self, ms: int) -> None:

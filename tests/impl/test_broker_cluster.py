@@ -112,7 +112,7 @@ class Cluster(RuleBasedStateMachine):
             self.end(process, lossy=False)
 
     def end(self, process: Process, lossy: bool) -> None:
-        """What is known to be committed is forgotten with the process, and the logs are on its disk."""
+        """End a process: it forgets what is committed, and its logs stay on its disk unless they are lost."""
         logs = {} if lossy else process.broker.logs
         self.disks[process.slot] = {key: InMemoryReplicaLog(log.read(0, 1 << 20)) for key, log in logs.items()}
         del self.alive[process.slot]
@@ -174,7 +174,7 @@ class Cluster(RuleBasedStateMachine):
             self.perform(self.alive[slot], self.alive[slot].broker.shut_down(self.runtime.now_ms))
 
     def work(self, slot: int) -> None:
-        """What is due is done, in the order of its times."""
+        """Fire the timers that are due, in the order of their times."""
         while slot in self.alive:
             process, now_ms = self.alive[slot], self.runtime.now_ms
             due = sorted((at_ms, timer) for timer, at_ms in process.timers.items() if at_ms <= now_ms)
@@ -325,7 +325,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Where a process runs for each id, all get into the ISR, and have everything."""
+        """Calm down: if a process runs for each id, all join the ISR and have every record."""
         self.calm_down(20)
         if len(self.serving()) == 3:
             self.check_all_in_sync()

@@ -1,4 +1,4 @@
-"""What a broker makes of the metadata: which replicas lead, follow or go."""
+"""Effects of the metadata on a broker: which replicas lead, follow or go."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.impl.broker_parts import KEY, TOPIC, World, incarnation, log_of
 
 
 def roles(world: World) -> tuple[bool, bool]:
-    """Whether the broker leads, and whether it follows."""
+    """True if the broker leads, and true if it follows."""
     return KEY in world.broker.leaders, KEY in world.broker.followers
 
 

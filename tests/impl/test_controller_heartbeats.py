@@ -236,7 +236,7 @@ def test_it_leaves_no_shutdown_to_a_late_heartbeat() -> None:
     runtime.heartbeat(1)
     assert runtime.heartbeat(0, want_shut_down=True).should_shut_down
     late = runtime.heartbeat(0)
-    assert late.is_fenced and not late.should_shut_down, "it stays fenced until it registers anew"
+    assert late.is_fenced and not late.should_shut_down, "it stays fenced until it registers again"
     assert not runtime.records()
     runtime.register(0, 2)
     assert not runtime.heartbeat(0).is_fenced

@@ -95,7 +95,7 @@ class WatchedOffice(ControllerRuntime):
 
 
 def check_image(image: Image) -> None:
-    """What holds at the end of each batch (S3, S4, L7)."""
+    """Assert the invariants at the end of a batch (S3, S4, L7)."""
     for partition in image.partitions.values():
         isr = set(partition.isr)
         assert isr and len(isr) == len(partition.isr) and isr <= set(partition.replicas)
@@ -112,7 +112,7 @@ def check_image(image: Image) -> None:
 
 
 def check_step(before: Image, after: Image) -> None:
-    """What holds from one batch to the next (S2, S5, S10)."""
+    """Assert the invariants from one batch to the next (S2, S5, S10)."""
     for broker_id, registration in after.registrations.items():
         old = before.registrations.get(broker_id)
         if old is not None and old.incarnation_id != registration.incarnation_id:
@@ -204,7 +204,7 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(topic=topics, partition_id=partition_ids)
     def everyone_joins(self, topic: str, partition_id: int) -> None:
-        """What a healthy leader asks for."""
+        """Request an ISR of all active replicas, as a healthy leader does."""
         if (key := self.key(topic, partition_id)) is not None:
             partition = self.runtime.partition(key)
             active = [broker for broker in partition.replicas if self.runtime.image.is_active(broker)]

@@ -1,4 +1,4 @@
-"""What is speculative and what is committed: deferred replies, claim, renounce, standbys, snapshots, copies."""
+"""Speculative and committed state: deferred replies, claim, renounce, standbys, snapshots, copies."""
 
 from __future__ import annotations
 

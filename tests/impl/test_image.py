@@ -106,7 +106,7 @@ def test_which_epochs_a_change_raises() -> None:
     assert changed(isr=(0,)) == (0, 1)
     assert changed(replicas=(1, 0, 2), adding_replicas=(2,)) == (0, 1)
     assert changed(leader=1) == (1, 1)
-    assert changed(leader=0) == (1, 1), "a leader that is named leads anew"
+    assert changed(leader=0) == (1, 1), "a leader that is named leads again"
     assert changed(replicas=(0,), isr=(0,)) == (1, 1)
 
 

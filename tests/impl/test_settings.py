@@ -1,4 +1,4 @@
-"""What a controller and a broker are configured with, unless told otherwise."""
+"""Default settings of a controller and a broker."""
 
 from __future__ import annotations
 

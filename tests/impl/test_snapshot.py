@@ -1,4 +1,4 @@
-"""What a snapshot holds: each thing that there is, whole, in an order that is always the same."""
+"""Contents of a snapshot: everything in the image, complete, in an order that is always the same."""
 
 from __future__ import annotations
 

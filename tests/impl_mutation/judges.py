@@ -1,4 +1,4 @@
-"""Who judges a mutant: the tests of the implementation, and each model that it conforms to.
+"""Judges of a mutant: the tests of the implementation, and each model that it conforms to.
 
 A judge first does its work on the implementation as it is, which shows what of it the judge runs and how long that
 takes. From then on it is asked in forked processes, which hold a mutant.
@@ -71,7 +71,7 @@ class Judge(Protocol):
         """Some of these lines."""
 
     def objection(self, file: str, lines: range | None, last: str | None) -> str | None:
-        """What it has against the implementation as it is now, the mutant in it; None: nothing.
+        """The objection to the implementation as it is now, with the mutant in it; None if there is none.
 
         last: what it had against it when it was asked the last time, of which it is likely still.
         """
@@ -100,7 +100,7 @@ class Tests:
         self.seconds = sum(took_s.values())
 
     def _failure(self, name: str) -> str:
-        """How a test fails; empty where it does not."""
+        """The failure report of a test; empty if it passes."""
         item = self.items[name]
         reports = runtestprotocol(item, log=False, nextitem=item.session)  # type: ignore[arg-type]  # what is the session's stays
         return next((report.longreprtext for report in reports if report.failed), "")

@@ -1,6 +1,6 @@
 """The mutants of impl/kraft: functions, tables and defaults of its modules with one thing changed, put in in place.
 
-Nothing is imported anew: a mutant is the code of a function, the entries of a table or the defaults of a constructor,
+Nothing is imported again: a mutant is the code of a function, the entries of a table or the defaults of a constructor,
 set where they are, so that all who have imported them have the mutant. Whoever applies one does not live long.
 """
 
@@ -92,7 +92,7 @@ def _code(tree: ast.FunctionDef, file: str) -> CodeType:
 
 
 def _places(module: ModuleType, tree: ast.Module) -> Iterator[Place]:
-    """What there is to change in a module: its name, as a function that is or gives it, and how a change is put in."""
+    """Places to change in a module: the name, a function that is or returns it, and a way to put the change in."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, node, _put_code(getattr(module, node.name))

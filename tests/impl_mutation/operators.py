@@ -1,4 +1,4 @@
-"""What is changed in the implementation: all that is changed in a spec, and what only plain Python has.
+"""Mutation operators for the implementation: all those for a spec, and those that only plain Python needs.
 
 Left out: assertions and what is raised or said (the text of a message), which no answer depends on.
 """

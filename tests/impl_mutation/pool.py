@@ -23,7 +23,7 @@ Question = tuple[Mutant, str | None]
 
 
 def answers(judge: Judge, questions: Iterable[Question], jobs: int) -> Iterator[tuple[Mutant, str | None]]:
-    """What a judge has against each mutant, as the answers come. Who stops to listen ends all that is under way."""
+    """Yield a judge's objection to each mutant, as the answers arrive. Closing the iterator ends all work under way."""
     with closing(one_process_each(partial(_ask, judge), questions, jobs)) as found:
         for answered in found:
             if answered is not None:

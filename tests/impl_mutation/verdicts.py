@@ -1,4 +1,4 @@
-"""What judges said of mutants, a line of JSON each, appended as it is found: a run that was ended goes on from there.
+"""Verdicts on mutants, a line of JSON each, appended as they are found: an interrupted run continues from there.
 
 What was said while implementation, tests or models were others is not a verdict any more, but a hint: who objected to a
 mutant then is asked first.

@@ -1,4 +1,4 @@
-"""What a spec that must be refused is made of: a header that is right, and something that is not.
+"""Parts of a spec that must be refused: a header that is right, and something that is not.
 
 `«...»` marks what the caret must point at: the test takes the marks out, and reads file, line, caret, reason and
 hint from the message.

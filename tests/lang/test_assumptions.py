@@ -1,4 +1,4 @@
-"""What a spec assumes of its constants: constants of which it does not hold are refused, whoever gives them."""
+"""Assumptions on constants: constants that violate one are refused, wherever they come from."""
 
 from __future__ import annotations
 

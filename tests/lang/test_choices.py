@@ -1,4 +1,4 @@
-"""What may be chosen: initial states under guards, and the values that parameters range over."""
+"""Choices: initial states under guards, and the values that parameters range over."""
 
 from __future__ import annotations
 

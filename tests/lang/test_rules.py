@@ -1,4 +1,4 @@
-"""What each rule of docs/writing-a-spec.md refuses, and how the message reads."""
+"""Specs that each rule of docs/writing-a-spec.md refuses, and the messages."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_a_false_property_is_not_proved() -> None:
 
 
 def test_mining_looks_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes before and after it waits for a search or for workers, which have limits of their own."""
+    """The stages before and after mining wait for a search or for workers, which have their own limits."""
     monkeypatch.setattr(ProofOptions, "is_over", True)
     found = find_lemmas(load(LEASE), ProofOptions(time_limit_s=1000), Limits())
     assert (found.proof.stopped, found.mined) == ("time limit of 1000 s", 0)

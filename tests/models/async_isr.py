@@ -5,7 +5,7 @@ ISR changes and may ask for more before it hears; the controller also shrinks th
 replica fails. Until it hears, the leader counts with every ISR that the controller may have granted, and
 so commits a record only when all of these members have it.
 
-Sent requests and updates stay for ever, so delay, loss, duplication and reordering are all in here.
+Sent requests and updates stay forever, so delay, loss, duplication and reordering are all in here.
 Known counts of this model (generated, distinct, depth), as TLC gives them:
 (3, 2): 134,129, 22,456, 21; (4, 3): 1,666,321, 287,160, 28; (5, 4): 17,698,201, 2,835,580, 35.
 
@@ -100,7 +100,7 @@ def high_watermark(s: Partition) -> Offset:
 
 
 def decide(s: Partition, isr: Set[Replica]) -> IsrAt:
-    """What the controller announces when it makes `isr` the next one."""
+    """The announcement of the controller when it makes `isr` the next one."""
     return IsrAt(version=s.controller.version + 1, isr=isr)
 
 

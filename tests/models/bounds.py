@@ -157,7 +157,7 @@ def near(s: Plane) -> bool:
 
 @invariant(source="-")
 def never_far(s: Plane) -> bool:
-    """What the constraint keeps out is still checked."""
+    """A state that the constraint keeps out is still checked."""
     return s.x + s.y <= Limits.limit
 
 

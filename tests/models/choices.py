@@ -57,12 +57,12 @@ def even(weights: Map[Node, Weight]) -> bool:
 
 
 def heaviest(s: Group) -> Set[Node]:
-    """Who may be elected."""
+    """Nodes that may be elected."""
     return {n for n in s.up if not Design.heaviest_only or all(s.weights[m] <= s.weights[n] for m in s.up)}
 
 
 def others(s: Group, first: Node) -> Set[Node]:
-    """Who may stand behind the first of the line."""
+    """Nodes that may stand behind the first of the line."""
     return s.up - {first}
 
 
@@ -134,7 +134,7 @@ def a_line_starts_with_the_leader(s: Group) -> bool:
 
 @transition_invariant(source="this file")
 def nobody_goes_down(before: Group, after: Group) -> bool:
-    """Who is up stays up."""
+    """A node that is up stays up."""
     return before.up == after.up
 
 

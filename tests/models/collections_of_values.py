@@ -249,7 +249,7 @@ def some_line_up(s: Queue, some: SomeOrder) -> None:
 
 @action(who="-", source="-")
 def head_leaves(s: Queue) -> None:
-    """Who stands first leaves the line."""
+    """The first in the line leaves it."""
     require(len(s.line) > 0)
     s.line = s.line[1:]
 

@@ -70,7 +70,7 @@ def drip(s: Tank) -> None:
 
 @invariant(source="this file")
 def is_low(s: Tank) -> bool:
-    """What a helper makes of the level is no more than it is."""
+    """The helper's value for the level does not exceed the level."""
     return low(s.level) <= s.level
 
 

@@ -1,14 +1,14 @@
 """Fairness is of each binding of an action's parameters, not of the action.
 
 `jobs`: a job is due again as soon as it is done, and one worker does them all. If only the action `work` were fair, the
-worker could do job 0 again and again: that is fair to the action. Fair to each binding, every job that is due
+worker could do job 0 infinitely often: that is fair to the action. Fair to each binding, every job that is due
 is done. In `favourite` only the binding of job 0 is fair, by an action of its own: job 1 starves.
 
 `letters`: a box for each sender holds a letter or none. `carry` takes the letter of a box, by value; it is fair for
 each box, even where two boxes hold equal letters. `deliver` takes a member of a set: it is fair for each member.
 
 `mail`: a bag of cards, of which `take` takes one. It is fair to some card, so that the bag is emptied if nobody posts
-(`emptied`); where others post again and again, a card may lie there for ever. `take_of` takes one of a given
+(`emptied`); where others post infinitely often, a card may lie there forever. `take_of` takes one of a given
 sender, and is fair to each sender (`mail_by_sender`).
 """
 
@@ -193,6 +193,6 @@ MODELS = [
     Model("letters", "Members of a map and of a set.", two_letters, [carry, deliver, send_again],
           [letters_are_carried, parcels_are_delivered]),
     Model("emptied", "A bag that nobody adds to.", a_card_each, [take], [cards_are_taken]),
-    Model("mail", "A bag that some add to again and again.", a_card_each, [take, post], [cards_are_taken]),
+    Model("mail", "A bag that some add to infinitely often.", a_card_each, [take, post], [cards_are_taken]),
     Model("mail_by_sender", "A bag whose clerk is fair to senders.", a_card_each, [take_of, post], [cards_are_taken]),
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Where something must come to its end: counters, cuts, constraints, several initial states.
+"""Obligations to reach an end: counters, cuts, constraints, several initial states.
 
-`counter` steps from 0 to 3: with a weakly fair step it gets there; where the step may rest for ever, it may stay
+`counter` steps from 0 to 3: with a weakly fair step it gets there; where the step may rest forever, it may stay
 at 0, which is a lasso of one state.
 
 `cut` counts without end in a Nat of 3, and asks for more than the Nat holds. In its last state the fair step is
@@ -11,9 +11,9 @@ counterexample, for it is one without the bound too.
 `starts` begins at any place of a ring of 4, in two directions that never change. Clockwise it comes to place 3;
 where it stands still, it does only if it begins there: the first initial state from which it does not is place 0.
 
-`leaps` is strongly fair in a step that is cut at high tide, and refused at low tide. The tide turns for ever, so the
-step is enabled again and again: no counterexample. Nor is it one where the step is weakly fair: what is cut counts
-against a lasso under either fairness. In `beside` the cut is off the loop: the tide turns at 0 for ever, and only
+`leaps` is strongly fair in a step that is cut at high tide, and refused at low tide. The tide turns forever, so the
+step is enabled infinitely often: no counterexample. Nor is it one where the step is weakly fair: what is cut counts
+against a lasso under either fairness. In `beside` the cut is off the loop: the tide turns at 0 forever, and only
 `walk_on`, which nothing makes happen, comes to 2, where the leap is cut.
 """
 
@@ -136,7 +136,7 @@ MODELS = [
     counting("lazy", "A counter that is cut, and may rest.", [replace(count_on, fair="")], goes_on),
     counting("constrained", "A counter that must go on over a constraint.", [step_to_the_end], reaches_the_end,
              constraints=[below_two]),
-    counting("leaps", "A step that is cut again and again, strongly fair.", [leap, turn], goes_on),
+    counting("leaps", "A step that is cut infinitely often, strongly fair.", [leap, turn], goes_on),
     counting("weak_leaps", "The same, weakly fair.", [replace(leap, fair="weak"), turn], goes_on),
     counting("beside", "A loop that passes no cut.", [leap_from_two, walk_on, turn], reaches_the_end),
     Model("starts", "A walk from anywhere.", anywhere, [walk], [comes_home, comes_home_or_rests]),

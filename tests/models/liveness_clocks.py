@@ -75,6 +75,6 @@ def the_great_bell_rings(s: Tower) -> bool:
 
 MODELS = [
     Model("strong", "Bells that ring.", midnight, [advance, advance_last, ring], [the_great_bell_rings]),
-    Model("weak", "Bells that may miss their time again and again.", midnight,
+    Model("weak", "Bells that may miss their time infinitely often.", midnight,
           [advance, advance_last, replace(ring, fair="weak")], [the_great_bell_rings]),
 ]  # fmt: skip

@@ -1,22 +1,22 @@
 """Fairness of groups of actions, properties of what comes to stay or comes back, and properties of actions.
 
-Two workers take turns at a shared pile of jobs, and the turn passes from one to the other for ever. Neither binding
-of `work` is enabled for ever, but some binding always is while jobs are left. So with weak fairness of each binding all
+Two workers take turns at a shared pile of jobs, and the turn passes from one to the other forever. Neither binding
+of `work` is enabled forever, but some binding always is while jobs are left. So with weak fairness of each binding all
 jobs may lie (`per_worker`: pass the turn, pass it back, 3 states), and with weak fairness of `work` by any worker,
 WF(\\E w: work(w)), all get done (`any_worker`). So they do with strong fairness of each worker (`each_worker_strong`).
 
 A job is done by hand in the day, or by machine at night: in `by_hand_or_machine` fairness of either group alone would
-not be enough, WF(by_hand \\/ by_machine) is; `by_hand_only` may pass day and night for ever.
+not be enough, WF(by_hand \\/ by_machine) is; `by_hand_only` may pass day and night forever.
 
 `only_at_night` is WF(night /\\ by_either): fairness that asks for work only at night. Where night stays, the work gets
-done (`long_night`); where day and night change, it is disabled again and again and need not be. Strong
+done (`long_night`); where day and night change, it is disabled infinitely often and need not be. Strong
 fairness of the same makes it happen.
 
-`lamp` is switched for ever: that it is on comes again and again, that it is off does too, and neither comes to stay;
-`switch` is taken again and again. A lamp that burns out comes to stay dark (`burns_out`), and from then on `switch`
+`lamp` is switched forever: that it is on holds infinitely often, that it is off does too, and neither holds forever;
+`switch` is taken infinitely often. A lamp that burns out comes to stay dark (`burns_out`), and from then on `switch`
 changes nothing: it is not a step of <<switch>>_vars, so that it may not be asked for, although its guard is true.
 `numbered` issues a new number to a lamp that stays on: the states are the same but for the number, yet each step
-changes it, so that `renew` is taken again and again.
+changes it, so that `renew` is taken infinitely often.
 
 Requests that come in rounds: `served` asks that after each request of a client a `serve` of that client is taken.
 """
@@ -154,7 +154,7 @@ def stays_done(s: Shop) -> bool:
 
 @always_eventually(source=SOURCE, taken=work)
 def work_goes_on(s: Shop) -> bool:
-    """Work is done again and again. There are two jobs only."""
+    """Work is done infinitely often. There are two jobs only."""
     return True
 
 
@@ -215,7 +215,7 @@ def renew(s: Lamp) -> None:
 
 @always_eventually(source=SOURCE)
 def shines(s: Lamp, light: Light) -> bool:
-    """The lamp is seen on and off again and again; it does not burn out."""
+    """The lamp is seen on and off infinitely often; it does not burn out."""
     return s.light == light or light == Light.BURNT_OUT
 
 
@@ -227,13 +227,13 @@ def goes_dark(s: Lamp) -> bool:
 
 @always_eventually(source=SOURCE, taken=switch)
 def is_switched(s: Lamp) -> bool:
-    """The lamp is switched again and again."""
+    """The lamp is switched infinitely often."""
     return True
 
 
 @always_eventually(source=SOURCE, taken=renew)
 def is_renewed(s: Lamp) -> bool:
-    """The lamp gets new numbers again and again."""
+    """The lamp gets new numbers infinitely often."""
     return True
 
 
@@ -297,10 +297,10 @@ MODELS = [
     Model("some_night", "Strong fairness of work at night.", opening, SUN, [all_done], fairness=[works_some_night]),
     Model("long_night", "Night stays.", opening, [set_for_good, by_hand, by_machine], [all_done],
           fairness=[works_at_night]),
-    Model("lamp", "A lamp that is switched for ever.", dark, [switch], [shines, is_switched, goes_dark]),
+    Model("lamp", "A lamp that is switched forever.", dark, [switch], [shines, is_switched, goes_dark]),
     Model("burns_out", "A lamp that burns out.", dark, [switch, burn_out], [goes_dark, is_switched]),
     Model("numbered", "A lamp that gets new numbers.", bright, [renew], [is_renewed]),
-    Model("desk", "Somebody is served again and again.", empty_desk, [ask, serve], [served],
+    Model("desk", "Somebody is served infinitely often.", empty_desk, [ask, serve], [served],
           fairness=[somebody_is_served]),
     Model("fair_desk", "Everybody is served.", empty_desk, [ask, serve], [served], fairness=[everybody_is_served]),
 ]  # fmt: skip

@@ -1,12 +1,12 @@
 """Mutual exclusion: who waits gets in, or starves, by what is fair.
 
 A lock. A process asks, enters when the lock is free, and leaves. While 0 waits, 1 can ask, enter and leave again and
-again. The lock is free again and again, so entering is enabled again and again for 0, but not always: weak
+again. The lock is free infinitely often, so entering is enabled infinitely often for 0, but not always: weak
 fairness lets 0 starve, strong fairness does not. Without fairness of `leave`, nobody ever has to leave.
 
 Peterson's algorithm. Weak fairness of every step but asking is enough: once 0 waits, either 1 stays out, and
 nothing keeps 0 from entering, or 1 asks, gives the turn to 0, and cannot enter before 0 (Peterson, Myths about the
-mutual exclusion problem, 1981). Without fairness a process may wait for ever where it stands: 2 states.
+mutual exclusion problem, 1981). Without fairness a process may wait forever where it stands: 2 states.
 """
 
 from __future__ import annotations

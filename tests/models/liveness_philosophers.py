@@ -1,10 +1,10 @@
-"""Dining philosophers who are hungry for ever: who eats, under which fairness.
+"""Dining philosophers who are hungry forever: who eats, under which fairness.
 
 All steps are weakly fair. With the left fork first, all take one and nobody ever eats: the deadlock, three steps
 away, is where the behaviour stays (4 states). If the last philosopher takes the right fork first, there is no
-deadlock: somebody always gets on, so somebody eats. But who holds one fork may wait for ever for a neighbour who
-eats again and again: the other fork is free again and again, which weak fairness of taking it does not heed. Strong
-fairness does, of taking the first fork too: nobody keeps a fork for ever, so that every fork is free again and again.
+deadlock: somebody always gets on, so somebody eats. But who holds one fork may wait forever for a neighbour who
+eats infinitely often: the other fork is free infinitely often, which weak fairness of taking it does not heed. Strong
+fairness does, of taking the first fork too: nobody keeps a fork forever, so that every fork is free infinitely often.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def somebody_eats(s: Dinner) -> bool:
 
 @leads_to(source=SOURCE)
 def nobody_starves(s: Dinner, seat: Seat) -> tuple[bool, bool]:
-    """Who thinks or holds a fork will eat."""
+    """A philosopher who thinks or holds a fork will eat."""
     return s.doing[seat] != Doing.EATING, s.doing[seat] == Doing.EATING
 
 

@@ -70,7 +70,7 @@ def give_back(s: Numbers) -> None:
 
 @invariant(source="-")
 def taken_in_turn(s: Numbers) -> bool:
-    """How many are taken says which one is next."""
+    """The number of members taken determines which one is next."""
     return len(s.taken) * 21 % (LAST + 1) == s.next
 
 

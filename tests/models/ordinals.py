@@ -2,7 +2,7 @@
 
 With brokers = n:
 
-- `bumps`: n brokers, each takes a fresh epoch again and again. Those who never did share the first epoch at
+- `bumps`: n brokers, each takes a fresh epoch repeatedly. Those who never did share the first epoch at
   the bottom, the others are in the order of their last bump; with k of them that is n!/(n-k)! orders, and
   k = n gives the same orders as k = n-1. The sum over k < n of n!/(n-k)! is 10 for n = 3; each state is left
   by n steps: 31 generated; n-1 bumps reach all: depth n.
@@ -105,7 +105,7 @@ def newest_is_above_all(before: Epochs, after: Epochs) -> bool:
 
 @invariant(source="-")
 def same_order(s: Epochs) -> bool:
-    """Both epochs tell the same story."""
+    """Both sorts of epochs order the brokers alike."""
     return all(
         (s.epoch[b] < s.epoch[c]) == (s.leader_epoch[b] < s.leader_epoch[c]) for b in Broker for c in Broker
     )
@@ -180,7 +180,7 @@ def swap(s: Two) -> None:
 
 @transition_invariant(source="-")
 def issued_above_both(before: Two, after: Two) -> bool:
-    """What a step issues is above what was there: the new epochs, or the same two."""
+    """New epochs are above both old ones; otherwise the two stay the same, perhaps swapped."""
     same = before.first in (after.first, after.second) and before.second in (after.first, after.second)
     return same or (after.first > before.first and after.first > before.second and after.second > after.first)
 
@@ -278,7 +278,7 @@ def somebody_asks(s: Software) -> bool:
 
 
 MODELS = [
-    Model("bumps", "Fresh epochs for ever.", all_equal, [bump], [newest_is_above_all, strict_order]),
+    Model("bumps", "Fresh epochs forever.", all_equal, [bump], [newest_is_above_all, strict_order]),
     Model("sessions", "Epochs that come and go.", nobody, [register, unregister],
           [no_epoch_twice, all_registered]),
     Model("two_sorts", "Epochs of two sorts.", all_equal, [bump_both], [newest_is_above_all, same_order]),

@@ -81,7 +81,7 @@ def closed() -> Gate:
 
 @action(who="-", source="-")
 def open_gate(s: Gate) -> None:
-    """What follows is possible from now on."""
+    """Open the gate: the actions below become possible."""
     s.open = True
 
 

@@ -40,7 +40,7 @@ class Queue:
 
 
 def first(q: Queue) -> Set[Value]:
-    """What may be taken."""
+    """Values that may be taken."""
     return set(q.values[:1])
 
 

@@ -55,7 +55,7 @@ class Row:
 
 
 def first(s: Row) -> Set[Value]:
-    """What may be taken."""
+    """Values that may be taken."""
     return set(s.far[:1])
 
 

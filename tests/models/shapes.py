@@ -213,7 +213,7 @@ def take_over(s: Shelf, place: Place, level: Present) -> None:
 
 @invariant(source="-")
 def no_other_permutation(s: Shelf) -> bool:
-    """What is lost does not come back: three different levels are the first three."""
+    """A lost level does not come back: three different levels are the first three."""
     different = s.levels[0] != s.levels[1] and s.levels[1] != s.levels[2] and s.levels[0] != s.levels[2]
     return not different or (s.levels[0] == 0 and s.levels[1] == 1)
 
@@ -239,7 +239,7 @@ def dark() -> Round:
 
 @action(who="whose turn it is", source="-")
 def switch_light(s: Round) -> None:
-    """Whose turn it is switches its light and passes the turn on."""
+    """The one whose turn it is switches its light and passes the turn on."""
     light = s.lights[s.turn]
     light.on = not light.on
     s.turn = s.turn + 1 if s.turn < 2 else 0

@@ -128,7 +128,7 @@ def who_wants_gets(s: Allocation, client: Client, resource: Resource) -> tuple[b
 
 @always_eventually(source=SOURCE)
 def is_served_again(s: Allocation, client: Client) -> bool:
-    """A client wants nothing, again and again."""
+    """Infinitely often, a client wants nothing."""
     return not s.wanted[client]
 
 

@@ -114,7 +114,7 @@ def lose_ack(s: Link, place: Place) -> None:
 
 @leads_to(source=SOURCE)
 def what_is_sent_arrives(s: Link, datum: Datum) -> tuple[bool, bool]:
-    """What is sent and not acknowledged is received."""
+    """A datum that is sent and not acknowledged is received."""
     return s.sent == datum and s.send_bit != s.send_ack, s.received == datum
 
 

@@ -90,7 +90,7 @@ def each_node_goes_on(s: Ring, node: Node) -> bool:
 
 @invariant(source=SOURCE)
 def the_smallest_wins(s: Ring) -> bool:
-    """Who has won is the least initiator, and all others know that they have lost."""
+    """A node that has won is the least initiator, and all others know that they have lost."""
     return all(
         s.standing[node] != Standing.WON
         or (s.is_initiator[node]

@@ -100,7 +100,7 @@ def receive(s: Buffer) -> None:
 
 @transition_invariant(source=SOURCE)
 def first_in_first_out(before: Buffer, after: Buffer) -> bool:
-    """What is put on the outlet is the first of the queue."""
+    """A value put on the outlet is the first of the queue."""
     same = after.outlet.ready == before.outlet.ready
     return same or (len(before.queue) > 0 and after.outlet.value == before.queue[0])
 

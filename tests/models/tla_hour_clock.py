@@ -1,7 +1,7 @@
 """A clock that goes (Lamport, Specifying Systems, section 8.4; github.com/tlaplus/Examples, LiveHourClock).
 
-TLC: 24 states generated, 12 distinct, all of them initial. Weakly fair, the clock ticks again and again, and shows each
-hour again and again. Where it may stand still, it may do so at 1 from the start: hour 2, the second, is never shown.
+TLC: 24 states generated, 12 distinct, all initial. Weakly fair, the clock ticks infinitely often, and shows each
+hour infinitely often. Where it may stand still, it may do so at 1 from the start: hour 2, the second, is never shown.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def tick(s: Clock) -> None:
 
 @always_eventually(source=SOURCE, taken=tick)
 def always_ticks(s: Clock) -> bool:
-    """The clock ticks again and again."""
+    """The clock ticks infinitely often."""
     return True
 
 
 @always_eventually(source=SOURCE)
 def shows_all_hours(s: Clock, hour: Hour) -> bool:
-    """Each hour is shown again and again."""
+    """Each hour is shown infinitely often."""
     return s.hour == hour
 
 

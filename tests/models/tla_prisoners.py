@@ -1,7 +1,7 @@
 """Four prisoners and two switches (github.com/tlaplus/Examples, Prisoners by L. Lamport).
 
 Whoever is brought into the room moves one of two switches. The counter moves switch A down and counts; each other one
-moves it up twice; who has nothing to do with A moves B. Everybody is brought there again and again: weak fairness of
+moves it up twice; who has nothing to do with A moves B. Everybody is brought there infinitely often: weak fairness of
 each, and each step changes something. So in the end the counter counts twice for each of the others, and is right.
 
 TLC, with 4 prisoners: 860 states generated, 214 distinct, depth 14.
@@ -57,7 +57,7 @@ def visit(s: Prison, prisoner: Other) -> None:
 
 @invariant(source=SOURCE)
 def counter_is_right(s: Prison) -> bool:
-    """When the counter has counted all, everybody has been in the room."""
+    """Everybody has been in the room once the counter has counted all."""
     return not has_counted_all(s) or all(s.times_moved[i] > 0 for i in range(OTHERS))
 
 
@@ -75,7 +75,7 @@ def counting_ends(s: Prison) -> bool:
 
 CLAIMS = [all_are_counted, counting_ends]
 MODELS = [
-    Model("fair", "Everybody is brought again and again.", any_switches, [count, visit],
+    Model("fair", "Everybody is brought infinitely often.", any_switches, [count, visit],
           [counter_is_right, *CLAIMS]),
     Model("forgotten", "Some may never be brought again.", any_switches, [count, replace(visit, fair="")], CLAIMS),
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 Who wants to read or to write stands in the queue, once for each. The first of the queue begins when nobody writes and,
 to write, nobody reads. That somebody stops is weakly fair, whoever it is: WF(\\E actor: stop(actor)). So everybody
-reads and writes again and again.
+reads and writes infinitely often.
 
 TLC, with 3 actors: 59,674 states generated, 21,527 distinct, depth 13.
 """
@@ -107,25 +107,25 @@ def somebody_stops(s: Access) -> bool:
 
 @invariant(source=SOURCE)
 def writers_are_alone(s: Access) -> bool:
-    """Who writes is alone."""
+    """A writer is alone."""
     return len(s.writers) <= 1 and not (s.readers and s.writers)
 
 
 @always_eventually(source=SOURCE)
 def everybody_reads(s: Access, actor: Actor) -> bool:
-    """An actor reads, again and again."""
+    """An actor reads infinitely often."""
     return actor in s.readers
 
 
 @always_eventually(source=SOURCE)
 def everybody_writes(s: Access, actor: Actor) -> bool:
-    """An actor writes, again and again."""
+    """An actor writes infinitely often."""
     return actor in s.writers
 
 
 @always_eventually(source=SOURCE)
 def nobody_stays(s: Access, actor: Actor) -> bool:
-    """An actor neither reads nor writes, again and again."""
+    """Infinitely often, an actor neither reads nor writes."""
     return actor not in s.readers and actor not in s.writers
 
 

@@ -83,13 +83,13 @@ def detect(s: Nodes) -> None:
 
 @invariant(source=SOURCE)
 def detection_is_right(s: Nodes) -> bool:
-    """What is detected is so."""
+    """Termination is detected only if all have terminated."""
     return not s.detected or has_terminated(s)
 
 
 @transition_invariant(source=SOURCE)
 def termination_is_stable(before: Nodes, after: Nodes) -> bool:
-    """Who has terminated stays so."""
+    """Once all have terminated, they stay so."""
     return not has_terminated(before) or has_terminated(after)
 
 

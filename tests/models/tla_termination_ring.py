@@ -91,7 +91,7 @@ def is_detected(s: Ring) -> bool:
 
 @invariant(source=SOURCE)
 def detection_is_right(s: Ring) -> bool:
-    """What is detected is so."""
+    """Termination is detected only if all have terminated."""
     return not is_detected(s) or has_terminated(s)
 
 

@@ -38,7 +38,7 @@ class ResourceManager(Identity, size=lambda: Transaction.resource_managers): ...
 
 
 class Manager(enum.Enum):
-    """What the transaction manager has decided."""
+    """The decision of the transaction manager."""
 
     UNDECIDED = enum.auto()
     COMMITTED = enum.auto()
@@ -46,7 +46,7 @@ class Manager(enum.Enum):
 
 
 class Work(enum.Enum):
-    """How far a resource manager is."""
+    """Progress of a resource manager."""
 
     WORKING = enum.auto()
     PREPARED = enum.auto()
@@ -55,7 +55,7 @@ class Work(enum.Enum):
 
 
 class Decision(enum.Enum):
-    """What the transaction manager tells all resource managers."""
+    """The decision that the transaction manager sends to all resource managers."""
 
     COMMIT = enum.auto()
     ABORT = enum.auto()

@@ -132,7 +132,7 @@ def lent_is_counted(s: Library) -> bool:
 
 @transition_invariant(source=SOURCE)
 def no_second_book_when_late(before: Library, after: Library) -> bool:
-    """Who has a book that is late takes no other one."""
+    """A reader who has an overdue book borrows no other."""
     return not any(
         before.loans[book] is None and after.loans[book] is not None and not may_borrow(before, reader)
         for book in Book

@@ -1,4 +1,4 @@
-"""What becomes of a mutant, worked out in plain Python: nothing of the front end, the kernel or the comparison."""
+"""Verdicts on mutants in plain Python, without the front end, the kernel or the comparison."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def outcome(report: Report) -> dict[str, Any]:
 
 
 def locally(model: BoundModel, *, all_violations: bool = False) -> dict[str, Any]:
-    """What the local engine tells of a model."""
+    """The outcome of the local engine for a model."""
     model.bind()
     options = CheckOptions(all_violations=all_violations)
     return outcome(check_locally(model, options, started=time.perf_counter()))

@@ -63,7 +63,7 @@ def test_rows_are_those_of_the_local_engine(
 
 @pytest.mark.usefixtures("no_cluster")
 def test_tasks_that_take_a_few_steps_at_a_time_write_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What tasks do, without Spark around them: with many row groups, parts that are sent, and lookups."""
+    """The tasks alone, without Spark: with many row groups, parts that are sent, and lookups."""
     model = load("tests/models/shapes.py/mail")
     local = check_locally(model, CheckOptions(all_violations=True), started=time.perf_counter())
     export_locally(local, tmp_path / "here")

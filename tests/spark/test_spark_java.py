@@ -1,4 +1,4 @@
-"""Which Java Spark gets."""
+"""The Java that Spark gets."""
 
 from __future__ import annotations
 

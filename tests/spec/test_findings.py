@@ -46,7 +46,7 @@ def outcomes(command: str) -> set[str]:
 
 
 def pinned(command: str) -> set[str]:
-    """What is pinned of a check that has no options but --set and --setting; nothing where it is not pinned."""
+    """Pinned results of a check that has no options but --set and --setting; empty if it is not pinned."""
     words = shlex.split(command)
     if words[0] != "check" or not set(words[2::2]) <= {"--set", "--setting"}:
         return set()
@@ -61,7 +61,7 @@ def pinned(command: str) -> set[str]:
 
 @functools.cache
 def ran(command: str) -> set[str]:
-    """What a command says when it is run."""
+    """Verdicts that a command prints."""
     words = shlex.split(command)
     options = ["--quiet", "--json"] if words[0] == "check" else ["--quiet"]
     output = CliRunner().invoke(fencepost, [*words, *options], prog_name="fencepost").stdout

@@ -33,7 +33,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("bug", gallery.BUGS, ids=NAMES)
 def test_pages_are_what_runs_give(run: Callable[..., Result], bug: Bug) -> None:
-    """With `make docs` they are written anew."""
+    """`make docs` rewrites them."""
     result = run("--check", bug.name)
     assert result.exit_code == 0, result.stdout
 

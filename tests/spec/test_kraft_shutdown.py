@@ -1,4 +1,4 @@
-"""What the controller decides about a broker that wants to shut down, on states made by hand."""
+"""Rulings of the controller on a broker that wants to shut down, on states made by hand."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def registration_of(s: Cluster, broker: Broker) -> Registration:
 
 
 def ruled(s: Cluster, broker: Broker, *, shut_down: bool = True, fence: bool = False, caught_up: bool = True) -> Ruling:
-    """What the controller decides when a heartbeat of `broker` comes."""
+    """The ruling of the controller on a heartbeat of `broker`."""
     epoch = registration_of(s, broker).broker_epoch
     request = Heartbeat(Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False, to=Voter(0))
     return shutdown.ruling(controller_of(s), registration_of(s, broker), broker, request)

@@ -1,4 +1,4 @@
-"""docs/models.md is what the specs and the pins say now; `make docs` writes it anew."""
+"""docs/models.md is what the specs and the pins say now; `make docs` rewrites it."""
 
 from __future__ import annotations
 

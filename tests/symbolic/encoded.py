@@ -32,7 +32,7 @@ class Encoded:
         return self.model.state_type.encode(state)
 
     def key(self, codes: Sequence[int]) -> tuple[int, ...]:
-        """What is the same for equal states: bags in order, ordinals by rank."""
+        """A key that is the same for equal states: bags in order, ordinals by rank."""
         return canonical(self.model.state_type, self.model.state_type.decode(codes))
 
     def at(self, codes: Sequence[int]) -> State:

@@ -168,7 +168,7 @@ def doubled_is_double(s: Office) -> bool:
 
 @transition_invariant(source="-")
 def accepted_rises(before: Office, after: Office) -> bool:
-    """What is accepted is newer than what was accepted before."""
+    """A newly accepted epoch is newer than the one accepted before."""
     if before.accepted is None or before.accepted == after.accepted:
         return True
     return after.accepted is not None and before.accepted < after.accepted

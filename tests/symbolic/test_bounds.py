@@ -1,4 +1,4 @@
-"""Which bounds a proof does without: what is proved without a bound holds with every wider one."""
+"""Bounds that a proof does not need: a property proved without a bound holds with every wider one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What induction shows of small models, and what it does not claim."""
+"""Verdicts of induction on small models, and the limits of what it claims."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_the_state_at_the_start(trace: Trace) -> None:
 
 
 def test_the_sequence_diagram(trace: Trace) -> None:
-    """Who acts has a lane; what is done to a process that never acts is told where it is done."""
+    """A process that acts has a lane; a step done to a process that never acts is a note where it is done."""
     assert sequence_diagram(trace).splitlines() == [
         "sequenceDiagram",
         "    participant p0 as controller",

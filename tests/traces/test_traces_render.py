@@ -1,6 +1,6 @@
 """Traces in the terminal: snapshots of a story, and what must hold of any trace at any width.
 
-`SNAPSHOTS=write pytest tests/traces` writes the snapshots anew; read the difference before you commit it.
+`SNAPSHOTS=write pytest tests/traces` rewrites the snapshots; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_a_step_that_broke_while_it_ran(story: Trace) -> None:
 
 
 def changes(old: Value, new: Value) -> list[str]:
-    """What is drawn of a step from `old` to `new`."""
+    """Lines drawn for a step from `old` to `new`."""
     column = Column("c", (("", ("x",)),))
     steps = (Step(1, "init", "", {}, {"x": old}), Step(2, "go", "", {}, {"x": new}))
     lines = render(Trace("m", {}, steps, columns=(column,)), 120, False).splitlines()

@@ -34,7 +34,7 @@ Wanted = list[tuple[tuple[str, int], int]]
 
 
 class Path:
-    """What is known of the variables along one path."""
+    """Knowledge of the variables along one path."""
 
     def __init__(self, count: int = 0, edges: frozenset[tuple[int, int]] = frozenset(),
                  numbers: frozenset[tuple[int, int]] = frozenset()) -> None:  # fmt: skip

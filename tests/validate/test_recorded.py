@@ -1,4 +1,4 @@
-"""What is wrong with a file is said of its trace, and of no other; what a header declares is kept to."""
+"""A fault in a file is reported for its trace and no other; declarations in a header are respected."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def compile_kernel(program: Program, key: str, *, record_outcomes: bool = False)
     """Compile a model and keep the result in the cache under `key` (hex digits chosen by the caller).
 
     record_outcomes: a slower kernel that also reports how each single instance ended (`walk.outcomes`). It is compiled
-    in a hurry: what asks for it does more in Python than in the kernel.
+    quickly, without optimization: its callers spend more time in Python than in the kernel.
     Raises LayoutError where a state or a step cannot be represented.
     """
     return compile_source(kernel_source(program, record_outcomes), key)

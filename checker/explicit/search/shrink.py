@@ -17,7 +17,7 @@ def shrink(
 ) -> tuple[Target, Path, Path]:
     """(what the behaviour along `instances` violates, the behaviour, a shorter one that does the same).
 
-    is_over: asked again and again; the shortest behaviour so far is good enough once it says so.
+    is_over: asked repeatedly; the shortest behaviour so far is good enough once it says so.
     Raises ValueError for instances that violate nothing.
     """
     shrinker = _Shrinker(kernel, is_over)

@@ -31,7 +31,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong in `function`, named with its module where its name alone is not enough, and where it is found.
+    """A fault in `function`, named with its module where its name alone is ambiguous, and where it is found.
 
     `new` stands for the fragment `old`, which without it is left out: see tests.fragments.
     """
@@ -84,7 +84,7 @@ FAULTS = [
     Fault("snapshot", "a snapshot is of what is not committed", "Controller.snapshot", "self.committed",
           "self.speculative"),
     Fault("snapshot", "a snapshot fences brokers", "registrations", "fenced=registration.fenced"),
-    Fault("snapshot", "a snapshot starts the epochs of partitions anew", "topics", "partition.partition_epoch", "0"),
+    Fault("snapshot", "a snapshot restarts the epochs of partitions", "topics", "partition.partition_epoch", "0"),
     Fault("snapshot", "a snapshot leaves out who leads", "topics", "partition.leader", "-1"),
     Fault("snapshot", "a snapshot is loaded as if it reached further", "load_snapshot",
           "snapshot.offset, snapshot.epoch", "snapshot.offset + 1, snapshot.epoch"),
@@ -163,7 +163,7 @@ FAULTS = [
           "isinstance(record, UnfenceBrokerRecord)", "False"),
     Fault("late", "a new controller looks after no leases", "Controller.claim",
           "effects.append(SetTimer(lease_timer(broker_id), self.sessions.end_ms(broker_id)))"),
-    Fault("failover", "leases do not start anew with a new controller", "Controller.claim",
+    Fault("failover", "leases do not restart with a new controller", "Controller.claim",
           "self.sessions.start(broker_id, now_ms)", "self.sessions.start(broker_id, now_ms - 9000)"),
     Fault("late", "leases last one timer longer", "Sessions.is_valid", "now_ms < self.end_ms(broker_id)",
           "now_ms <= self.end_ms(broker_id)"),

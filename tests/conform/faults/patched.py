@@ -19,7 +19,7 @@ from tests import fragments
 from tests.conftest import ROOT
 
 PACKAGES = ("impl.kraft.", "impl.adapters.kraft.")
-"""Loaded anew: the implementation, and the adapter that holds its classes."""
+"""Loaded again: the implementation, and the adapter that holds its classes."""
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def defined(function: str) -> tuple[Path, str]:
 
 
 class Patching(importlib.abc.MetaPathFinder):
-    """Loads modules of the package anew; in one function `new` stands for `old`."""
+    """Loads modules of the package again; in one function `new` stands for `old`."""
 
     def __init__(self, function: str, old: str, new: str) -> None:
         self.patched, self.function = defined(function)

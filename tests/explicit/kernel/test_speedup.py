@@ -1,4 +1,4 @@
-"""Kernels made in a hurry become faster ones while they are used, and nothing else changes."""
+"""Kernels compiled quickly are replaced by faster ones while they are used, and nothing else changes."""
 
 from __future__ import annotations
 
