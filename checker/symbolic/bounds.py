@@ -110,7 +110,7 @@ def _inside(type_: Type, path: str, leaves: frozenset[int]) -> Iterator[Growing]
 
 @dataclass(frozen=True)
 class Rests:
-    """Bounds of a model that something rests on. places: by number; cuts: sites whose cut has to do with no place."""
+    """Bounds of a model that something rests on. places: by number; cuts: sites whose cut involves no place."""
 
     places: frozenset[int] = frozenset()
     cuts: frozenset[int] = frozenset()
@@ -123,7 +123,7 @@ class Rests:
 
 
 class Bounds:
-    """The places of a program that may grow, and what of its steps and properties rests on their bounds."""
+    """The places of a program that may grow, and the bounds that its steps and properties rest on."""
 
     def __init__(self, program: Program, places: list[Growing]) -> None:
         self.program, self.places = program, places
@@ -143,7 +143,7 @@ class Bounds:
         return Rests().union(self._hidden(i.reads) | self._folded(i) for i in self.program.instances)
 
     def _folded(self, instance: Instance) -> Rests:
-        """The places of which a step may ask what want of room makes a constant: what it would assign need not show."""
+        """Places about which a step may ask what lack of room makes constant, so that its updates need not show it."""
         cuts = self._conditions(instance, EventKind.CUT)
         return Rests(frozenset(
             n for n, place in enumerate(self.places)
@@ -164,14 +164,14 @@ class Bounds:
         return Rests(frozenset(found))
 
     def guards(self, number: int) -> frozenset[int]:
-        """Those of a step's events that are guards which rest on a bound: a growing network does without them."""
+        """Events of a step that are guards resting on a bound; a proof over a growing network leaves them out."""
         events = self.program.instances[number].events
         return frozenset(i for i, event in enumerate(events) if self._hidden(event.reads).places)
 
     # Properties.
 
     def property(self, index: int, any_number: bool) -> Rests:
-        """The bounds that a property rests on where it is evaluated. any_number: it was shown of a growing network."""
+        """The bounds that evaluating a property rests on. any_number: it was proved for a growing network."""
         found = self.program.properties[index]
         if found.condition is None:
             return self._hidden(found.reads)
@@ -181,14 +181,14 @@ class Bounds:
         ))  # fmt: skip
 
     def _of_few(self, place: Growing, found: Property) -> bool:
-        """True if an invariant refers to a bag so that what breaks it is some few members, which have room in it."""
+        """True if a violation of an invariant involves only a few members of a bag, which fit in it."""
         if place.kind != "bag" or found.condition is None or _depth(found.reads.quantified, place) > place.most:
             return False
         members = self._members_in(found.condition, place.leaves)
         return members is not None and members <= place.most
 
     def breaks(self, instance: Instance, index: int) -> Rests:
-        """The bounds that a transition property rests on where it is held against a step."""
+        """The bounds that checking a transition property on a step rests on."""
         conditions = [node for i, node in instance.breaks if i == index]
         read = frozenset[int]().union(*map(self.reads, conditions))
         return Rests(frozenset(
@@ -196,7 +196,7 @@ class Bounds:
         ))  # fmt: skip
 
     def _as_narrow(self, place: Growing, instance: Instance, index: int, conditions: list[Node]) -> bool:
-        """True if a step that breaks a transition property breaks it where a bag holds what it takes, and few others.
+        """True if a step that breaks a transition property also does so from a bag of the members taken and few others.
 
         So it is where it breaks it for want of some members, or because of some, which have room in the bag then.
         """
@@ -251,7 +251,7 @@ class Bounds:
         return self.program.sites[event.site].kind
 
     def _conditions(self, instance: Instance, kind: EventKind) -> list[Node]:
-        """The conditions on which events of a kind end a step, but for guards that rest on a bound."""
+        """The conditions under which events of a kind end a step, except guards that rest on a bound."""
         events = [e for e in instance.events if self._kind(e) is kind]
         return [e.condition for e in events if not self._hidden(e.reads).places]
 
@@ -268,7 +268,7 @@ class Bounds:
         return sum(isinstance(p, Member) for p in instance.parameters) if self._taken(place, instance) else 0
 
     def _seen(self, place: Growing, instance: Instance) -> bool:
-        """True if anything but guards, cuts and its own change of the place shows the step what stands there."""
+        """True if a step reads the place other than in guards, cuts and its own change of the place."""
         if place.kind == "inside":
             return True
         absent = self._conditions(instance, EventKind.ABSENT)
@@ -292,7 +292,7 @@ class Bounds:
         return any(self.reads(node) & place.leaves for node in asked)
 
     def _start(self, place: Growing, instance: Instance) -> dict[int, int] | None:
-        """Codes of the place from which no guard keeps the step: {leaf: code}; None where there are none such."""
+        """Codes of the place for which no guard refuses the step: {leaf: code}; None if there are none."""
         if place.kind == "bag":
             return dict.fromkeys(place.leaves - self._taken(place, instance), 0)
         guards = [g for g in self._conditions(instance, EventKind.REQUIRE) if self.reads(g) & place.leaves]
@@ -303,7 +303,7 @@ class Bounds:
         return next((s for s in starts if all(self._rebuilt.is_false(g, s) for g in guards)), None)
 
     def _only_some(self, root: Node, leaves: frozenset[int], way: int = 1) -> bool:
-        """True if `root` holds, as far as these leaves go, because some members are such, and never for want of some.
+        """True if `root`, as far as these leaves go, holds because members are present, never because some are missing.
 
         way: -1 to ask that of its negation.
         """
@@ -326,7 +326,7 @@ class Bounds:
 
 
     def _members_in(self, root: Node, leaves: frozenset[int]) -> int | None:
-        """The most members that make `root` hold, as far as these leaves go; None where it is not some few."""
+        """The most members needed to make `root` hold, as far as these leaves go; None if the number is not limited."""
         memo: dict[tuple[int, int], int] = {}
         stack = [(root, 1)]
         while stack:

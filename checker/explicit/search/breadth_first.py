@@ -114,7 +114,7 @@ class Exploration(LevelSearch):
 
     @contextmanager
     def crew(self) -> Iterator[None]:
-        """The threads, and what locks a checkpoint, for the time of a search."""
+        """The threads and the checkpoint lock, held for the duration of a search."""
         self._meeting = threading.Barrier(self.threads, action=self._meet)
         with ExitStack() as stack:
             self._pool: ThreadPoolExecutor | None = None
@@ -142,7 +142,7 @@ class Exploration(LevelSearch):
     # The search.
 
     def begin(self) -> None:
-        """Enter the initial states, or what `resume` holds."""
+        """Enter the initial states, or those of `resume`."""
         if self.resume is not None:
             self._saved = Checkpoint.open(self.resume, self)
         if self.checkpoint is not None and self.checkpoint != self.resume:
@@ -156,7 +156,7 @@ class Exploration(LevelSearch):
             self._saved.save(self)
 
     def decided(self) -> bool:
-        """True if something is violated, or the witness reached that is waited for."""
+        """True if something is violated, or the awaited witness is reached."""
         if self.stop_on_witness is not None and self.stop_on_witness in self.findings.witnesses:
             return True
         return not self.all_violations and self.findings.violated
@@ -168,11 +168,11 @@ class Exploration(LevelSearch):
 
     @property
     def depth(self) -> int:
-        """Levels that have a state."""
+        """Number of levels that have a state."""
         return sum(1 for a, b in zip(self.bounds, self.bounds[1:], strict=False) if a != b)
 
     def _enter_initial(self) -> None:
-        """Level 1."""
+        """Enter the initial states as level 1."""
         self.begin_level()
         try:
             self.add(self.findings.inside())
@@ -185,7 +185,7 @@ class Exploration(LevelSearch):
         self.findings.note_initial(self._gather())
 
     def begin_level(self) -> None:
-        """States entered from now on belong to a new level."""
+        """Begin a new level, to which the states entered from now on belong."""
         for shard in self.shards:
             shard.begin_level()
 
@@ -315,7 +315,7 @@ class Exploration(LevelSearch):
             self.kernel.calls["tally"](origins.ctypes.data, len(origins), self._new[t].ctypes.data)
 
     def _gather(self) -> int:
-        """Put together what the threads found; returns what the new level's states break or reach."""
+        """Combine the threads' findings; return the properties that the new level's states break or reach."""
         self.findings.counters[:] = np.sum([c.counters for c in self.contexts], axis=0)
         self.findings.seen[:] = np.bitwise_or.reduce(self._seen, axis=(0, 2))
         self.findings.new[:] = self._new.sum(axis=0)
@@ -338,7 +338,7 @@ class Exploration(LevelSearch):
         ]
 
     def at_hand(self, deadline: Deadline) -> Exploration:
-        """Itself: see `Explored`."""
+        """This object, whose states are in memory already: see `Explored`."""
         return self
 
     def restore(self, saved: dict[str, Any]) -> None:

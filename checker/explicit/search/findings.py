@@ -62,13 +62,13 @@ class Findings:
         return np.ascontiguousarray(self.initial[(self.initial_bits & abi.OUTSIDE) == 0])
 
     def note_initial(self, bits: int) -> None:
-        """Level 1. bits: what is broken or reached by its states; those outside the constraint are looked at here."""
+        """Note level 1. bits: properties its states break or reach; states outside the constraint are added here."""
         outside = self.initial_bits[(self.initial_bits & abi.OUTSIDE) != 0]
         theirs = int(np.bitwise_or.reduce(outside, initial=0)) & ~(abi.OUTSIDE | self._kernel.mask_of("witness"))
         self._note_properties(1, bits | theirs)
 
     def note_level(self, level: int, bits: int, deadlocks: int) -> None:
-        """The states of `level` - 1 were expanded, and counted. bits: what is broken or reached by states of `level`
+        """Note `level`, once level - 1 is expanded and counted. bits: properties broken or reached by states of `level`
         or edges into it; deadlocks: states of `level` - 1 that have no enabled action."""
         for site, counter in self._errors:
             if self.counters[counter]:
@@ -86,7 +86,7 @@ class Findings:
                 (self.witnesses if declared.kind == "witness" else self.broken).setdefault(index, level)
 
     def saved(self) -> dict[str, Any]:
-        """The part of them that a checkpoint keeps, as JSON."""
+        """The part of the findings that a checkpoint keeps, as JSON."""
         return {
             "counters": self.counters.tolist(),
             "seen": self.seen.tolist(),
@@ -107,7 +107,7 @@ class Findings:
         self, explored: Explored, *, stopped: str | None, distinct: int, depth: int, seconds: float,
         peak_memory_bytes: int, workers: int, worker: str,
     ) -> SearchResult:  # fmt: skip
-        """All of it, with what the search itself knows."""
+        """The result of the search, from these findings and the search's own figures."""
         kernel = self._kernel
         actions, sites = summarize(kernel.signatures, kernel.sites, len(kernel.actions), self.counters.tolist())
         for action, new in zip(actions, self.new.tolist(), strict=True):

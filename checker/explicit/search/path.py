@@ -110,7 +110,7 @@ class Pick:
 
 
 def _having(kernel: Kernel, number: int, states: Words) -> Words:
-    """Those that break property `number`, or reach it."""
+    """The states that break property `number` or, for a witness, reach it."""
     bits = np.zeros(len(states), dtype=np.int64)
     kernel.calls["classify"](states.ctypes.data, len(states), bits.ctypes.data)
     found: Words = states[bits >> number & 1 != 0]
@@ -166,7 +166,7 @@ class Marks:
             self._set.insert(*context.box(0))
 
     def has(self, candidates: Longs) -> Bits:
-        """Per candidate (words and meta), whether it is in the set."""
+        """Per candidate (words and meta), True if it is in the set."""
         found = np.zeros(len(candidates), dtype=np.int64)
         self._find(self._set.address, candidates.ctypes.data, len(candidates), found.ctypes.data)
         return np.not_equal(found, 0)
@@ -198,7 +198,7 @@ class _Tracer:
         return np.concatenate([nothing, *self._explored.select(level, pick)])
 
     def _forwards(self, marks: list[Marks]) -> Path:
-        """marks: for each level of the path."""
+        """The path through the marked states. marks: for each level of the path."""
         initial = self._explored.initial
         candidates = np.zeros((len(initial), self._kernel.words + 1), dtype=np.int64)
         candidates[:, :-1] = initial.view(np.int64)

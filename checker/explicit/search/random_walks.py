@@ -136,7 +136,7 @@ class _Walker:
         return _Tally(walks, steps, counters, taken, int(self.record[abi.SEEN])), violated
 
     def path(self, walk: int, steps: int) -> tuple[Packed, list[int]]:
-        """Where a walk begins, and the instances that it takes. steps: at least as many as it has."""
+        """The initial state of a walk, and the instances that it takes. steps: at least as many as it has."""
         path = np.zeros(steps, dtype=np.int64)
         self.record[abi.PATH] = path.ctypes.data
         self.walk(walk, walk + 1)
@@ -192,7 +192,7 @@ class _Crew:
             one.result()
 
     def _is_over(self, working: Sequence[Future[None]]) -> bool:
-        """Wait a while; whether the threads are done, or soon will be."""
+        """Wait a while; return True if the threads are done, or soon will be."""
         going = wait(working, timeout=PROGRESS_S, return_when=FIRST_EXCEPTION).not_done
         if self.progress is not None:
             self.progress(self._so_far())
@@ -223,7 +223,7 @@ class _Crew:
             return self._running[t]
 
     def _note(self, t: int, block: int, tally: _Tally, violated: bool) -> None:
-        """A block is done. No later one counts where a walk of it violates something."""
+        """Note that a block is done. If one of its walks violates something, no later block counts."""
         with self._lock:
             self._running[t] = -1
             self._done[block] = tally

@@ -95,7 +95,7 @@ class _Shrinker:
     def _without(
         self, path: Path, target: Target, groups: Callable[[int, int], Sequence[Container[int]]]
     ) -> Path:
-        """Leave out groups of steps, tried from every position on that is the first of theirs, until none can go."""
+        """Leave out groups of steps until none can go; at each position, those groups are tried that start there."""
         first = 0
         while first < len(path.instances):
             before = Path(path.instances[:first], path.words[: first + 1])

@@ -57,7 +57,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def hold(self, holder: str, size: int) -> None:
-        """`holder` now holds `size` bytes."""
+        """Note that `holder` now holds `size` bytes."""
         with self._lock:
             self._held[holder] = size
             self.peak = max(self.peak, sum(self._held.values()))
@@ -125,7 +125,7 @@ class Shard:
         return part.view(np.uint64).reshape(limit - first, self._kernel.words)
 
     def begin_level(self) -> None:
-        """States added from now on belong to a new level."""
+        """Begin a new level, to which the states added from now on belong."""
         self._note_level()
         self.record[abi.LEVEL_START] = self.count
 
@@ -146,7 +146,7 @@ class Shard:
                 self._grow()
 
     def note(self) -> None:
-        """Tell the budget what is in use: the table, the stored states, and the origins of the widest level."""
+        """Report the memory in use to the budget: the table, the stored states, and the origins of the widest level."""
         self._note_level()
         held = 8 * self._slots + self.count * self._state_bytes + 2 * self._widest
         self._budget.hold(self._name, held)

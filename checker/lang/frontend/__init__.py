@@ -160,7 +160,7 @@ class _Compiler:
 
     @functools.cached_property
     def _declared_properties(self) -> tuple[list[Property], list[tuple[str, Node]]]:
-        """(the properties, what is declared and where evaluating it breaks down)."""
+        """(the properties; names of declarations, each with the condition that evaluating it breaks down)."""
         properties = []
         breaking: list[tuple[str, Node]] = []
         for i, declared in enumerate(self.properties):
@@ -178,7 +178,7 @@ class _Compiler:
     # Actions.
 
     def _unchanged(self, number: int) -> list[Instance]:
-        """The instances of an action as the model has it."""
+        """The instances of an action of the model, unmodified."""
         if number not in self.instances:
             self.instances[number] = self._action(number, self.model.model.actions[number])
         return self.instances[number]
@@ -274,7 +274,7 @@ class _Compiler:
         return result.node, graph.any_([e.condition for e in machine.events])
 
     def _property(self, declared: Declared) -> tuple[Node | None, Node]:
-        """(where it is broken, or for a witness reached; where evaluating it breaks down)."""
+        """The conditions that a property is broken (or a witness reached), and that evaluating it breaks down."""
         if declared.kind in ("transition invariant", "refinement", "deadlock", *LIVENESS):
             return None, self.graph.false
         holds, errors = self._evaluate(declared, [list(self.before)], Facts())
@@ -283,7 +283,7 @@ class _Compiler:
         return self.graph.or_(errors, self.graph.not_(holds)), errors
 
     def _breaks(self, after: list[Node], changed: Set[int], facts: Facts) -> list[tuple[int, Node]]:
-        """The transition properties that a step may break which leaves `after`; changed: the leaves that it changes."""
+        """The transition properties that a step to `after` may break; changed: the leaves that the step changes."""
         found = []
         for i, declared in enumerate(self.properties):
             if declared.kind == "transition invariant":
@@ -301,7 +301,7 @@ class _Compiler:
         return found
 
     def _of_either(self, reads: BoundReads) -> BoundReads:
-        """The reads of two states whose leaves follow each other, as leaves of one."""
+        """The reads of two states, numbered one after the other, as leaves of one state."""
         width = len(self.leaves)
         return BoundReads(
             frozenset((self.before[i % width], None) for i in reads.largest),
@@ -314,7 +314,7 @@ class _Compiler:
 
     @functools.cached_property
     def _sensitive_leaves(self) -> dict[int, set[int]]:
-        """By number, the transition invariants that no step breaks but one that changes some of these leaves.
+        """By number, the transition invariants that only a step that changes some of these leaves can break.
 
         Evaluated over two states that have nothing in common, each shows what it needs of the second; it must hold of
         two that are the same. The nodes of this are of no use for anything else.

@@ -12,7 +12,7 @@ from checker.lang.types import BoundedSetType, Type
 
 
 class Bounded(Collections):
-    """Computes with sets of which one, at least, has a bound."""
+    """Operations on sets of which at least one has a bound."""
 
     def bounded_as(self, symbol: Symbol, type_: BoundedSetType, node: ast.AST) -> tuple[Node, ...]:
         """The leaves of a set as one with a bound; a cut where it has more members."""

@@ -100,7 +100,7 @@ class Calls(Ordering):
         return NONE
 
     def _guard(self, condition: ast.expr) -> tuple[Node, BoundReads]:
-        """(whether a guard holds, what that rests on): of a guard whose evaluation may break down, that is unknown."""
+        """(the condition that a guard holds, the reads it rests on): unknown if evaluating the guard may break down."""
         before, risks = self.graph.taken_reads(), self.risks
         holds = self.truth(condition)
         reads = self.graph.taken_reads()
@@ -109,7 +109,7 @@ class Calls(Ordering):
 
     @staticmethod
     def _conjuncts(node: ast.expr) -> list[ast.expr]:
-        """The parts of `a and b`, one after the other: the first false one refuses, as `and` has it."""
+        """The conjuncts of `a and b`, in order: the first false one refuses, as with `and`."""
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
             return [part for value in node.values for part in Calls._conjuncts(value)]
         return [node]
@@ -173,7 +173,7 @@ class Calls(Ordering):
         self.fail(node, "a map is made where its type is known", "assign it, return it, or give it to a field")
 
     def assigned_value(self, value: ast.expr) -> Symbol | Callable[[MapType], tuple[Node, ...]]:
-        """The symbol of what is assigned; a map literal waits for the type of where it goes."""
+        """The symbol of an assigned value; a map literal takes the type of its target."""
         if isinstance(value, ast.Call) and len(value.args) == 1:
             literal = value.args[0]
             callee = self.expression(value.func) if isinstance(value.func, ast.Name) else NONE
@@ -211,7 +211,7 @@ class Calls(Ordering):
         nodes[int(code.data)] = value
 
     def typed_value(self, value: ast.expr, type_: Type) -> Symbol:
-        """The symbol of what goes where a `type_` stands."""
+        """The symbol of a value stored where a `type_` is expected."""
         symbol = self.assigned_value(value)
         return self.made_map(symbol, type_, value) if callable(symbol) else symbol
 

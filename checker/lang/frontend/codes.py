@@ -55,7 +55,7 @@ class Codes(Path):
         return Val(type_, nodes)
 
     def narrowed(self, node: Node, size: int) -> Node:
-        """`node` with what its type says of it: a leaf that variants share may be declared wider."""
+        """`node`, narrowed to the range of its type: a leaf that variants share may be declared wider."""
         if node.kind is not Kind.INT or node.hi < size:
             return node
         if node.op is Op.LEAF:
@@ -111,7 +111,7 @@ class Codes(Path):
         return self.symbol(option.type.inner, nodes)
 
     def predecessor(self, node: Node) -> Node:
-        """A code of an option as the code of its value; where it is absent, whatever fits."""
+        """The code of an option's value from the code of the option; any valid code if it is absent."""
         if node.op is Op.SELECT:
             condition, a, b = node.args
             if any(x.op is Op.CONST for x in (a, b)):
@@ -153,7 +153,7 @@ class Codes(Path):
         return tuple(kept)
 
     def put_in_slot(self, slots: list[Node], w: int, member: list[Node]) -> tuple[list[Node], Node]:
-        """(the slots with `member` in the first empty one, whether it found none). An empty member changes nothing."""
+        """(the slots with `member` in the first empty one, the condition of no room). Empty members are ignored."""
         g = self.graph
         waiting = g.not_(g.eq(member[0], g.integer(0)))
         result = list(slots)

@@ -1,4 +1,4 @@
-"""Sets, sequences, bags and finite domains: their elements, their size, what is in them."""
+"""Sets, sequences, bags and finite domains: their elements, size and membership."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Collections(Places):
         return self.distinct(elements, node) if symbol.kind == "set" else elements
 
     def distinct(self, elements: Sequence[Element], node: ast.AST) -> list[Element]:
-        """The elements, of those that are equal the first one only."""
+        """The elements without duplicates: of equal ones, only the first."""
         g = self.graph
         found: list[Element] = []
         for i, (there, element) in enumerate(elements):
@@ -186,7 +186,7 @@ class Collections(Places):
             self.fail(node, f"a {type_} cannot be looped over", "use a finite type, a set, sequence or bag")
 
     def _go_through(self, symbol: Val, node: ast.AST) -> None:
-        """Note that what is made now depends on how many members a collection has room for."""
+        """Note that the nodes made now depend on a collection's capacity."""
         if all(n.op is Op.LEAF for n in symbol.nodes) and isinstance(symbol.type, BagType):
             if id(node) in self.quantifying:
                 self.gone_through.append((id(node), frozenset(n.data for n in symbol.nodes)))
@@ -194,14 +194,14 @@ class Collections(Places):
         self.count_members(symbol)
 
     def count_members(self, symbol: Val) -> None:
-        """Note that what is made now depends on all the members of a collection together."""
+        """Note that the nodes made now depend on all the members of a collection together."""
         if isinstance(symbol.type, SeqType):
             self.graph.decided.add((symbol.nodes[0], None))
         else:
             self.graph.counted.update(n.data for n in reachable(symbol.nodes) if n.op is Op.LEAF)
 
     def quantified(self, some: Node, sources: set[int], since: int) -> Node:
-        """`some`, which says that a member is such, noted as that if one of its sources (ids of syntax) is a bag.
+        """`some`, the condition that a member qualifies; marked as quantified if a source (ids of syntax) is a bag.
 
         since: how many bags were gone through before.
         """
@@ -284,7 +284,7 @@ class Collections(Places):
         return next((t for t in types if isinstance(t, UnionType)), types[0] if types else None)
 
     def _alternatives_of(self, symbol: Symbol) -> Iterator[Symbol]:
-        """The alternatives of a symbol, if it is one of two."""
+        """The alternatives of a symbol: all those of a choice, else the symbol itself."""
         if isinstance(symbol, Choice):
             yield from self._alternatives_of(symbol.yes)
             yield from self._alternatives_of(symbol.no)
@@ -325,7 +325,7 @@ class Collections(Places):
         return self.quantified(g.any_(members), {id(node)}, since)
 
     def _contains_optional(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
-        """Membership of what may be absent or one of two: None is in no collection."""
+        """Membership of an option or a choice: None is in no collection."""
         if isinstance(member, Choice):
             yes, no = self.contains(collection, member.yes, node), self.contains(collection, member.no, node)
             return self.graph.select(member.condition, yes, no)

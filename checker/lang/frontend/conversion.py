@@ -44,7 +44,7 @@ class Conversion(Numbering):
     # Places.
 
     def loaded(self, place: Location, node: ast.AST) -> tuple[Node, ...]:
-        """The leaves of what stands at a place."""
+        """The leaves of the value at a place."""
         self.check_alive(place, node)
         width, nodes = place.type.width, place.store.nodes
         (_, first), *others = place.alternatives
@@ -79,7 +79,7 @@ class Conversion(Numbering):
         return True
 
     def value(self, symbol: Symbol, node: ast.AST) -> Symbol:
-        """A symbol that is not a place: what stands there now."""
+        """The symbol itself or, for a place, the value there now."""
         if isinstance(symbol, Location):
             return self.symbol(symbol.type, self.loaded(symbol, node))
         if isinstance(symbol, Val) and symbol.origins:
@@ -169,7 +169,7 @@ class Conversion(Numbering):
         return Choice(condition, yes, no)
 
     def _origins(self, symbol: Symbol) -> tuple[Location, ...]:
-        """The records of the state that a symbol may be, as Python has it: the very object."""
+        """The records of the state that a symbol may be, by identity as in Python."""
         if isinstance(symbol, Location) and self._is_record_place(symbol):
             return (dataclasses.replace(symbol, made=len(self.writes)),)
         return symbol.origins if isinstance(symbol, Val) else ()
@@ -205,7 +205,7 @@ class Conversion(Numbering):
         return SeqType(common, max(type_.length, length)) if common is not None else None
 
     def common_element(self, a: Type, b: Type) -> Type | None:
-        """The type of what may be an `a` or a `b`."""
+        """The type of a value that may be an `a` or a `b`."""
         if isinstance(a, RangeType) and isinstance(b, RangeType):
             for one, other in ((a, b), (b, a)):
                 if one.lo <= other.lo and other.hi <= one.hi:

@@ -92,7 +92,7 @@ class Expressions(Bounded):
         )  # fmt: skip
 
     def claimed(self, symbol: Symbol, claim: Claim, node: ast.AST) -> Symbol:
-        """A symbol as what an annotation says it is, with the events of its not being that. A place stays one."""
+        """A symbol as a value of its annotated type, with events if it is not one. A place stays one."""
         if isinstance(claim, AnyInteger):
             return Num(self.as_number(symbol, node))
         if isinstance(symbol, Location):
@@ -244,7 +244,7 @@ class Expressions(Bounded):
         return self._from_end(self.number(node), length)
 
     def _from_end(self, index: Node, length: Node) -> Node:
-        """An index or bound as Python has it: a negative one counts from the end."""
+        """An index or bound as in Python: a negative one counts from the end."""
         if index.lo >= 0:
             return index
         negative = self.graph.lt(index, self.graph.integer(0))

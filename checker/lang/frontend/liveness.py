@@ -30,7 +30,7 @@ HEADERS = {
 def compile_liveness(
     model: BoundModel, graph: Graph, before: list[Node], properties: Sequence[Declared], instances: Sequence[Instance]
 ) -> tuple[Liveness | None, list[tuple[str, Node]]]:
-    """The liveness of a model, None where none is asked for; and what of it may break down when it is evaluated, where.
+    """The liveness of a model, None if it has none; and its parts whose evaluation may break down, with the condition.
 
     before: the leaves of a state. Raises SpecError for what is not an obligation, or could not be checked soundly.
     """

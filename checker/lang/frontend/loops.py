@@ -121,7 +121,7 @@ class _Check:
             self._assignment(node.target, node.value, node)
 
     def _written(self, target: ast.expr) -> bool:
-        """Note a write to a place; whether the loop's element indexes it."""
+        """Note a write to a place; return True if the loop's element indexes it."""
         path = self._path(target)
         if path is None or isinstance(target, ast.Name):
             return False
@@ -161,7 +161,7 @@ class _Check:
             self._fail(node, f"{name} is read before a round gives it a value")
 
     def _constant(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
-        """Every round may set a flag, if all set it to the same."""
+        """Allow every round to set a flag to the same constant."""
         if self.set_to.setdefault(ast.unparse(target), ast.unparse(value)) != ast.unparse(value):
             self._fail(node, f"{ast.unparse(target)} is set to one value or another")
 

@@ -25,7 +25,7 @@ Words = tuple[Node, ...]  # a set: a bit for each possible member, 64 to a word
 
 
 class Numbering(Codes):
-    """Numbers values, and makes and reads sets of what is numbered."""
+    """Numbers values, and makes and reads sets of numbered values."""
 
     def number_in(self, type_: Type, nodes: Sequence[Node]) -> Node:
         """The number of the value whose leaves are `nodes` among all those of its type."""
@@ -115,7 +115,7 @@ class Numbering(Codes):
         return result
 
     def numbers_as(self, words: Sequence[Node], given: RangeType, type_: SetType, node: ast.AST) -> Words:
-        """A set of numbers of one range as one of another; what does not fit is a cut or a violation."""
+        """A set of numbers of one range as one of another; a number that does not fit is a cut or a violation."""
         g, result, wanted = self.graph, self.no_members(type_), type_.element
         assert isinstance(wanted, RangeType)
         for i, value in enumerate(range(given.lo, given.hi + 1)):

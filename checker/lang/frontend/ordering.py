@@ -44,7 +44,7 @@ class Ordering(Expressions):
     # What has an order.
 
     def has_order(self, node: ast.expr) -> bool:
-        """True if what a `for` goes through has an order of its own: no set, bag, map or identity has."""
+        """True if the iterable of a `for` is ordered: sets, bags, maps and identities are not."""
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == "range":
                 return True
@@ -63,7 +63,7 @@ class Ordering(Expressions):
             self.fail(node, reason, "go through a sequence or a type: (b for b in Broker if b in members)")
 
     def names_in_order(self, node: ast.expr) -> bool:
-        """True if plain Python goes through it in a known order: of sets and bags it does not."""
+        """True if plain Python iterates over it in a known order, unlike sets and bags."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return True
         symbol = self.peeked(node)

@@ -1,4 +1,4 @@
-"""The path that symbolic evaluation is on: its condition, what is known on it, and what may end it."""
+"""The current path of symbolic evaluation: its condition, the facts known on it, and the events that may end it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Facts:
                     self._values[a.serial] = b.data
 
     def of(self, node: Node) -> bool | None:
-        """True or False where it is known which."""
+        """True or False if the condition is known, else None."""
         if node.op is Op.CONST:
             return bool(node.data)
         if node.op is Op.NOT:

@@ -12,7 +12,7 @@ from checker.lang.types import MapType, OptionType, RangeType, RecordType
 
 
 class Places(Conversion):
-    """Finds what a path of fields and keys leads to."""
+    """Resolves paths of fields and keys."""
 
     def field(self, place: Location, name: str, node: ast.AST) -> Symbol:
         """The symbol of a field of a record in the state: a place if it can be changed in place, else its value."""
@@ -60,7 +60,7 @@ class Places(Conversion):
         return Location(place.store, place.type.value_type, found, way, len(self.writes), place.writable)
 
     def key_code(self, key: Symbol, type_: MapType, node: ast.AST) -> Node:
-        """The number of a key; a violation where it is none of the map's."""
+        """The number of a key; a violation if the map does not have it."""
         key = self.unwrapped(key, node)
         if isinstance(type_.key_type, RangeType) and isinstance(key, Num):
             code = self.graph.sub(key.node, self.graph.integer(type_.key_type.lo))

@@ -53,7 +53,7 @@ def abstraction(model: BoundModel, declared: Declared) -> Abstraction:
 
 
 def _check_constants(declared: Declared, abstract: Model) -> None:
-    """Raise SpecError where an instance was not given what its model sets: its constants are then not those."""
+    """Raise SpecError if the constants of an instance differ from those that its model sets."""
     made = vars(sys.modules[abstract.init.function.__module__]).get(INSTANCE)
     if not isinstance(made, InstanceInfo):
         return

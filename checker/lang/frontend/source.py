@@ -1,4 +1,4 @@
-"""The syntax tree of a spec's function, and the whitelist of what may stand in it."""
+"""The syntax tree of a spec's function, and the whitelist of the syntax allowed in it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
 
 
 class Function:
-    """A function of a spec: its tree, and where it stands."""
+    """A function of a spec: its tree and source location."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

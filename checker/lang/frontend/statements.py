@@ -50,7 +50,7 @@ class Machine(Calls):
     """Runs a function of a spec symbolically, on all its paths at once."""
 
     def run(self, function: Callable[..., Any], arguments: list[Symbol], pure: bool) -> Symbol:
-        """The result of `function`; what it assigns is left in the store, what may end it in `events`."""
+        """The result of `function`; its assignments are left in the store, its possible endings in `events`."""
         source = function_of(function)
         claims = claims_of(function) if is_held(function) else {}
         frame = Frame(source, dict(zip(source.parameters, arguments, strict=True)), pure, claims=claims)
@@ -64,7 +64,7 @@ class Machine(Calls):
         return self.run(function, arguments, pure=True)
 
     def _hold(self, frame: Frame) -> None:
-        """Hold what a helper is given to its annotations."""
+        """Check a helper's arguments against its annotations."""
         for argument in frame.function.tree.args.args:
             claim = frame.claims.get(argument.arg)
             if claim is not None:
@@ -196,7 +196,7 @@ class Machine(Calls):
             self._cases(subject, node, others, rest)
 
     def _pattern(self, subject: Symbol, pattern: ast.pattern) -> tuple[Node, Callable[[], dict[str, Symbol]]]:
-        """(when the pattern matches, what it then binds)."""
+        """(the condition that the pattern matches, the names that it then binds)."""
         if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
             name = pattern.name
             return self.graph.true, lambda: {name: subject} if name else {}

@@ -50,7 +50,7 @@ def bound_parameters(graph: Graph, parameters: Sequence[Parameter], chosen: Iter
 
 @dataclass
 class _Made:
-    """What nodes become under one choice of values: by serial; of which roots all nodes were made."""
+    """Nodes made under one choice of values, by serial; and the roots of which all nodes were made."""
 
     nodes: dict[int, Node] = field(default_factory=dict)
     roots: set[int] = field(default_factory=set)
@@ -104,7 +104,7 @@ class Template:
         return self._given(node)
 
     def _of(self, mask: int) -> _Made:
-        """What was made of nodes that rest on these parameters, under the values at hand."""
+        """The nodes made from those that rest on these parameters, under the current values."""
         made = self._current.get(mask)
         if made is None:
             key = (mask, *[value for k, value in enumerate(self._values) if mask >> k & 1])
