@@ -19,6 +19,8 @@ import random
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Generator
+from heapq import nlargest
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -111,7 +113,7 @@ class _Spent:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._cases: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -124,8 +126,8 @@ class _Spent:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._most:
             return
-        terminalreporter.section(f"{self._seconds.total():.0f} s of CPU in all, most of it in")
-        for family, seconds in self._seconds.most_common(self._most):
+        terminalreporter.section(f"{sum(self._seconds.values()):.0f} s of CPU in all, most of it in")
+        for family, seconds in nlargest(self._most, self._seconds.items(), key=itemgetter(1)):
             terminalreporter.write_line(f"{seconds:7.1f} s {self._cases[family]:5} × {family}")
 
 

@@ -12,7 +12,7 @@ from itertools import count, islice
 from uuid import UUID
 
 from impl.kraft.controller import Controller, ControllerSettings
-from impl.kraft.effects import Append
+from impl.kraft.effects import Append, Effects
 from impl.kraft.messages import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
@@ -76,7 +76,7 @@ def ask(controller: Controller, request: Request) -> None:
     commit(controller, controller.handle(0, request, 0))
 
 
-def commit(controller: Controller, effects: list[object]) -> None:
+def commit(controller: Controller, effects: Effects) -> None:
     for effect in effects:
         if isinstance(effect, Append):
             controller.on_commit(effect.batch.last_offset + 1, 0)

@@ -53,5 +53,5 @@ def proofs(line: Callable[..., None]) -> None:
         line("  queries, ms each, slowest",
              f"{found['queries']:,} {1000 * spent / found['queries']:.1f} {1000 * slowest:.0f}")  # fmt: skip
     for model, steps in BOUNDED:
-        seconds, found = prove(model, "--bounded", steps)
-        line(f"{model} --bounded {steps}: {found['verdict']}, seconds", f"{seconds:.2f}")
+        wall_s, found = prove(model, "--bounded", steps)
+        line(f"{model} --bounded {steps}: {found['verdict']}, seconds", f"{wall_s:.2f}")

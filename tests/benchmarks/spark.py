@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -172,12 +173,9 @@ def hits() -> None:
             hit = parts[there[first:end] == 1]
             found[:] += [1, len(hit) > 0, len(np.unique(parts)), len(np.unique(hit))]
 
-    shard_tasks.strike, before = strike, shard_tasks.strike
-    try:
-        target = "kraft/membership"
+    target = "kraft/membership"
+    with patch.object(shard_tasks, "strike", strike):
         on_spark(target, {}, LOCAL, partitions=2, small=1 << 60, small_groups=1 << 60)
-    finally:
-        shard_tasks.strike = before
     line(f"{target}: row groups next to a candidate that have one", f"{found[1] / found[0]:.3f}")
     line(f"{target}: parts of 4,096 states next to a candidate that have one", f"{found[3] / found[2]:.3f}")
 

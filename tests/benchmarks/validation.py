@@ -10,6 +10,7 @@ from pathlib import Path
 
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import CorpusOptions, validate
+from tests.benchmarks.printing import line
 from tests.validate.walks import Event, Walks, text
 
 WALKS, STEPS, REPEATS = 1000, 40, 4
@@ -19,8 +20,6 @@ CORPUS, PER_FILE = 100_000, 1000
 
 def validation() -> None:
     """Random walks, distinct ones and each of them REPEATS times, on one core; plain `json.loads` beside it."""
-    from tests.benchmarks.__main__ import line
-
     for name in MODELS:
         model = load(name)
         walks = [Walks(model, seed).walk(STEPS) for seed in range(WALKS)]
@@ -55,7 +54,6 @@ def _lines_per_s(content: bytes) -> float:
 def corpus() -> None:
     """100,000 traces of `kraft/membership` with full states, in files of 1,000: one process, then local[2]."""
     from checker.spark.corpus import Where, validate_on_spark
-    from tests.benchmarks.__main__ import line
 
     model = load("kraft/membership")
     contents = [text(Walks(model, seed).walk(10)) for seed in range(2 * PER_FILE)]

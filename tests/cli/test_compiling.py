@@ -93,7 +93,7 @@ def test_the_code_of_a_large_model_is_waited_for(spec: Path, run: Run, monkeypat
 def test_ctrl_c(spec: Path, start: Start) -> None:
     process = start("check", spec, "--set", "n=40")
     assert process.stderr is not None
-    lines = []
+    lines: list[str] = []
     while not (lines and lines[-1].startswith("compiling: ")):
         lines.append(process.stderr.readline())
     process.send_signal(signal.SIGINT)

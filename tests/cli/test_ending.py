@@ -171,8 +171,11 @@ def test_standard_output_on_a_full_disk() -> None:
 
 @pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
 def test_closed_streams_change_no_verdict(tmp_path: Path, closed: tuple[int, ...]) -> None:
-    process = command("check", LEASE, "--junit", tmp_path / "report.xml", stdout=None, stderr=None,
-                      preexec_fn=lambda: [os.close(number) for number in closed])  # fmt: skip
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    process = command("check", LEASE, "--junit", tmp_path / "report.xml", stdout=None, stderr=None, preexec_fn=close)
     assert process.wait(timeout=60) == 1
     assert ET.parse(tmp_path / "report.xml").getroot().get("failures") == "1", "nothing else is written there"
 

@@ -153,7 +153,7 @@ class LeaseSystem:
         terms = {ordinal: system.server.term for ordinal in [before.term]}
         for client, lease in before.leases.items():
             if lease is not None:
-                terms[lease] = system.leases[client.index]  # type: ignore[assignment]
+                terms[lease] = system.leases[client.index]
         for client in before.replies:
             for ordinal, value in terms.items():
                 message = classes["Release"](client=client, term=ordinal)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker.conform.canonical import Canonical, places, renumbered
+from checker.conform.canonical import Canonical, Named, places, renumbered
 from checker.conform.system import Ordinal
 
 SORTS = st.sampled_from(["Term", "Offset"])
@@ -71,7 +71,7 @@ def test_places_have_names_and_the_numbers_of_the_other_side() -> None:
     system = (Broker(Ordinal("Term", 70), frozenset({1, 2})), Ordinal("Term", 90))
     found = list(places(spec, renumbered(system, spec)))
     assert found == [
-        ("[0].epoch", Ordinal("Term", 3), Ordinal("Term", 3)),
-        ("[0].replicas", frozenset({1}), frozenset({1, 2})),
-        ("[1]", None, Ordinal("Term", 4)),
+        Named("[0].epoch", Ordinal("Term", 3), Ordinal("Term", 3)),
+        Named("[0].replicas", frozenset({1}), frozenset({1, 2})),
+        Named("[1]", None, Ordinal("Term", 4)),
     ]

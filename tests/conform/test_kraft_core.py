@@ -54,7 +54,8 @@ def test_a_wrapped_core_is_used_throughout(pin: Any) -> None:
     system = KraftUnderTest(core)
     model = pin.load()
     cluster = system.begin(model.constants, model.initial_states()[0])
-    cores = [host.core for host in (*cluster.controllers, *cluster.processes) if host.core is not None]
+    cores: list[object] = [host.core for host in cluster.controllers]
+    cores += [host.core for host in cluster.processes if host.core is not None]
     assert cores and all(isinstance(one, Wrapped) for one in cores)
     report = conform(model, system, "wrapped", ConformOptions())
     assert (report.divergence, report.pairs) == (None, pin.pairs)

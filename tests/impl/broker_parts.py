@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from impl.kraft.broker import Broker, BrokerSettings, Due, FetchRequest, InMemoryReplicaLog, LogEntry, ReplicaLog
-from impl.kraft.effects import Effects, Send
+from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
+    BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
 from impl.kraft.records import (
@@ -48,7 +50,7 @@ def the_send(effects: Effects) -> Send:
 
 def delay_ms(effects: Effects, what: Due, now_ms: int) -> int:
     """In how many ms something is due."""
-    (at_ms,) = [effect.at_ms for effect in effects if not isinstance(effect, Send) and effect.timer[0] == what]
+    (at_ms,) = [effect.at_ms for effect in effects if isinstance(effect, SetTimer) and effect.timer[0] == what]
     return at_ms - now_ms
 
 
@@ -73,20 +75,22 @@ class World:
         about = () if key is None else (key[0].int, key[1])
         return self.broker.on_timer((what, *about), self.now_ms)
 
-    def communicate(self) -> Send:
+    def communicate(self) -> BrokerRegistrationRequest | BrokerHeartbeatRequest:
         """The request about itself that the broker sends next."""
-        return the_send(self.due(Due.COMMUNICATION))
+        request = the_send(self.due(Due.COMMUNICATION)).request
+        assert isinstance(request, BrokerRegistrationRequest | BrokerHeartbeatRequest)
+        return request
 
     def registered(self, broker_epoch: int = 0) -> World:
         """The broker has started, and has its broker epoch."""
         self.broker.start(self.now_ms)
-        request = self.communicate().request
+        request = self.communicate()
         self.broker.on_response(request, BrokerRegistrationResponse(ErrorCode.NONE, broker_epoch), self.now_ms)
         return self
 
     def heartbeat(self, *, fenced: bool = False, should_shut_down: bool = False) -> Effects:
         """A heartbeat is sent and answered."""
-        request = self.communicate().request
+        request = self.communicate()
         response = BrokerHeartbeatResponse(ErrorCode.NONE, True, fenced, should_shut_down)
         return self.broker.on_response(request, response, self.now_ms)
 

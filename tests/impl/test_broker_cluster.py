@@ -278,7 +278,12 @@ class Cluster(RuleBasedStateMachine):
             self.fetch(data.draw(slots), data.draw(slots), data.draw(st.booleans()))
         elif self.network:
             index = data.draw(st.integers(0, len(self.network) - 1))
-            self.deliver(index, data.draw(st.booleans())) if what == self.deliver else what(index)
+            if what == self.deliver:
+                self.deliver(index, data.draw(st.booleans()))
+            elif what == self.lose:
+                self.lose(index)
+            else:
+                self.copy(index)
 
     @rule(rounds=st.sampled_from([1, 3, 8]), lagging=some_slot, uninformed=some_slot, unanswered=some_slot)
     def go_on(self, rounds: int, lagging: int | None, uninformed: int | None, unanswered: int | None) -> None:

@@ -48,17 +48,17 @@ def epochs(log: InMemoryReplicaLog) -> list[int]:
     ("epoch", "end"),
     [(0, (NO_EPOCH, 0)), (1, (1, 2)), (2, (1, 2)), (3, (3, 3)), (9, (3, 3))],
 )
-def test_where_an_epoch_ends(epoch: int, end: tuple[int, int]):
+def test_where_an_epoch_ends(epoch: int, end: tuple[int, int]) -> None:
     assert log_of(1, 1, 3).end_of_epoch(epoch) == EpochEnd(*end)
 
 
-def test_a_read_is_bounded_but_gives_something():
+def test_a_read_is_bounded_but_gives_something() -> None:
     log = InMemoryReplicaLog([LogEntry(0, b"1234"), LogEntry(0, b"56"), LogEntry(0, b"7")])
     assert [len(log.read(0, size)) for size in (0, 4, 5, 6, 7)] == [1, 1, 1, 2, 3]
     assert log.read(3, 10) == ()
 
 
-def test_no_high_watermark_is_past_the_end():
+def test_no_high_watermark_is_past_the_end() -> None:
     log = InMemoryReplicaLog([LogEntry(0, b"")] * 3, high_watermark=2)
     log.truncate(3)
     assert (log.end_offset, log.high_watermark) == (3, 2)
@@ -67,38 +67,38 @@ def test_no_high_watermark_is_past_the_end():
     assert (log.end_offset, log.high_watermark) == (1, 1)
 
 
-def test_the_last_epoch_of_an_empty_log_is_none():
+def test_the_last_epoch_of_an_empty_log_is_none() -> None:
     assert (log_of().last_epoch, log_of(0, 4).last_epoch) == (NO_EPOCH, 4)
 
 
 # Fetches.
 
 
-def test_a_follower_asks_for_what_comes_after_its_log():
+def test_a_follower_asks_for_what_comes_after_its_log() -> None:
     world = World().running().with_partition(isr=(2,), leader=2, leader_epoch=4)
     world.broker.logs[KEY].append(log_of(0, 0).entries)
     assert world.broker.fetch_request(KEY) == FetchRequest(1, 0, TOPIC, 0, 4, 2, 0)
 
 
-def test_who_does_not_follow_asks_for_nothing():
+def test_who_does_not_follow_asks_for_nothing() -> None:
     assert World().running().with_partition().broker.fetch_request(KEY) is None
 
 
-def test_a_follower_takes_over_entries_and_high_watermark():
+def test_a_follower_takes_over_entries_and_high_watermark() -> None:
     own, leader = log_of(1), leader_of(log_of(1, 2, 2))
     leader.log.high_watermark = 2
     fetch(own, leader)
     assert (epochs(own), own.high_watermark) == ([1, 2, 2], 2)
 
 
-def test_the_high_watermark_of_a_follower_goes_no_further_than_its_log():
+def test_the_high_watermark_of_a_follower_goes_no_further_than_its_log() -> None:
     own, leader = log_of(), leader_of(log_of(1, 1, 1))
     leader.log.high_watermark = 3
     fetch(own, leader, max_bytes=2)
     assert (own.end_offset, own.high_watermark) == (2, 2)
 
 
-def test_what_the_leader_does_not_have_is_truncated_first():
+def test_what_the_leader_does_not_have_is_truncated_first() -> None:
     own, leader = log_of(1, 3), leader_of(log_of(1, 2, 2))
     leader.log.high_watermark = 3
     fetch(own, leader)
@@ -108,20 +108,20 @@ def test_what_the_leader_does_not_have_is_truncated_first():
     assert epochs(own) == [1, 2, 2]
 
 
-def test_a_longer_log_of_the_same_epoch_is_as_far_as_the_leader():
+def test_a_longer_log_of_the_same_epoch_is_as_far_as_the_leader() -> None:
     own, leader = log_of(1, 1), leader_of(log_of(1))
     fetch(own, leader)
     assert leader.followers[1].log_end_offset == 1
     assert epochs(own) == [1]
 
 
-def test_who_has_to_truncate_gets_no_entries():
+def test_who_has_to_truncate_gets_no_entries() -> None:
     request = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1, 1))
     response = leader_of(log_of(1, 2, 2)).read(request, 1 << 20)
     assert response == FetchResponse(ErrorCode.NONE, 0, EpochEnd(1, 1), ())
 
 
-def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole():
+def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole() -> None:
     own, leader = log_of(3), leader_of(log_of())
     fetch(own, leader)
     assert own.end_offset == leader.followers[1].log_end_offset == 0
@@ -142,13 +142,15 @@ DIVERGING = FetchResponse(ErrorCode.NONE, 2, EpochEnd(NO_EPOCH, 0))
         (REQUEST, FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
     ],
 )
-def test_what_is_no_answer_to_the_followers_question_changes_nothing(request_: FetchRequest, response: FetchResponse):
+def test_what_is_no_answer_to_the_followers_question_changes_nothing(
+    request_: FetchRequest, response: FetchResponse
+) -> None:
     log = log_of(1)
     FOLLOWER.fetched(log, request_, response)
     assert (epochs(log), log.high_watermark) == ([1], 0)
 
 
-def test_a_response_that_comes_when_the_broker_no_longer_follows_changes_nothing():
+def test_a_response_that_comes_when_the_broker_no_longer_follows_changes_nothing() -> None:
     world = World().running().with_partition(isr=(1, 2), leader=2)
     request = world.broker.fetch_request(KEY)
     assert request is not None
@@ -157,7 +159,7 @@ def test_a_response_that_comes_when_the_broker_no_longer_follows_changes_nothing
     assert world.broker.logs[KEY].end_offset == 0
 
 
-def test_a_broker_takes_over_what_it_has_fetched():
+def test_a_broker_takes_over_what_it_has_fetched() -> None:
     world = World().running().with_partition(isr=(2,), leader=2)
     request = world.broker.fetch_request(KEY)
     assert request is not None
@@ -175,7 +177,7 @@ LOGS = st.lists(st.integers(0, 5), max_size=8).map(sorted)
 @given(common=LOGS, own=LOGS, leaders=LOGS)
 def test_any_follower_ends_with_the_log_of_its_leader_and_keeps_what_they_share(
     common: list[int], own: list[int], leaders: list[int]
-):
+) -> None:
     """Entries are named by their epoch and how many of it there are, so that logs of one epoch agree (KIP-101)."""
     base = max(common, default=0)
     follower_log, leader_log = numbered(common, own, base), numbered(common, leaders, base + 10)

@@ -67,8 +67,8 @@ def test_fenced_brokers_get_replicas_and_active_ones_make_the_isr() -> None:
 def test_manual_assignments_keep_their_order_and_the_first_active_replica_leads() -> None:
     runtime = office_of(0, 1, 2)
     runtime.heartbeat(2, want_fence=True)
-    numbers = {"num_partitions": -1, "replication_factor": -1}
-    assert create(runtime, assignments=((2, 1, 0), (1, 0, 2)), **numbers).error is ErrorCode.NONE
+    response = create(runtime, assignments=((2, 1, 0), (1, 0, 2)), num_partitions=-1, replication_factor=-1)
+    assert response.error is ErrorCode.NONE
     partitions = [partition for _, partition in runtime.image.of_topic(ID)]
     assert [(p.replicas, p.isr, p.leader) for p in partitions] == [((2, 1, 0), (1, 0), 1), ((1, 0, 2), (1, 0), 1)]
 

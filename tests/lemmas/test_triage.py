@@ -93,7 +93,8 @@ def test_a_state_that_a_mapping_does_not_know_is_reported_as_such(name: str, whe
     [number] = [n for n, f in enumerate(proof.findings) if f.claim.name == "as_register"]
     found = triage(proof, Limits(), 1)[number]
     assert found.verdict == verdict
-    for trace in [induction_trace(proof, number), *[found.trace] * (found.trace is not None)]:
+    reached = [] if found.trace is None else [found.trace]
+    for trace in [induction_trace(proof, number), *reached]:
         assert trace.violation is not None
         assert f"The state {when} the step cannot be mapped" in trace.violation.statement
         assert trace.violation.conjunct == "assert s.holder is not None"

@@ -82,7 +82,7 @@ def accept(s: Lease) -> None:
     """The offer is taken up."""
     require(s.offered is not None)
     s.holder = s.offered
-    s.epoch = s.offered_epoch
+    s.epoch = s.offered_epoch  # type: ignore[assignment]  # offered with it; an assert would be a check of its own
     s.offered = None
     s.offered_epoch = None
 

@@ -31,8 +31,8 @@ LIBRARY = str(ROOT / "tests/mutate/library.py")
 COMMIT = str(ROOT / "tests/models/two_phase_commit.py")
 
 
-def original(target: str, max_states: int | None = None, **changes: str) -> Original:
-    report = check(load(target, changes), CheckOptions(threads=2), started=time.perf_counter())
+def original(target: str, changes: dict[str, str] | None = None, max_states: int | None = None) -> Original:
+    report = check(load(target, changes or {}), CheckOptions(threads=2), started=time.perf_counter())
     return Original(report, max_states, 1 << 30)
 
 
@@ -51,7 +51,7 @@ def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[s
 
 @pytest.mark.parametrize("target", [LIBRARY, COMMIT])
 def test_plain_python_agrees(target: str) -> None:
-    held = original(target, **({"resource_managers": "2"} if target == COMMIT else {}))
+    held = original(target, {"resource_managers": "2"} if target == COMMIT else {})
     before = explore(held.model)
     assert before.level is None
     assert len(before.states) == held.result.distinct
@@ -137,7 +137,7 @@ def test_a_cut_step_is_distinguished_from_one_that_is_not_enabled() -> None:
 ])  # fmt: skip
 def test_what_is_no_measure_is_refused(target: str, changes: dict[str, str], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        original(target, **changes)
+        original(target, changes)
 
 
 def test_a_mutant_is_another_model_to_the_cache() -> None:

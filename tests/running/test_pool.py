@@ -104,8 +104,13 @@ def test_a_process_each_shares_what_was_there_when_its_turn_came() -> None:
             made.append(n)
             yield n
 
-    found = list(one_process_each(lambda n: (made[:], made.clear()), tasks(), 1))
-    assert found == [(n, (list(range(n + 1)), None)) for n in range(4)]
+    def emptied(_: int) -> list[int]:
+        there = made[:]
+        made.clear()
+        return there
+
+    found = list(one_process_each(emptied, tasks(), 1))
+    assert found == [(n, list(range(n + 1))) for n in range(4)]
 
 
 def test_what_is_not_waited_for_is_ended() -> None:

@@ -17,8 +17,9 @@ def main(master: str, place: str, how: str) -> None:
     def progress(now: Progress) -> None:
         print("level", now.depth, flush=True)
 
-    where = {"checkpoint": place} if how == "start" else {"resume": place}
-    options = SparkOptions(master=master, conf=CONF, partitions=None if how == "resume" else 2, small=0, **where)
+    options = SparkOptions(master=master, conf=CONF, partitions=2, small=0, checkpoint=place)
+    if how == "resume":
+        options = SparkOptions(master=master, conf=CONF, small=0, resume=place)
     report = check(load("tests/models/two_phase_commit.py"), options, started=time.perf_counter(), progress=progress)
     print(json.dumps(outcome(report)), flush=True)
 

@@ -61,7 +61,7 @@ def _start(role: str, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
     home = Path(pyspark.__file__).parent
     environment = {**os.environ, "JAVA_HOME": java_home(), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1",
                    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1", "SPARK_DAEMON_MEMORY": "256m"}  # fmt: skip
-    command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1", *arguments]
+    command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", "127.0.0.1", *arguments]
     with log.with_suffix(".log").open("wb") as output:
         return subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 

@@ -7,7 +7,9 @@ import re
 import resource
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,10 +33,10 @@ class Killed(BaseException):
     """The driver is gone."""
 
 
-def _check(place: Path, *, resume: bool = False, depth: int | None = None, partitions: int | None = None) -> dict:
+def _check(place: Path, *, resume: bool = False, depth: int | None = None, partitions: int | None = None) -> Any:
     options = SparkOptions(
         partitions=partitions if resume else 2, small=EVERYTHING, limits=Limits(max_depth=depth),
-        **({"resume": str(place)} if resume else {"checkpoint": str(place)}),
+        checkpoint=None if resume else str(place), resume=str(place) if resume else None,
     )  # fmt: skip
     return outcome(check(load(MODEL, {"limit": "6"}), options, started=time.perf_counter()))
 
@@ -49,8 +51,8 @@ def test_killed_at_any_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     expected = locally(load(MODEL, {"limit": "6"}))
     left = [0]
 
-    def dying(function):  # type: ignore[no-untyped-def]
-        def run(*arguments):  # type: ignore[no-untyped-def]
+    def dying(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] == 0:
                 raise Killed
@@ -129,7 +131,8 @@ def _damages(data: bytes) -> list[bytes | None]:
 def test_damage_to_any_file_is_refused_or_does_no_harm(tmp_path: Path) -> None:
     place = tmp_path / "run"
     _check(place, depth=5)
-    expected, outcomes = locally(load(MODEL, {"limit": "6"})), {"manifest": set(), "levels": set(), "runs": set()}
+    expected = locally(load(MODEL, {"limit": "6"}))
+    outcomes: dict[str, set[str]] = {"manifest": set(), "levels": set(), "runs": set()}
     for number, file in enumerate(sorted(f.relative_to(place) for f in place.rglob("*.*"))):
         for kind, damage in enumerate(_damages((place / file).read_bytes())):
             copy = tmp_path / f"{number}-{kind}"

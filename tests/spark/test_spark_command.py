@@ -69,12 +69,13 @@ def test_a_task_that_fails_says_why_in_one_line(spark: Cluster, tmp_path: Path) 
 
 
 def test_a_bug_in_a_task_is_reported_as_one(spark: Cluster) -> None:
-    broken = spark.numbers(1).map(lambda number: {}[number])
+    nothing: dict[int, int] = {}
+    broken = spark.numbers(1).map(lambda number: nothing[number])
     with pytest.raises(TaskError, match=r"^KeyError: 0$") as raised:
         spark.collect(broken, lambda done: True)
     text, code = ending(raised.value, ["check", MODEL])
     assert code == 5
-    assert text.startswith("internal error: TaskError: KeyError: 0\n") and "{}[number]" in text
+    assert text.startswith("internal error: TaskError: KeyError: 0\n") and "nothing[number]" in text
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -114,7 +115,7 @@ def _commands_without_java(folder: Path) -> Path:
 @pytest.mark.long("starts a Spark of its own")
 def test_spark_submit_runs_it(tmp_path: Path) -> None:
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    command = [submit, "--master", "local[2]", "--conf", "spark.ui.enabled=false", "checker/__main__.py", "check",
+    command = [str(submit), "--master", "local[2]", "--conf", "spark.ui.enabled=false", "checker/__main__.py", "check",
                "tests/models/two_phase_commit.py", "--engine", "spark", "--json"]  # fmt: skip
     environment = {**os.environ, "JAVA_HOME": java_home(), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -22,6 +22,7 @@ from checker.spark import export as spark_export
 from checker.spark import runs
 from checker.spark.check import SparkOptions, checked
 from checker.spark.export import Draft, Tables, export, numbered
+from checker.spark.models import ship
 from checker.spark.session import Cluster, TaskError
 
 LEASE = "docs/tutorial/lease.py"
@@ -70,7 +71,8 @@ def test_tasks_that_take_a_few_steps_at_a_time_write_the_same(tmp_path: Path, mo
     monkeypatch.setattr(runs, "GROUP", 8)
     monkeypatch.setattr(spark_export, "SENT_BYTES", 2000)
     monkeypatch.setattr(spark_export, "HELD_BYTES", 2000)
-    to, shipped = str(tmp_path / "there"), SimpleNamespace(load=lambda: model)
+    to = str(tmp_path / "there")
+    shipped: Any = SimpleNamespace(load=lambda: model)
     options = SparkOptions(partitions=3, small=1 << 60, all_violations=True)
     with checked(model, options, started=time.perf_counter()) as report:
         exploration = report.result.exploration
@@ -115,7 +117,6 @@ def test_a_task_that_fails_leaves_nothing(spark: Cluster, tmp_path: Path, monkey
 
 
 def test_files_of_a_task_that_ran_twice_go(spark: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ship = spark_export.ship
 
     def left_over(model: Any) -> Any:  # called when the draft is there and nothing is written
         [draft] = tmp_path.iterdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,12 @@ def test_only_the_groups_next_to_candidates_are_read(tmp_path: Path, monkeypatch
     run = _written(folder, "levels/1.parquet", range(0, 1000, 2))
     asked: list[int] = []
     group = RunReader.group
-    monkeypatch.setattr(RunReader, "group", lambda self, number: (asked.append(number), group(self, number))[1])
+
+    def counted(self: RunReader, number: int) -> Any:
+        asked.append(number)
+        return group(self, number)
+
+    monkeypatch.setattr(RunReader, "group", counted)
     records = np.array([(41, 0, 0), (44, 0, 0), (702, 0, 0), (5000, 0, 0)], np.uint64)
     struck = np.zeros(4, np.uint8)
     strike(folder, run, order, records, struck)
@@ -165,8 +171,12 @@ def test_messages_name_places_without_their_secrets() -> None:
 
 def test_google_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    system = SimpleNamespace(from_uri=lambda uri: (opened.append(uri), (None, ""))[1])
-    monkeypatch.setattr(runs, "fs", SimpleNamespace(FileSystem=system))
+
+    def from_uri(uri: str) -> tuple[None, str]:
+        opened.append(uri)
+        return None, ""
+
+    monkeypatch.setattr(runs, "fs", SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri)))
     for place in ("gs://bucket/run", "gs://bucket/run?anonymous=true", "gs://bucket/run?retry_limit_seconds=5"):
         runs.file_system(place)
     assert [uri.partition("?")[2] for uri in opened] == [

@@ -21,7 +21,7 @@ MODELS = [
     for name in ("bounds", "verdicts", "ordinals", "partial_operations", "refinement", "shapes", "philosophers")
     for model in find(str(ROOT / "tests" / "models" / f"{name}.py"))[0].models
 ]
-SPARK_MODELS = [
+SPARK_MODELS: list[tuple[str, dict[str, str]]] = [
     ("tests/models/two_phase_commit.py", {}),
     ("tests/models/bounds.py/constraint_is_checked", {}),
     ("tests/models/bounds.py/overflow", {}),

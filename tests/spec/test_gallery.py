@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -71,7 +72,7 @@ def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Pat
     ],
 )
 def test_a_bug_that_is_not_as_declared(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, object], said: str
+    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
     changed = dataclasses.replace(gallery.replication.LAST_MEMBER_STAYS, **changes)
     monkeypatch.setattr(gallery, "BUGS", [changed])

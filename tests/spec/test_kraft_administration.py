@@ -45,7 +45,8 @@ def s() -> Iterator[Cluster]:
 
 def with_switches(**switches: object) -> Cluster:
     load("kraft/reassignment").with_constants({**CONSTANTS, **switches}).bind()
-    return running_cluster()
+    cluster: Cluster = running_cluster()
+    return cluster
 
 
 def the_partition(s: Cluster) -> Partition:

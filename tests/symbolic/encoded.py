@@ -39,7 +39,7 @@ class Encoded:
         """The state with these codes. What it issues next is above all that is there."""
         leaves = self.program.leaves
         values = [self.relation.encoding.value(leaf, code) for leaf, code in zip(leaves, codes, strict=True)]
-        fresh = {}
+        fresh: dict[tuple[str, int], Any] = {}
         for sort, count in self.program.fresh_per_step.items():
             most = max((c for c, leaf in zip(codes, leaves, strict=True) if leaf.sort == sort), default=0)
             fresh |= {(sort, k): z3.IntVal(most + 1 + k) for k in range(count)}
@@ -49,7 +49,7 @@ class Encoded:
         """A condition that has no variables left."""
         value = z3.simplify(condition)
         assert z3.is_true(value) or z3.is_false(value), value
-        return z3.is_true(value)
+        return bool(z3.is_true(value))
 
     def number(self, expression: Any) -> int:
         value = z3.simplify(expression)

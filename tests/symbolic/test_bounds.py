@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from checker.explicit.check import VIOLATED, CheckOptions, check
+from checker.explicit.check import CheckOptions, check
 from checker.lang.loader import load
 from checker.running.limits import Limits
 from checker.symbolic.bounded import unroll
 from checker.symbolic.induction import Proof, ProofOptions, prove
 from checker.symbolic.results import NO_ERROR, PROVED, TYPES
+from checker.verdicts import VIOLATED
 from tests.symbolic.random_bounds import HEAD, source
 
 WIDER = [{"top": "3", "room": "2"}, {"top": "2", "room": "3"}, {"top": "5", "room": "3"}]

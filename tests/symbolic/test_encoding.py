@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,7 @@ import z3
 
 from checker.explicit.kernel.build import compile_kernel
 from checker.explicit.search.breadth_first import search
-from checker.lang.ir import EventKind, Kind
+from checker.lang.ir import EventKind, Kind, Leaf
 from checker.lang.loader import load
 from checker.lang.types import BagType, RangeType, SetType
 from checker.lang.values import RuntimeViolation
@@ -136,7 +137,9 @@ TYPED = [
 def test_codes_are_typed_exactly_if_they_code_a_state(target: str) -> None:
     both, chance = encoded(target), random.Random(4)
     type_, leaves = both.model.state_type, both.program.leaves
-    kinds = {Kind.BOOL: lambda _: 2, Kind.ORDINAL: lambda _: 4, Kind.INT: lambda leaf: leaf.size + 1}
+    kinds: dict[Kind, Callable[[Leaf], int]] = {
+        Kind.BOOL: lambda _: 2, Kind.ORDINAL: lambda _: 4, Kind.INT: lambda leaf: leaf.size + 1
+    }  # fmt: skip
     good = [both.codes(state) for state, _, _ in walk(both, seed=5, length=WALK)] or [
         both.codes(state) for state in both.model.initial_states()
     ]

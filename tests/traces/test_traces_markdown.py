@@ -8,14 +8,16 @@ import pytest
 
 from traces import Column, Step, Trace, Violation
 from traces.markdown import escaped, first_state, sequence_diagram, steps_table
+from traces.trace import Value
 
-ALIVE, DEAD = {"leader": "broker0", "up": True}, {"leader": "broker0", "up": False}
+ALIVE: Value = {"leader": "broker0", "up": True}
+DEAD: Value = {"leader": "broker0", "up": False}
 
 
 @pytest.fixture
 def trace() -> Trace:
     """Broker 0 dies, the network forgets something, and the controller tells broker 1 that it leads."""
-    states = [
+    states: list[dict[str, Value]] = [
         {"view": "broker0", "brokers": {"#map": [["broker0", ALIVE], ["broker1", ALIVE]]}, "sent": {"#set": ["a|b"]}},
         {"view": "broker0", "brokers": {"#map": [["broker0", DEAD], ["broker1", ALIVE]]}, "sent": {"#set": ["a|b"]}},
         {"view": "broker0", "brokers": {"#map": [["broker0", DEAD], ["broker1", ALIVE]]}, "sent": {"#set": []}},

@@ -135,7 +135,8 @@ def test_a_small_file_that_unpacks_to_much_is_not_read(lease: BoundModel) -> Non
 
 
 def test_a_file_that_cannot_be_read_stops_nothing_else(lease: BoundModel) -> None:
-    files = [("gone", FileNotFoundError(2, "No such file or directory")), ("here", lines(START))]
+    gone = FileNotFoundError(2, "No such file or directory")
+    files: list[tuple[str, bytes | OSError]] = [("gone", gone), ("here", lines(START))]
     found = validate(lease, files, CorpusOptions())
     assert only(found).reason == "the file cannot be read: No such file or directory"
     assert (found.counts["accepted"], found.exit_code) == (1, 3)

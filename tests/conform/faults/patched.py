@@ -31,7 +31,7 @@ def _functions() -> list[tuple[Path, str]]:
 
 def _named(tree: ast.AST, prefix: str = "") -> dict[str, tuple[list[ast.stmt], int]]:
     """The functions and methods of a module by name, each as the list it stands in and its place there."""
-    found = {}
+    found: dict[str, tuple[list[ast.stmt], int]] = {}
     body: list[ast.stmt] = getattr(tree, "body", [])
     for index, node in enumerate(body):
         if isinstance(node, ast.ClassDef):

@@ -97,7 +97,9 @@ def _check_path(program: Program, target: Target, path: Path, expected: Expected
     levels = expected.errors if target.site is not None else expected.broken | expected.witnesses
     level = expected.deadlock
     if not target.deadlock:
-        level = levels[target.site if target.site is not None else target.property]
+        number = target.site if target.site is not None else target.property
+        assert number is not None
+        level = levels[number]
     assert len(path.words) == level
     layout = Oracle(program, False).layout
     for i, instance in enumerate(path.instances):
