@@ -7,7 +7,8 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -64,7 +65,15 @@ def receivers(
         if host.core.is_active and not host.is_lost:
             shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
             key = shown, internal_state.controller(cluster, host)
-            yield Receiver(key, Probing(with_history(cluster, host), voter, before, classes, actions).probes)
+            yield Receiver(key, partial(probes, with_history(cluster, host), voter, before, classes, actions))
+
+
+def probes(
+    cluster: Cluster, voter: int, before: Any, classes: Mapping[str, Any], actions: Collection[str]
+) -> Iterator[Probe]:
+    """The probes of one controller. The least epoch of a partition is 1 in their states, so that 0 is behind all."""
+    epochs = frozenset(classes[sort] for sort in ("LeaderEpoch", "PartitionEpoch") if sort in classes)
+    return Probing(cluster, voter, raised(before, epochs), classes, actions).probes()
 
 
 def with_history(cluster: Cluster, host: ControllerHost) -> Cluster:
@@ -278,10 +287,10 @@ class Probing:
         return next((p for p in self.broker_epochs() if registration and p.own == registration.broker_epoch), None)
 
     def pairs(self, spec: Any, own: int) -> list[Pair]:
-        """The epoch as it is, one behind it, if there is one, and one ahead: of all, where others issue epochs, too."""
+        """The epoch as it is, one that is behind it, and one that is ahead: of all, where others issue epochs, too."""
         step = AHEAD if self.cluster.is_quorum else 1
-        behind = [Pair(type(spec)(max(spec.value - step, 0)), own - step)] if spec.value > 0 else []
-        return [Pair(spec, own), *behind, Pair(type(spec)(spec.value + step), own + step)]
+        behind = Pair(type(spec)(max(spec.value - step, 0)), own - step)
+        return [Pair(spec, own), behind, Pair(type(spec)(spec.value + step), own + step)]
 
     def isrs(self, isr: tuple[int, ...]) -> list[tuple[int, ...]]:
         """ISRs to ask for: those with at most one more member than there are, and everybody."""
@@ -353,6 +362,19 @@ def changed(one: Any, **fields: Any) -> Any:
     made.__dict__.update(one.__dict__)
     made.__dict__.update(fields)
     return made
+
+
+def raised(value: Any, sorts: frozenset[type]) -> Any:
+    """A value of the spec with the ordinals of some sorts greater by one, which keeps their order; bags as they are."""
+    if type(value) in sorts:
+        return type(value)(value.value + 1)
+    if is_dataclass(value):
+        return changed(value, **{name: raised(part, sorts) for name, part in vars(value).items()})
+    if isinstance(value, tuple | frozenset):
+        return type(value)(raised(part, sorts) for part in value)
+    if hasattr(value, "items"):
+        return type(value)({key: raised(part, sorts) for key, part in value.items()})
+    return value
 
 
 def at_once(deferral: Any) -> Any:
