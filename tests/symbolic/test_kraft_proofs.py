@@ -31,20 +31,20 @@ OF_ONE_CHANGE = {"superseded_incarnation_changes_nothing", "alter_isr_reply_is_t
 CLAIMS = {p.name for p in MEMBERSHIP.properties if p.kind in PROVABLE}
 BREAKING = [
     *dict.fromkeys(replace(m, model="membership") for m in MUTANTS if m.breaks in CLAIMS),
-    Mutant("leader_epoch_has_one_incarnation", "membership", "broker.py",
-           "is_current = registration is not None and broker.broker_epoch == registration.broker_epoch",
-           "is_current = registration is not None and broker.broker_epoch <= registration.broker_epoch"),
-    Mutant("broker_epochs_rise", "membership", "controller.py",
+    Mutant("leader_epoch_has_one_incarnation", "membership", "acts_on_image",
+           "broker.broker_epoch == registration.broker_epoch", "broker.broker_epoch <= registration.broker_epoch"),
+    Mutant("broker_epochs_rise", "membership", "handle_registration",
            "epoch = fresh(s, BrokerEpoch)",
            "epoch = fresh(s, BrokerEpoch) if existing is None else existing.broker_epoch"),
-    Mutant("leader_may_lead", "membership", "partition.py",
-           "partition.leader in isr & active:", "partition.leader in isr - active:"),
-    Mutant("isr_is_never_empty", "membership", "partition.py",
-           "last_member_stays and not rest else rest", "last_member_stays and rest else rest"),
-    Mutant("fenced_broker_is_out_of_isr", "membership", "controller.py",
-           "if Design.kip_841 and (registration.fenced or", "if Design.kip_841 and (not registration.fenced or"),
-    Mutant("maximal_isr_covers_committed", "membership", "replica.py",
-           "if reply.error == Error.INELIGIBLE_REPLICA:", "if reply.error != Error.STALE_BROKER_EPOCH:"),
+    Mutant("leader_may_lead", "membership", "elect",
+           "partition.leader in isr & active", "partition.leader in isr - active"),
+    Mutant("isr_is_never_empty", "membership", "without",
+           "Design.last_member_stays and not rest", "Design.last_member_stays and rest"),
+    Mutant("fenced_broker_is_out_of_isr", "membership", "is_eligible",
+           "Design.kip_841 and (registration.fenced or registration.in_controlled_shutdown)",
+           "Design.kip_841 and (not registration.fenced or registration.in_controlled_shutdown)"),
+    Mutant("maximal_isr_covers_committed", "membership", "answered",
+           "reply.error == Error.INELIGIBLE_REPLICA", "reply.error != Error.STALE_BROKER_EPOCH"),
 ]  # fmt: skip
 """What breaks a property of membership in some model, and what design switches break there."""
 
