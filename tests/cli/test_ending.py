@@ -76,8 +76,9 @@ def test_a_bug_is_no_verdict(tmp_path: Path, raised: str) -> None:
 
 
 def test_what_to_send_holds_no_secrets() -> None:
-    arguments = ("--spark-conf", "spark.hadoop.fs.s3a.secret.key=abc123", "--checkpoint", "s3://AKIA:abc123@bucket/x")
-    code, _, err = ended("check", LEASE, *arguments, before="import checker.cli.options as o\no.load_model = None")
+    secret = ("--spark-conf", "spark.hadoop.fs.s3a.secret.key=abc123", "--checkpoint", "s3://AKIA:abc123@bucket/x")
+    broken = "import checker.cli.options as o\no.load_model = None"
+    code, _, err = ended("check", LEASE, "--engine", "spark", *secret, before=broken)
     assert code == 5
     assert "abc123" not in err and "AKIA" not in err
     assert "spark.hadoop.fs.s3a.secret.key=***" in err and "s3://***@bucket/x" in err
