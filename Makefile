@@ -18,12 +18,13 @@ check: .venv/.installed
 
 test: .venv/.installed
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist loadgroup --tier quick --cpu 15
+	$(BIN)/pytest -n auto --dist loadgroup --tier=quick --cpu=15
 
 verify: .venv/.installed
-	$(BIN)/pytest -n auto --dist loadgroup --durations 20 --cpu 20 --resume-from build/verified.txt
+	$(BIN)/pytest -n auto --dist loadgroup --durations=20 --cpu=20 --resume-from=build/verified.txt
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,7 +72,7 @@ def test_the_seed_is_the_day_and_printed(suite: pytest.Pytester) -> None:
     result = suite.runpytest_inprocess("-p", "tests.tiers", "--tier", "quick")
     days.append(datetime.datetime.now(tz=datetime.UTC).date().isoformat())  # it may be midnight
     header = [line for line in result.outlines if line.startswith("quick tier:")]
-    assert header in [[f"quick tier: samples drawn by seed {day} (again: --tier quick --seed {day})"] for day in days]
+    assert header in [[f"quick tier: samples drawn by seed {day} (again: --tier=quick --seed={day})"] for day in days]
 
 
 def test_what_has_passed_is_not_run_again(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +87,22 @@ def test_what_has_passed_is_not_run_again(suite: pytest.Pytester, monkeypatch: p
     suite.runpytest_inprocess(*resume).assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.long("the whole suite is collected")
+@pytest.mark.parametrize("target", ["test", "verify"])
+def test_the_options_of_the_makefile_are_known_whatever_files_there_are(target: str, tmp_path: Path) -> None:
+    journal = tmp_path / "passed.txt"
+    journal.touch()
+    recipe = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    [command] = [line for line in recipe.splitlines() if "bin/pytest" in line]
+    options = shlex.split(command.replace("-n auto", "-n 0").replace("build/verified.txt", str(journal)))[1:]
+    suite = [sys.executable, "-m", "pytest", *options, "--collect-only", "-k", "no_such_test"]
+    ran = subprocess.run(suite, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, ran.stdout + ran.stderr
+
+
 def test_the_families_that_took_most_cpu_are_printed(suite: pytest.Pytester) -> None:
-    suite.makepyfile(test_suite="""
+    suite.makepyfile(
+        test_suite="""
         import pytest, time
         @pytest.mark.xdist_group("busy")
         @pytest.mark.parametrize("n", range(2))
@@ -94,7 +111,8 @@ def test_the_families_that_took_most_cpu_are_printed(suite: pytest.Pytester) -> 
             while time.process_time() < end: pass
         def test_idle(): pass
         def test_idle_too(): time.sleep(0.05)
-    """)
+    """
+    )
     for options in ((), ("-n", "2", "--dist", "loadgroup")):
         lines = [line for line in suite.runpytest("-p", "tests.tiers", "--cpu", "1", *options).outlines if line]
         [place] = [n for n, line in enumerate(lines) if "s of CPU in all, most of it in" in line]
@@ -122,13 +140,15 @@ def test_a_changed_source_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 def test_a_group_stays_in_one_process(suite: pytest.Pytester) -> None:
     """As pytest-xdist promises, and some versions of pytest keep it from."""
-    suite.makepyfile(test_suite="""
+    suite.makepyfile(
+        test_suite="""
         import os, pathlib, pytest
         @pytest.mark.xdist_group("together")
         @pytest.mark.parametrize("n", range(6))
         def test_it(n):
             with pathlib.Path("workers").open("a") as file:
                 file.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
-    """)
+    """
+    )
     suite.runpytest_subprocess("-n", "2", "--dist", "loadgroup").assert_outcomes(passed=6)
     assert len(set((suite.path / "workers").read_text().split())) == 1

@@ -8,6 +8,9 @@ run again. Without `--tier` everything that was asked for runs.
 
 `--cpu N` prints the N families of tests that took most CPU: what to look at when a tier gets too long. Seconds of CPU
 count the processes that a test waited for, and vary less with what else a machine does than those of a clock.
+
+Join an option and its value with `=`: before pytest knows these options, it would take a separate value for the path
+of a test, and if there is such a file, look for this plugin there.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> list[str]:
     if config.getoption("--tier") != "quick":
         return []
-    return [f"quick tier: samples drawn by seed {os.environ[_SEED]} (again: --tier quick --seed {os.environ[_SEED]})"]
+    return [f"quick tier: samples drawn by seed {os.environ[_SEED]} (again: --tier=quick --seed={os.environ[_SEED]})"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
