@@ -8,8 +8,10 @@ keeps, with a word on the machine, in tests/seconds.toml.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import platform
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from checker.explicit.kernel.layout import Layout
@@ -42,7 +45,7 @@ MODEL` lists the constants, switches, actions and properties of one.
 
 def page() -> str:
     """The text of the page."""
-    return "\n".join([HEAD, *_sizes(_models()), "", _told_of_seconds(), "", *_guards_off(), ""])
+    return "\n".join([HEAD, *_sizes(), _of_seconds(), "", *_guards_off(), ""])
 
 
 def _models() -> Iterator[BoundModel]:
@@ -55,7 +58,36 @@ def _pins(target: str) -> list[Pin]:
     return [pin for pin in read_pins(ROOT / "tests" / "pins.toml") if pin.target == target]
 
 
-def _sizes(models: Iterator[BoundModel]) -> Iterator[str]:
+def _by_subject(design: str) -> dict[str, list[BoundModel]]:
+    """The models of a design by the first line of the file that lists them."""
+    spec = load_spec(design)
+    folder = spec.module
+    groups: dict[str, list[BoundModel]] = {}
+    names = [module.name for module in pkgutil.iter_modules(folder.__path__)]
+    files = [importlib.import_module(f"{folder.__name__}.{name}") for name in names]
+    files.sort(key=lambda file: [model in getattr(file, "MODELS", []) for model in spec.models], reverse=True)
+    for model in spec.models:
+        subject = next((_first_line(file) for file in files if model in getattr(file, "MODELS", [])), "On one page")
+        groups.setdefault(subject, []).append(bind_model(spec, model.name))
+    return groups
+
+
+def _first_line(module: ModuleType) -> str:
+    return (module.__doc__ or module.__name__).partition("\n")[0].rstrip(".")
+
+
+def _sizes() -> Iterator[str]:
+    for design in designs():
+        yield f"## {_first_line(importlib.import_module(f'spec.{design}'))}"
+        yield ""
+        for subject, models in _by_subject(design).items():
+            yield f"### {subject}"
+            yield ""
+            yield from _table(models)
+            yield ""
+
+
+def _table(models: list[BoundModel]) -> Iterator[str]:
     """A row for each model: its constants, what is pinned of it as it stands, and what it establishes."""
     yield "| model | constants | words a state | distinct | generated | depth | seconds | what it establishes |"
     yield "|---|---|--:|--:|--:|--:|--:|---|"
@@ -85,7 +117,7 @@ def _establishes(model: BoundModel, pinned: dict[str, Any]) -> str:
     return f"{escaped(model.model.doc)} {told}: {pinned['verdict']}."
 
 
-def _told_of_seconds() -> str:
+def _of_seconds() -> str:
     noted = _measured()
     if not noted:
         return "Seconds were not measured: `python -m tests.models_table --measure` does it."

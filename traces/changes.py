@@ -46,9 +46,7 @@ def rows(trace: Trace) -> list[Row]:
     return result
 
 
-def _cell(
-    column: Column, previous: dict[str, Value] | None, state: dict[str, Value], whole: bool
-) -> list[Part]:
+def _cell(column: Column, previous: dict[str, Value] | None, state: dict[str, Value], whole: bool) -> list[Part]:
     parts: list[Part] = []
     for name, path in column.cells:
         label = tuple(printable(name).split(".")) if name else ()
@@ -87,9 +85,7 @@ def _changes(label: _Label, old: Value | None, new: Value | None, whole: bool) -
         else:
             parts.append(Part(".".join(place), show(item), changed=True))
     gone = [(name, item) for name, item in before[1].items() if name not in inner]
-    return parts + [
-        Part(".".join((*label, name)), NOTHING, _brief(item), changed=True) for name, item in gone
-    ]
+    return parts + [Part(".".join((*label, name)), NOTHING, _brief(item), changed=True) for name, item in gone]
 
 
 def _brief(value: Value | None, full: bool = False) -> str:

@@ -101,8 +101,7 @@ def _violation_from_json(violation: Json) -> Violation:
         conjunct=violation.field("conjunct").text(),
         location=violation.field("location").text(),
         values=tuple(
-            (item.field("expression").text(), item.field("value").data())
-            for item in violation.field("values").items()
+            (item.field("expression").text(), item.field("value").data()) for item in violation.field("values").items()
         ),
     )
 

@@ -92,6 +92,4 @@ def _ending(path: str | Path) -> str:
     near = get_close_matches(found, ENDINGS, n=1, cutoff=0.5) if found else []
     what = f'no format has the ending "{found}"' if found else "the name has no ending that names a format"
     hint = f"Did you mean {near[0]}? " if near else ""
-    raise TraceError(
-        what, where=str(path), hint=f"{hint}Known are .itf.json and .json (ITF), .ndjson (NDJSON)"
-    )
+    raise TraceError(what, where=str(path), hint=f"{hint}Known are .itf.json and .json (ITF), .ndjson (NDJSON)")

@@ -34,9 +34,7 @@ def beside(blocks: Sequence[Block], widths: Sequence[int], separator: Text) -> B
     """Blocks of lines as the columns of a table; each is filled up to its width in cells."""
     rows = []
     for parts in zip_longest(*blocks, fillvalue=Text()):
-        cells = [
-            part + Text(" " * (width - part.cell_len)) for part, width in zip(parts, widths, strict=True)
-        ]
+        cells = [part + Text(" " * (width - part.cell_len)) for part, width in zip(parts, widths, strict=True)]
         rows.append(separator.join(cells))
     return rows
 

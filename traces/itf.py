@@ -84,9 +84,7 @@ def from_itf(obj: object) -> Trace:
     params = set(itf.get("params", []).texts())
     promised = [name for name in itf.field("vars").texts() if name not in (ACTION, PICKS)]
     states = itf.field("states").items()
-    steps = [
-        _step(state, position, params, ours is not None) for position, state in enumerate(states, start=1)
-    ]
+    steps = [_step(state, position, params, ours is not None) for position, state in enumerate(states, start=1)]
     for step, place in zip(steps, states, strict=True):
         missing = [name for name in promised if name not in (step.state or {})]
         if missing:
@@ -111,9 +109,7 @@ def from_itf(obj: object) -> Trace:
 
 
 def _state_to_itf(step: Step) -> dict[str, Any]:
-    picks: dict[str, Value] = {
-        name: {"tag": "Some", "value": value} for name, value in step.parameters.items()
-    }
+    picks: dict[str, Value] = {name: {"tag": "Some", "value": value} for name, value in step.parameters.items()}
     extras = {"actor": step.actor, "notes": list(step.notes), "source": step.source}
     return {
         "#meta": {"index": step.index - 1, "fencepost": extras},

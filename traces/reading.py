@@ -37,9 +37,7 @@ def parse(text: str) -> object:
             hint="The file was cut off: write it again" if cut else "",
         ) from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
-        what = (
-            "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is not an integer"
-        )
+        what = "it is nested too deep" if isinstance(error, RecursionError) else "a number in it is not an integer"
         raise TraceError(what) from None
 
 
@@ -74,9 +72,7 @@ class Json:
     def get(self, name: str, default: object) -> Json:
         """The field `name`; `default` where it is missing or null."""
         found = self.fields().get(name)
-        return (
-            found if found is not None and found.value is not None else Json(default, f"{self.path}.{name}")
-        )
+        return found if found is not None and found.value is not None else Json(default, f"{self.path}.{name}")
 
     def items(self) -> list[Json]:
         if not isinstance(self.value, list):

@@ -173,9 +173,7 @@ def _table(trace: Trace, drawn: Sequence[Row], width: int) -> Block | None:
     return block
 
 
-def _widths(
-    titles: Sequence[str], actions: Sequence[Block], drawn: Sequence[Row], width: int
-) -> list[int] | None:
+def _widths(titles: Sequence[str], actions: Sequence[Block], drawn: Sequence[Row], width: int) -> list[int] | None:
     """Cells for the columns of the table: number, action, then one per title; None when they do not fit."""
     number = max(3, len(str(len(drawn))) + 1)
     longest = max([4, *(line.cell_len for action in actions for line in action)])

@@ -163,4 +163,4 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     first = most * 2 // 3
-    return f"{text[:first]} ... ({len(text) - most:,} characters left out) ... {text[first - most:]}"
+    return f"{text[:first]} ... ({len(text) - most:,} characters left out) ... {text[first - most :]}"

@@ -89,7 +89,9 @@ TRACE_OUT = click.option(
 )  # fmt: skip
 QUIET = click.option("--quiet", is_flag=True, help="No progress.")
 TIME_LIMIT = click.option(
-    "--time-limit-s", type=click.FloatRange(0), callback=finite,
+    "--time-limit-s",
+    type=click.FloatRange(0),
+    callback=finite,
     help="Stop after this many seconds of compiling, or of search.",
 )
 MEMORY = click.option(
@@ -264,6 +266,7 @@ class Output:
     as_json: bool
     trace_out: Path | None
     quiet: bool
+
 
 output_options = _group(Output, "output", JSON, TRACE_OUT, QUIET)
 """--json --trace-out --quiet, as the argument `output`."""

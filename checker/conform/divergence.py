@@ -181,5 +181,3 @@ def value_of(structure: Structure) -> Value:
     if structure is None:
         return ABSENT_ITF
     return structure if isinstance(structure, bool | int | str) else repr(structure)
-
-

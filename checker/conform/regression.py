@@ -194,5 +194,3 @@ def _literal(value: Value, indent: int) -> str:
         return text
     lines = "".join(f"{' ' * (indent + 4)}{part},\n" for part in parts)
     return f"{opened}\n{lines}{' ' * indent}{closed}"
-
-

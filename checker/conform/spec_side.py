@@ -118,10 +118,12 @@ class SpecSide:
 
     def _record(self, type_: RecordType, codes: tuple[int, ...]) -> Any:
         offsets = type_.offsets
-        return type_.make({
-            name: self._value(part, codes[offsets[name] : offsets[name] + part.width])
-            for name, part in type_.fields.items()
-        })
+        return type_.make(
+            {
+                name: self._value(part, codes[offsets[name] : offsets[name] + part.width])
+                for name, part in type_.fields.items()
+            }
+        )
 
     def _value(self, type_: Type, codes: tuple[int, ...]) -> Any:
         """The value with these codes, made once."""

@@ -77,9 +77,7 @@ class System(Protocol[S]):
         before: the spec state, to find what is meant (which message is it?), not to decide.
         """
 
-    def attempt(
-        self, system: S, action: str, arguments: Mapping[str, Any], before: Any
-    ) -> S | Refusal | None:
+    def attempt(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | Refusal | None:
         """Try an action that the spec does not allow here: refused, or nothing changes. None: nothing to be tried."""
 
     def receivers(

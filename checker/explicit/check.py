@@ -155,9 +155,7 @@ class Report:
         return found
 
 
-def kernel_of(
-    model: BoundModel, limits: Limits | None = None, stages: Callable[[Stage], None] | None = None
-) -> Kernel:
+def kernel_of(model: BoundModel, limits: Limits | None = None, stages: Callable[[Stage], None] | None = None) -> Kernel:
     """The compiled kernel of a bound model, from the cache where it is there.
 
     stages: called with how far compiling is. Raises CompilationStopped if a limit of time or memory is reached.

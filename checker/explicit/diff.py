@@ -42,7 +42,6 @@ _RECORDS = 1 << 16  # successors a box takes
 _BROKE_DOWN = -1  # in every word of the "successor" of a step that breaks down: no state is like that
 
 
-
 @dataclass(frozen=True)
 class Compared:
     """A comparison under way: of how many states of both sides it is done with how many."""
@@ -128,8 +127,13 @@ class Difference:
 
 
 def diff(
-    one: tuple[str, BoundModel], other: tuple[str, BoundModel], *, threads: int, limits: Limits,
-    searching: Callable[[Progress], None] | None = None, comparing: Callable[[Compared], None] | None = None,
+    one: tuple[str, BoundModel],
+    other: tuple[str, BoundModel],
+    *,
+    threads: int,
+    limits: Limits,
+    searching: Callable[[Progress], None] | None = None,
+    comparing: Callable[[Compared], None] | None = None,
 ) -> Difference:
     """Compare two bindings, each with its label, of one model. Raises SpecError where their states differ in kind."""
     started = time.monotonic()

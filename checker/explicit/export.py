@@ -39,7 +39,6 @@ ROWS = 1 << 16  # of a row group
 _BATCH = 1 << 15  # records a box takes
 
 
-
 @dataclass(frozen=True)
 class Written:
     """Progress of an export, in rows of a table."""

@@ -25,7 +25,6 @@ O = TypeVar("O", bound=Ordinal)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-
 # Constants.
 
 
@@ -290,7 +289,14 @@ def _bare(function: Callable[..., Any] | None, name: str, example: str) -> None:
 
 
 def action(
-    function: None = None, /, *, who: str = "", source: str = "", deviates: str = "", kafka: str = "", api: str = "",
+    function: None = None,
+    /,
+    *,
+    who: str = "",
+    source: str = "",
+    deviates: str = "",
+    kafka: str = "",
+    api: str = "",
     fair: str = "",
 ) -> Callable[[F], Declared]:
     """A named guarded update. Its docstring says what it is for.
@@ -298,9 +304,9 @@ def action(
     who: who acts; may name parameters ("broker {broker}"). source: document and section.
     deviates: how it departs from the source; kafka: the method of Apache Kafka that does it; api: the
     request that is sent or handled ("BrokerHeartbeat v1"). fair: "weak" (under each binding of its parameters it
-    is taken infinitely often, unless it is disabled infinitely often) or "strong" (it is taken infinitely often if it
-is enabled infinitely often); without it, nothing makes the action happen. `replace(fence, fair="")` is the
-    same action with another fairness.
+    is taken infinitely often, unless it is disabled infinitely often) or "strong" (it is taken infinitely often
+    if it is enabled infinitely often); without it, nothing makes the action happen. `replace(fence, fair="")` is
+    the same action with another fairness.
     """
 
     _bare(function, "action", '@action(who="active controller", source="KIP-631, Broker Leases")')

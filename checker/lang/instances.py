@@ -94,9 +94,7 @@ def _names(statement: ast.stmt) -> list[str]:
     return [t.id for t in targets if isinstance(t, ast.Name)]
 
 
-def _constants(
-    module: ModuleType, wanted: Mapping[str, Any], defined: set[str], place: Place
-) -> ConstantsInfo | None:
+def _constants(module: ModuleType, wanted: Mapping[str, Any], defined: set[str], place: Place) -> ConstantsInfo | None:
     """The instance's own class of constants, which has all that is `wanted`."""
     seen = [v.__dict__.get(MARK) for v in vars(module).values() if isinstance(v, type)]
     found = next((i for i in seen if isinstance(i, ConstantsInfo) and i.cls.__module__ == module.__name__), None)

@@ -72,9 +72,7 @@ class Spec:
         for model in self.models:
             if model.name == name:
                 return model
-        raise SpecError(
-            f"{self.name} has no model {name}", hint=suggest(name, [m.name for m in self.models], "models")
-        )
+        raise SpecError(f"{self.name} has no model {name}", hint=suggest(name, [m.name for m in self.models], "models"))
 
 
 @dataclass(frozen=True)
@@ -113,9 +111,7 @@ class BoundModel:
 
     def with_constants(self, changes: Mapping[str, Any]) -> BoundModel:
         """The same model with some constants changed (not in force until `bind`)."""
-        return BoundModel(
-            self.name, self.spec, self.model, self.info, {**self.constants, **changes}, self.state_class
-        )
+        return BoundModel(self.name, self.spec, self.model, self.info, {**self.constants, **changes}, self.state_class)
 
     def with_properties(self, properties: list[Declared]) -> BoundModel:
         """The same model, checked for these properties only."""
@@ -129,8 +125,14 @@ class BoundModel:
             digest.update(f"{path}\0{text}\0".encode())
         parts = [self.model.init, *self.model.actions, *self.model.properties, *self.model.constraints]
         names = [
-            (d.kind, d.name, d.fair, d.function.__module__, getattr(d.function, VARIANT, ""),
-             [a.name for a in d.actions])
+            (
+                d.kind,
+                d.name,
+                d.fair,
+                d.function.__module__,
+                getattr(d.function, VARIANT, ""),
+                [a.name for a in d.actions],
+            )
             for d in [*parts, *self.model.terminal, *self.model.fairness]
         ]
         digest.update(repr((names, list(self.model.hide), sorted(map(repr, self.constants.items())))).encode())
@@ -344,9 +346,7 @@ def models_of(module: ModuleType, name: str | None = None) -> list[Model]:
 # Binding.
 
 
-def bound(
-    spec: Spec, model: Model, label: str, changes: Mapping[str, str], setting: str | None = None
-) -> BoundModel:
+def bound(spec: Spec, model: Model, label: str, changes: Mapping[str, str], setting: str | None = None) -> BoundModel:
     """`model` with its constants: defaults, then the model's, then a named setting's, then `changes`; in force."""
     cls = state_class(model)
     info = constants_of(model, spec.module)

@@ -90,7 +90,10 @@ def find_lemmas(
 
 
 def _mined(
-    model: BoundModel, program: Program, options: ProofOptions, limits: Limits,
+    model: BoundModel,
+    program: Program,
+    options: ProofOptions,
+    limits: Limits,
     searched: Callable[[Searched], None] | None,
 ) -> tuple[str, list[Candidate]]:
     """(a text on what was explored, the candidates that it does not refute). Raises OutOfTime."""

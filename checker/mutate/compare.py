@@ -121,9 +121,7 @@ class Extent:
     stutters: bool
 
 
-def extent(
-    ours: SearchResult, theirs: SearchResult, our_steps: Stepper, their_steps: Stepper
-) -> Extent:
+def extent(ours: SearchResult, theirs: SearchResult, our_steps: Stepper, their_steps: Stepper) -> Extent:
     """Compare two explorations state by state. `theirs` must be of one thread."""
     [known] = theirs.exploration.shards
     common, only_ours, only_theirs, stutters = 0, 0, 0, True

@@ -23,8 +23,14 @@ _LOOK_S = 0.2  # how often progress is shown while nothing happens
 
 
 def run(
-    original: Original, mutants: Sequence[Mutant], *, jobs: int, deadline: float | None = None, traced: bool = False,
-    found: Callable[[Verdict], None], progress: Callable[[], None],
+    original: Original,
+    mutants: Sequence[Mutant],
+    *,
+    jobs: int,
+    deadline: float | None = None,
+    traced: bool = False,
+    found: Callable[[Verdict], None],
+    progress: Callable[[], None],
 ) -> str | None:
     """Judge mutants, `jobs` at a time; `found` is given each verdict when it is there.
 

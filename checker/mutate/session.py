@@ -47,7 +47,10 @@ class Session:
     """Judges the mutants of all models, in order. trace: that of the mutant, where there is a single one."""
 
     def __init__(
-        self, models: Sequence[BoundModel], options: MutationOptions, searching: Callable[[Progress], None],
+        self,
+        models: Sequence[BoundModel],
+        options: MutationOptions,
+        searching: Callable[[Progress], None],
         judging: Judging,
     ) -> None:
         """Raises SpecError where there is nothing to judge, or for a file of verdicts that does not fit."""

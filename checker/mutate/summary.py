@@ -79,8 +79,15 @@ class Summary:
     """
 
     def __init__(
-        self, models: Sequence[str], expected: Sequence[str], found: Mapping[tuple[str, str], Verdict],
-        stopped: str | None, explained: Mapping[str, str], known: Sequence[str], judged: int, seconds: float,
+        self,
+        models: Sequence[str],
+        expected: Sequence[str],
+        found: Mapping[tuple[str, str], Verdict],
+        stopped: str | None,
+        explained: Mapping[str, str],
+        known: Sequence[str],
+        judged: int,
+        seconds: float,
     ) -> None:
         """known: keys of all mutants, asked for or not."""
         self.models, self.expected, self.stopped = list(models), list(expected), stopped

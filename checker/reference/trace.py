@@ -54,9 +54,7 @@ class Tracer:
         self.reference = Reference(model)
         self.type = model.state_type
 
-    def trace(
-        self, first: Any, instances: Sequence[int], broken: Declared | None, *head: str
-    ) -> Trace:
+    def trace(self, first: Any, instances: Sequence[int], broken: Declared | None, *head: str) -> Trace:
         """The trace from the initial state `first` by `instances`.
 
         broken: the property that the end breaks (None: the last instance ends in a runtime error, or

@@ -279,9 +279,7 @@ def shards_of(task: int, tasks: int, shards: int) -> range:
     return range(-(-task * shards // tasks), -(-(task + 1) * shards // tasks))
 
 
-def expand_task(
-    job: Job, shards: Sequence[ShardFiles], task: int, tasks: int
-) -> Iterator[tuple[int, bytes | Found]]:
+def expand_task(job: Job, shards: Sequence[ShardFiles], task: int, tasks: int) -> Iterator[tuple[int, bytes | Found]]:
     """The candidates that come out of a task's shards, by shard; then what was found, for the first of its own."""
     own = shards_of(task, tasks, len(shards))
     for item in shard_tasks.expand(job, (shards[shard].frontier for shard in own)):

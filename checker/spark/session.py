@@ -172,7 +172,9 @@ def _settings(master: str | None, conf: Mapping[str, str]) -> SparkConf:
         conf = {**conf, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{_file(_LOGGING_FILE)} {_JIT} {theirs}"}
     if master is not None:
         if not _MASTER.fullmatch(master):
-            raise SparkError(f"{master} is not a master of Spark: write local[2], spark://HOST:7077, yarn or k8s://HOST:443")
+            raise SparkError(
+                f"{master} is not a master of Spark: write local[2], spark://HOST:7077, yarn or k8s://HOST:443"
+            )
         settings["spark.master"] = master
         settings |= {**_LOCAL, "spark.executorEnv.PYTHONPATH": str(_ROOT)} if master.startswith("local") else {}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -324,7 +324,6 @@ class Bounds:
             stack += [(a, way * ways[min(i, len(ways) - 1)], inside) for i, a in enumerate(node.args)]
         return True
 
-
     def _members_in(self, root: Node, leaves: frozenset[int]) -> int | None:
         """The most members needed to make `root` hold, as far as these leaves go; None if the number is not limited."""
         memo: dict[tuple[int, int], int] = {}

@@ -291,9 +291,7 @@ class _Run:
                     found.append(Query(n, number, frozenset() if claim.kind == "types" else assumed))
         return found
 
-    def _rounds(
-        self, workers: Pool, assumed: frozenset[int]
-    ) -> tuple[dict[tuple[int, int], Answer], frozenset[int]]:
+    def _rounds(self, workers: Pool, assumed: frozenset[int]) -> tuple[dict[tuple[int, int], Answer], frozenset[int]]:
         """(the last answer for each claim and instance, the claims that were shown and may be assumed).
 
         Lemmas are asked for once a proof uses them. What some step breaks, or may break for all the solver knows, is

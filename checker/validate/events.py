@@ -22,7 +22,6 @@ LOOK, START = -2, -3  # for an action: no step, the state was looked at; the ini
 _PARAMETERS = msgspec.json.Decoder(dict[str, Any])
 
 
-
 class EventKinds:
     """The kinds of events of one model. actions[kind]: number of the action, ANY, LOOK or START.
 

@@ -240,7 +240,6 @@ class Reader:
             kind = self.kinds.number(found.action, b"" if parameters in (b"{}", b"null") else parameters)
         return kind, self.states.nothing if state is None else self.states.read(msgspec.structs.astuple(state))
 
-
     def _closed(self, trace: Recorded, source: list[bytes]) -> Recorded:
         """The trace once its last line was read: is it as long as it says, can it start where it does?"""
         trace.source = source

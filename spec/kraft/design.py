@@ -131,6 +131,7 @@ class Design:
     kafka_14616: bool = True
     "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
 
+
 @assume
 def brokers_have_ids() -> bool:
     """there are one to five brokers, of which `node_id` knows the ids."""

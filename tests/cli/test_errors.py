@@ -68,12 +68,18 @@ def test_a_message_names_what_and_how_to_fix_it(run: Run, arguments: list[str], 
         ("x = (", ["spec.py:1", "x = (", "error: not Python: '(' was never closed"]),
         ("import nowhere", ["spec.py:1", "import nowhere", "No module named 'nowhere'"]),
         ("1 / 0", ["spec.py:1", "ZeroDivisionError"]),
-        ("from checker.lang import constants\n@constants\nclass K:\n    a: int",
-         ["spec.py:4", "the constant a has no default", "such as a: int = 1"]),
-        ("from checker.lang import constants\n@constants\nclass K:\n    a: int = 'x'",
-         ["spec.py:4", "the constant a is declared int, and its default 'x' is a str"]),
-        ("from checker.lang import constants\n@constants\nclass K:\n    a: list = [1]",
-         ["spec.py:4", "the constant a is a list", "a constant is an int, a bool, a str"]),
+        (
+            "from checker.lang import constants\n@constants\nclass K:\n    a: int",
+            ["spec.py:4", "the constant a has no default", "such as a: int = 1"],
+        ),
+        (
+            "from checker.lang import constants\n@constants\nclass K:\n    a: int = 'x'",
+            ["spec.py:4", "the constant a is declared int, and its default 'x' is a str"],
+        ),
+        (
+            "from checker.lang import constants\n@constants\nclass K:\n    a: list = [1]",
+            ["spec.py:4", "the constant a is a list", "a constant is an int, a bool, a str"],
+        ),
         ("raise SystemExit(0)", ["spec.py:1", "the spec cannot be loaded: SystemExit: 0"]),
         ("", ["spec.py holds no model", "a spec needs one @init and some @action"]),
     ],
@@ -98,10 +104,13 @@ def test_an_error_in_the_spec_is_shown_with_a_caret(run: Run, tmp_path: Path) ->
 
 
 def test_a_model_has_a_name_that_the_command_can_name(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "spec.py").write_text(Path(LEASE).read_text() + """
+    (tmp_path / "spec.py").write_text(
+        Path(LEASE).read_text()
+        + """
 from checker.lang import Model
 MODELS = [Model("a/b", "Slashed.", start, [grant], [])]
-""")
+"""
+    )
     found = run("check", tmp_path / "spec.py")
     assert found.exit_code == 2
     assert "error: a model cannot be called 'a/b'\nhint: use letters, digits" in found.stderr

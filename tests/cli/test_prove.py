@@ -131,6 +131,7 @@ def test_ctrl_c_in_triage_leaves_the_proof(
 
 def test_a_triage_that_does_not_come_to_its_search_decides_nothing(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setenv("COLUMNS", "200")
+
     def stopped(*arguments: Any, **named: Any) -> Any:
         raise CompilationStopped("time limit of 1 s while compiling")
 

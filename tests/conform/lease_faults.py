@@ -135,7 +135,10 @@ class Fault:
 OTHERWISE, CHANGED, HIDDEN = "is elsewhere after it", "the implementation does something", "remembers something of it"
 FAULTS = {
     "grants a lease twice": Fault(
-        LeaseSystem(GrantsTwice), 5, "handle_acquire", OTHERWISE,
+        LeaseSystem(GrantsTwice),
+        5,
+        "handle_acquire",
+        OTHERWISE,
         ("holder", "clients[1].reply[0]", "clients[1].reply[1]"),
     ),
     "answers with the wrong error": Fault(

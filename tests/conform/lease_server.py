@@ -130,9 +130,7 @@ class LeaseSystem:
             return self._wait(system)
         return getattr(self, f"_{action}")(system, arguments["client"].index)  # type: ignore[no-any-return]
 
-    def attempt(
-        self, system: Setup, action: str, arguments: Mapping[str, Any], before: Any
-    ) -> Setup | Refusal | None:
+    def attempt(self, system: Setup, action: str, arguments: Mapping[str, Any], before: Any) -> Setup | Refusal | None:
         if action == "lapse":
             return self._wait(system)
         if action == "lose":
@@ -163,9 +161,7 @@ class LeaseSystem:
                 yield f"release {client} {ordinal}", there, under_way, "handle_release", {"request": message}
 
     def observe(self, system: Setup) -> Shown:
-        network = frozenset(
-            ((r.client, term(r.term)), system.network.count(r)) for r in system.network
-        )
+        network = frozenset(((r.client, term(r.term)), system.network.count(r)) for r in system.network)
         clients = tuple(
             ShownClient(asked, None if reply is None else (reply.error, term(reply.term)), term(lease))
             for asked, reply, lease in zip(system.asked, system.responses, system.leases, strict=True)

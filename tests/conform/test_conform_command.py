@@ -181,8 +181,6 @@ def test_ctrl_c_stops_it_and_says_how_far_it_came(jobs: str) -> None:
     assert time.monotonic() - began < 30
 
 
-
-
 def test_the_page_shows_real_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     page = (ROOT / "docs" / "conformance.md").read_text()

@@ -120,8 +120,7 @@ class AsyncIsr:
         for r in range(3):
             not_member = g.not_(g.has(self.leader_isr, g.integer(r)))
             behind = [
-                g.and_(g.has(either, g.integer(q)), g.not_(g.lt(self.offsets[r], self.offsets[q])))
-                for q in range(3)
+                g.and_(g.has(either, g.integer(q)), g.not_(g.lt(self.offsets[r], self.offsets[q]))) for q in range(3)
             ]
             events = [self._guard(not_member, sites[0]), self._guard(g.any_(behind), sites[1])]
             self._request(LEADER_EXPANDS, r, g.set_or(self.leader_isr, g.mask(1 << r)), events)
@@ -157,8 +156,14 @@ class AsyncIsr:
             self._add(REPLICATE, (r,), [guard], {self.offsets[r].data: g.add(self.offsets[r], g.integer(1))})
         ahead = g.any_([g.lt(self.offsets[0], offset) for offset in self.offsets[1:]])
         return Program(
-            self.leaves, [], ACTIONS, self.sites, self.instances,
-            [Property("no follower is ahead", "invariant", ahead)], self._outside({}), g.true,
+            self.leaves,
+            [],
+            ACTIONS,
+            self.sites,
+            self.instances,
+            [Property("no follower is ahead", "invariant", ahead)],
+            self._outside({}),
+            g.true,
         )
 
     def initial(self) -> list[int]:

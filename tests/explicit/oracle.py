@@ -81,8 +81,14 @@ class Oracle:
                 table.setdefault(index, level)
 
     def _arrive(
-        self, codes: list[int], broken: int, outside: bool, action: int | None, level: int,
-        arrived: dict[Words, Words], origins: dict[Words, int],
+        self,
+        codes: list[int],
+        broken: int,
+        outside: bool,
+        action: int | None,
+        level: int,
+        arrived: dict[Words, Words],
+        origins: dict[Words, int],
     ) -> None:
         for index in range(len(self.program.properties)):
             if broken >> index & 1:
@@ -97,9 +103,7 @@ class Oracle:
             if action is not None:
                 origins[identity] = min(action, origins.get(identity, action))
 
-    def _expand(
-        self, codes: list[int], level: int, arrived: dict[Words, Words], origins: dict[Words, int]
-    ) -> None:
+    def _expand(self, codes: list[int], level: int, arrived: dict[Words, Words], origins: dict[Words, int]) -> None:
         enabled = False
         for instance in self.program.instances:
             end = interpret(self.program, self.layout, codes, instance)

@@ -189,8 +189,15 @@ class RandomProgram:
         ]
         names = [f"action{a}" for a in range(self.size.actions)]
         return Program(
-            self.leaves, self.bags, names, self.sites, instances, properties,
-            self.g.false, self.expression(Kind.BOOL, 1), dict(self.fresh),
+            self.leaves,
+            self.bags,
+            names,
+            self.sites,
+            instances,
+            properties,
+            self.g.false,
+            self.expression(Kind.BOOL, 1),
+            dict(self.fresh),
         )
 
 

@@ -26,8 +26,12 @@ class Builder:
         return Event(condition, action * len(EventKind) + list(EventKind).index(kind), self.g.true)
 
     def step(
-        self, action: int, events: Sequence[Event], updates: dict[int, Node],
-        breaks: tuple[tuple[int, Node], ...] = (), outside: Node | None = None,
+        self,
+        action: int,
+        events: Sequence[Event],
+        updates: dict[int, Node],
+        breaks: tuple[tuple[int, Node], ...] = (),
+        outside: Node | None = None,
     ) -> None:
         number = sum(1 for i in self.instances if i.action == action)
         self.instances.append(

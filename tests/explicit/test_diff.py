@@ -34,7 +34,11 @@ def both(target: str, one: dict[str, str], other: dict[str, str]) -> list[BoundM
 
 
 def compared(
-    target: str, one: dict[str, str], other: dict[str, str], threads: int = 2, limits: Limits | None = None,
+    target: str,
+    one: dict[str, str],
+    other: dict[str, str],
+    threads: int = 2,
+    limits: Limits | None = None,
     told: list[Compared] | None = None,
 ) -> Difference:
     sides = [(str(changes), model) for changes, model in zip((one, other), both(target, one, other), strict=True)]
@@ -44,9 +48,7 @@ def compared(
 
 def counts(found: Difference) -> list[tuple[int, int, int, int, int]]:
     """Per side: states, own states, transitions, transitions of its own out of states of both, and out of own ones."""
-    return [
-        (s.states, s.own_states, s.transitions, sum(s.from_shared), sum(s.from_own)) for s in found.sides
-    ]
+    return [(s.states, s.own_states, s.transitions, sum(s.from_shared), sum(s.from_own)) for s in found.sides]
 
 
 def lengths(found: Difference) -> list[int | None]:

@@ -177,9 +177,7 @@ def follower_replicates(s: Partition, follower: Replica) -> None:
 @constraint
 def within_bounds(s: Partition) -> bool:
     """The search goes on up to `max_version` and `max_offset`."""
-    return s.controller.version <= Bounds.max_version and all(
-        s.end_offset[r] <= Bounds.max_offset for r in Replica
-    )
+    return s.controller.version <= Bounds.max_version and all(s.end_offset[r] <= Bounds.max_offset for r in Replica)
 
 
 @invariant(source=SOURCE + ", ValidHighWatermark")

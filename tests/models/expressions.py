@@ -187,9 +187,7 @@ def set_algebra(s: Operands) -> None:
 @action(who="-", source="-")
 def quantifiers(s: Operands) -> None:
     """`any`, `all`, `sum`, with conditions, over a type and over a set of the state, nested."""
-    s.result.flag = any(s.weights[i] > 0 for i in s.items) == (
-        not all(s.weights[i] <= 0 for i in Item if i in s.items)
-    )
+    s.result.flag = any(s.weights[i] > 0 for i in s.items) == (not all(s.weights[i] <= 0 for i in Item if i in s.items))
     s.result.number = (
         weight_of(s, s.items) * 4
         + sum(1 for i in Item if s.weights[i] == s.a)

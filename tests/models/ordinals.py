@@ -106,9 +106,7 @@ def newest_is_above_all(before: Epochs, after: Epochs) -> bool:
 @invariant(source="-")
 def same_order(s: Epochs) -> bool:
     """Both sorts of epochs order the brokers alike."""
-    return all(
-        (s.epoch[b] < s.epoch[c]) == (s.leader_epoch[b] < s.leader_epoch[c]) for b in Broker for c in Broker
-    )
+    return all((s.epoch[b] < s.epoch[c]) == (s.leader_epoch[b] < s.leader_epoch[c]) for b in Broker for c in Broker)
 
 
 @witness

@@ -248,12 +248,7 @@ def switch_light(s: Round) -> None:
 @invariant(source="-")
 def lights_in_turn(s: Round) -> bool:
     """Those who had their turn in this round agree, and so do the others."""
-    return all(
-        s.lights[p].on == s.lights[q].on
-        for p in s.lights
-        for q in s.lights
-        if (p < s.turn) == (q < s.turn)
-    )
+    return all(s.lights[p].on == s.lights[q].on for p in s.lights for q in s.lights if (p < s.turn) == (q < s.turn))
 
 
 # Records are copied when they are assigned as a whole.

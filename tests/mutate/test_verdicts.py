@@ -99,9 +99,7 @@ def test_a_helper_is_changed_for_actions_only(library: dict[str, Verdict]) -> No
 
 def test_a_survivor_shows_where_it_differs(library: dict[str, Verdict]) -> None:
     found = library["library.borrow: drop s.desk == Desk.OPEN"]
-    assert found.reason == (
-        "borrow(reader=reader0, book=book0) is new after 2 states; states +0 -0; steps +20 -0"
-    )
+    assert found.reason == ("borrow(reader=reader0, book=book0) is new after 2 states; states +0 -0; steps +20 -0")
     assert found.trace is not None
     assert [step.action for step in found.trace.steps] == ["init", "turn_sign", "borrow"]
 

@@ -41,9 +41,7 @@ def test_tasks_of_a_pool_are_answered_by_number() -> None:
     assert 1 <= len({process for _, process in found.values()} - {os.getpid()}) <= 3
 
 
-@pytest.mark.parametrize(
-    ("end", "how"), [(is_killed, "SIGKILL"), (lambda: os._exit(7), "exit code 7")]
-)
+@pytest.mark.parametrize(("end", "how"), [(is_killed, "SIGKILL"), (lambda: os._exit(7), "exit code 7")])
 def test_a_worker_that_dies_costs_the_answer_it_was_working_on(end: Callable[[], Any], how: str) -> None:
     with pool(lambda: squares_but(2, end), 1) as workers:
         found = dict(workers.answers(range(4)))

@@ -127,9 +127,7 @@ def test_no_command_goes_without_its_outcome() -> None:
         ("diff docs/tutorial/lease.py --set broker_stops_first=true", "same", False),
     ],
 )
-def test_a_false_claim_is_found(
-    command: str, outcome: str, is_true: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_false_claim_is_found(command: str, outcome: str, is_true: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     [claim] = claims(f"- `fencepost {command}` → {outcome}")
     assert (claim.outcome in outcomes(claim.command)) is is_true

@@ -74,7 +74,6 @@ class Encoded:
                 conditions.append(a < b if code < other_code else a == b if code == other_code else a > b)
         return z3.And(*conditions)
 
-
     def last_states(self, unrolling: Unrolling) -> set[tuple[int, ...]]:
         """The keys of all states that the last step of an unrolling leads to, found one by one."""
         found, last = set(), unrolling.states[-1]

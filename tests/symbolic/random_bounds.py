@@ -92,8 +92,11 @@ EFFECTS = [
     "s.level = min(len(s.seen), 2)", "s.flag = s.b // 2 > {k}", "s.flag = fold(both, s.log, s.flag)",
 ]  # fmt: skip
 LETTER_EFFECTS = [
-    "s.letters = s.letters.remove(letter)", "s.level = letter.number", "s.flag = letter.urgent",
-    "s.letters = s.letters.remove(letter).add(Letter(letter.number, True))", "s.letters = s.letters.add(letter)",
+    "s.letters = s.letters.remove(letter)",
+    "s.level = letter.number",
+    "s.flag = letter.urgent",
+    "s.letters = s.letters.remove(letter).add(Letter(letter.number, True))",
+    "s.letters = s.letters.add(letter)",
     "s.seen |= {{letter}}",
 ]
 INVARIANTS = [

@@ -90,7 +90,7 @@ DECIDING = {
 @pytest.mark.parametrize("body", DECIDING.values(), ids=DECIDING.keys())
 def test_an_action_that_decides_by_a_bound_leaves_no_claim_without_it(tmp_path: Path, body: str) -> None:
     """With the bounds of the model the flag is never set; with wider ones it is."""
-    file = one_action(tmp_path, body, FLAG, ', letter: Sent' if "letter." in body else "")
+    file = one_action(tmp_path, body, FLAG, ", letter: Sent" if "letter." in body else "")
     assert violated(file, {}) == set()
     assert violated(file, WIDER[-1]) == {"claim"}
     proof = prove(load(str(file)), ProofOptions())

@@ -74,9 +74,7 @@ class _Story:
 def _steps() -> tuple[Step, ...]:
     story = _Story(
         {
-            "processes": a_map(
-                broker0=_process("RUNNING", 1, some(1)), broker1=_process("STARTING", 2, NONE)
-            ),
+            "processes": a_map(broker0=_process("RUNNING", 1, some(1)), broker1=_process("STARTING", 2, NONE)),
             "lease_expired": a_map(broker0=False, broker1=False),
             "registrations": a_map(broker0=registration(1, False), broker1=NONE),
             "partition": {
@@ -134,11 +132,7 @@ def _steps() -> tuple[Step, ...]:
         "ask_to_expand_isr",
         ["sends AlterPartition v3"],
         "AlterIsr",
-        {
-            "requests.broker0": message(
-                "AlterIsr", leader_epoch=1, partition_epoch=1, isr=a_set("broker0", "broker1")
-            )
-        },
+        {"requests.broker0": message("AlterIsr", leader_epoch=1, partition_epoch=1, isr=a_set("broker0", "broker1"))},
         broker="broker0",
         follower="broker1",
     )
@@ -154,12 +148,8 @@ def _steps() -> tuple[Step, ...]:
         },
         broker="broker0",
     )
-    story.step(
-        "time", "lease_runs_out", [], "Broker Leases", {"lease_expired.broker0": True}, broker="broker0"
-    )
-    story.step(
-        "time", "lease_runs_out", [], "Broker Leases", {"lease_expired.broker1": True}, broker="broker1"
-    )
+    story.step("time", "lease_runs_out", [], "Broker Leases", {"lease_expired.broker0": True}, broker="broker0")
+    story.step("time", "lease_runs_out", [], "Broker Leases", {"lease_expired.broker1": True}, broker="broker1")
     story.step(
         "active controller",
         "fence_expired_brokers",

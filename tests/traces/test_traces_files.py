@@ -293,9 +293,7 @@ def test_any_json_is_read_or_refused(obj: object) -> None:
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
     trace = Trace("m", {"n": 1}, (Step(1, "init", "", {}, {"x": {"#set": [1]}}),), loop=0)
-    text, read = data.draw(
-        st.sampled_from([(to_ndjson(trace), from_ndjson), (json.dumps(to_itf(trace)), read_itf)])
-    )
+    text, read = data.draw(st.sampled_from([(to_ndjson(trace), from_ndjson), (json.dumps(to_itf(trace)), read_itf)]))
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(len(text), begin + 8)))
     damaged = text[:begin] + data.draw(st.text(alphabet='{}[]",:1ax\n#\\', max_size=4)) + text[end:]

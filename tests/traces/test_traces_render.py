@@ -41,9 +41,7 @@ def test_colour_changes_no_text(story: Trace) -> None:
         coloured = render(story, width, color=True)
         stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
         assert "\x1b[1;33mRECOVERY\x1b[0m" in coloured
-        assert [line.rstrip() for line in stripped.split("\n")] == render(story, width, color=False).split(
-            "\n"
-        )
+        assert [line.rstrip() for line in stripped.split("\n")] == render(story, width, color=False).split("\n")
 
 
 def test_the_environment_changes_nothing(story: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,13 +59,9 @@ def test_what_is_said_of_each_kind(story: Trace) -> None:
         "deadlock": "✗ deadlock after step 10: no action can be taken",
         "runtime error": "✗ runtime error in step 10: p",
     }.items():
-        drawn = render(
-            replace(story, violation=replace(story.violation, kind=kind, property="p")), 100, False
-        )
+        drawn = render(replace(story, violation=replace(story.violation, kind=kind, property="p")), 100, False)
         assert drawn.startswith(f"kraft/isr  {said}\n")
-    assert render(replace(story, violation=None), 100, False).startswith(
-        "kraft/isr  a behaviour of 10 steps\n"
-    )
+    assert render(replace(story, violation=None), 100, False).startswith("kraft/isr  a behaviour of 10 steps\n")
     assert "goes back to step 3," in render(replace(story, loop=2), 100, False)
 
 
@@ -115,9 +109,7 @@ def test_look_up_sees_through_options_and_unions() -> None:
     assert look_up(state, ("m", "d")) is None
 
 
-texts = st.text(max_size=40) | st.sampled_from(
-    ["PartitionChangeRecord(leader=1, isr={1})", "a" * 90, "登録" * 30]
-)
+texts = st.text(max_size=40) | st.sampled_from(["PartitionChangeRecord(leader=1, isr={1})", "a" * 90, "登録" * 30])
 tags = st.sampled_from(["Some", "None", "Ask"])
 values: st.SearchStrategy[Value] = st.recursive(
     st.booleans() | st.integers() | texts,

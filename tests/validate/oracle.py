@@ -132,7 +132,7 @@ class Oracle:
         return Path(count, frozenset(edges), path.numbers), later
 
     def _observed(self, type_: Type, value: Any, recorded: Any, names: Names, path: Path) -> Iterator[Path]:
-        for wanted in ([] if recorded is None else _matches(type_, value, recorded)):
+        for wanted in [] if recorded is None else _matches(type_, value, recorded):
             numbers = path.numbers | {(names[key], number) for key, number in wanted}
             found = Path(path.count, path.edges, numbers)
             if found.possible():

@@ -50,8 +50,9 @@ class _How:
 @click.option("--checkpoint", metavar="DIR", help="Save every finished level to DIR (Spark: or to a URI).")
 @click.option("--resume", metavar="DIR", help="Go on from a DIR that --checkpoint wrote, and save to it.")
 @click.option("--coverage", is_flag=True, help="Also show guards and fields.")
-@click.option("--junit", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
-              help="Write a JUnit XML report.")
+@click.option(
+    "--junit", type=click.Path(path_type=Path), callback=new_file, metavar="FILE", help="Write a JUnit XML report."
+)
 @output_options
 def check(
     target: Target, properties: tuple[str, ...], all_violations: bool, search: Search, engine: Engine,

@@ -18,8 +18,13 @@ from checker.cli.options import (
 
 @click.command()
 @target_options
-@click.option("--impl", "name", required=True, metavar="NAME",
-              help="The implementation: one of those here (kraft), or package.module:NAME of an adapter.")
+@click.option(
+    "--impl",
+    "name",
+    required=True,
+    metavar="NAME",
+    help="The implementation: one of those here (kraft), or package.module:NAME of an adapter.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes to explore in (default: all cores).")
 @click.option("--max-depth", type=click.IntRange(1), help="Stop after this many levels.")
 @TIME_LIMIT

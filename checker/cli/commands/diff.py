@@ -64,13 +64,26 @@ def _bound(model: str, sides: list[list[str]]) -> list[tuple[str, BoundModel]]:
 
 @click.command()
 @click.argument("model")
-@click.option("--set", "one", multiple=True, callback=_side, metavar="NAME=VALUE",
-              help="Set a constant or switch of one side (default: the model as it stands).")
+@click.option(
+    "--set",
+    "one",
+    multiple=True,
+    callback=_side,
+    metavar="NAME=VALUE",
+    help="Set a constant or switch of one side (default: the model as it stands).",
+)
 @SETTING
-@click.option("--against", "other", multiple=True, callback=_side, metavar="NAME=VALUE|NAME",
-              help="The other side: a constant or switch, or a setting (default: the model as it stands).")
-@click.option("--both", multiple=True, callback=_both, metavar="NAME=VALUE",
-              help="Set a constant or switch of both sides.")
+@click.option(
+    "--against",
+    "other",
+    multiple=True,
+    callback=_side,
+    metavar="NAME=VALUE|NAME",
+    help="The other side: a constant or switch, or a setting (default: the model as it stands).",
+)
+@click.option(
+    "--both", multiple=True, callback=_both, metavar="NAME=VALUE", help="Set a constant or switch of both sides."
+)
 @search_options
 @output_options
 def diff(

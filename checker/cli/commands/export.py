@@ -35,8 +35,9 @@ def _new_folder(context: click.Context, parameter: click.Parameter, place: str) 
 
 @click.command()
 @target_options
-@click.option("--to", required=True, callback=_new_folder, metavar="DIR",
-              help="A new folder for the tables (Spark: or a URI).")
+@click.option(
+    "--to", required=True, callback=_new_folder, metavar="DIR", help="A new folder for the tables (Spark: or a URI)."
+)
 @search_options
 @engine_options
 @QUIET

@@ -18,8 +18,15 @@ FOLDER = Path("docs/gallery")
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True,
-              metavar="DIR", help="The folder of the pages.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="The folder of the pages.",
+)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; say whether the pages are up to date.")
 @THREADS
 @QUIET

@@ -18,15 +18,31 @@ EXPLAINED = "survivors.toml"  # beside the file that lists the models
 @click.option("--only", multiple=True, metavar="TEXT",
               help="Only mutants whose key holds TEXT, or that change the action TEXT (repeatable).")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1), help="Mutants judged at a time (default: all cores).")
-@click.option("--max-states", type=click.IntRange(1),
-              help="A mutant with more is undecided (default: 4 times those of the model, or a million).")
+@click.option(
+    "--max-states",
+    type=click.IntRange(1),
+    help="A mutant with more is undecided (default: 4 times those of the model, or a million).",
+)
 @click.option("--time-limit-s", type=click.FloatRange(0), callback=finite, help="Stop after this many seconds in all.")
-@click.option("--checkpoint", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
-              help="Append each verdict to FILE, which is overwritten first.")
-@click.option("--resume", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-              help="Go on from a FILE that --checkpoint wrote, and append to it.")
-@click.option("--explained", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
-              help=f"Survivors that are explained (default: {EXPLAINED} beside the models, if it is there).")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    callback=new_file,
+    metavar="FILE",
+    help="Append each verdict to FILE, which is overwritten first.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Go on from a FILE that --checkpoint wrote, and append to it.",
+)
+@click.option(
+    "--explained",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help=f"Survivors that are explained (default: {EXPLAINED} beside the models, if it is there).",
+)
 @JSON
 @QUIET
 def mutate(

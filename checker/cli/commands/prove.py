@@ -21,21 +21,51 @@ SEARCH_S = 30.0
 @click.command()
 @target_options
 @PROPERTY
-@click.option("--bounded", type=click.IntRange(0), metavar="K",
-              help="Instead, look for a violation in all behaviours of up to K steps.")
-@click.option("--find-lemmas", is_flag=True,
-              help="Prove without the lemmas that the model declares: look for some that do.")
-@click.option("--search-s", type=click.FloatRange(0, min_open=True), callback=finite, default=SEARCH_S,
-              show_default=True, help="With --find-lemmas: seconds of search for states that refute candidates.")
+@click.option(
+    "--bounded",
+    type=click.IntRange(0),
+    metavar="K",
+    help="Instead, look for a violation in all behaviours of up to K steps.",
+)
+@click.option(
+    "--find-lemmas", is_flag=True, help="Prove without the lemmas that the model declares: look for some that do."
+)
+@click.option(
+    "--search-s",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    default=SEARCH_S,
+    show_default=True,
+    help="With --find-lemmas: seconds of search for states that refute candidates.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes to prove in (default: all cores).")
-@click.option("--timeout-s", type=click.FloatRange(0, min_open=True), callback=finite, default=60.0, show_default=True,
-              help="Seconds for one query; then it is unknown.")
-@click.option("--time-limit-s", type=click.FloatRange(0, min_open=True), callback=finite,
-              help="Seconds for all of it, the search for lemmas and triage too; then it is incomplete.")
-@click.option("--triage-s", type=click.FloatRange(0), callback=finite, default=TRIAGE_S, show_default=True,
-              help="Seconds of search to classify a counterexample to induction; 0: none.")
-@click.option("--every-counterexample", is_flag=True,
-              help="Draw every counterexample, not only the first to a claim that is false, or that is not inductive.")
+@click.option(
+    "--timeout-s",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    default=60.0,
+    show_default=True,
+    help="Seconds for one query; then it is unknown.",
+)
+@click.option(
+    "--time-limit-s",
+    type=click.FloatRange(0, min_open=True),
+    callback=finite,
+    help="Seconds for all of it, the search for lemmas and triage too; then it is incomplete.",
+)
+@click.option(
+    "--triage-s",
+    type=click.FloatRange(0),
+    callback=finite,
+    default=TRIAGE_S,
+    show_default=True,
+    help="Seconds of search to classify a counterexample to induction; 0: none.",
+)
+@click.option(
+    "--every-counterexample",
+    is_flag=True,
+    help="Draw every counterexample, not only the first to a claim that is false, or that is not inductive.",
+)
 @output_options
 def prove(
     target: Target, properties: tuple[str, ...], bounded: int | None, find_lemmas: bool, search_s: float,

@@ -49,9 +49,7 @@ class Canonicalizer:
                 result = self._order(f, result, bag)
         return result, left
 
-    def _rank_rest(
-        self, f: Function, words: list[str], sort: str, values: list[str]
-    ) -> tuple[list[str], str]:
+    def _rank_rest(self, f: Function, words: list[str], sort: str, values: list[str]) -> tuple[list[str], str]:
         """Renumber the leaves of `sort` that stay; gives the words and the mask of all codes present."""
         new = f.any_of([f.op(f"shl i64 1, {value}") for value in values])
         name = f"rank{self._sort_order[sort]}"

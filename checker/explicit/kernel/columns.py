@@ -1,12 +1,12 @@
 """Packed states as Arrow columns, decoded a column at a time: nested values as the types of the spec nest them.
 
-    bool, Range, Nat, Ordinal      bool, int32, int32 (an ordinal: its rank among the live ones of its sort, from 0)
-    enum, identity                 string: the member's name, "broker0"
-    Option[T]                      T, null where it is absent
-    Set[T], Seq[T], Bag[T]         list<T>; of a bag each member as often as it is there
-    Map[K, V]                      map<K, V>: map['broker0'] in SQL
-    record, message                struct of its fields; one without fields is its name, a string
-    union of messages              struct of `tag` and one nullable struct for each variant that has fields
+bool, Range, Nat, Ordinal      bool, int32, int32 (an ordinal: its rank among the live ones of its sort, from 0)
+enum, identity                 string: the member's name, "broker0"
+Option[T]                      T, null where it is absent
+Set[T], Seq[T], Bag[T]         list<T>; of a bag each member as often as it is there
+Map[K, V]                      map<K, V>: map['broker0'] in SQL
+record, message                struct of its fields; one without fields is its name, a string
+union of messages              struct of `tag` and one nullable struct for each variant that has fields
 """
 
 from __future__ import annotations

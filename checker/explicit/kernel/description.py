@@ -59,9 +59,7 @@ def describe(program: Program, plan: CounterPlan, record_outcomes: bool) -> dict
         "sites": [[s.kind.value, s.action, s.file, s.line, s.text, s.reason] for s in program.sites],
         "properties": [[p.name, p.kind] for p in program.properties],
         "instances": instances,
-        "signatures": [
-            [s.action, s.fired, [[e.site, e.counter, e.reached] for e in s.exits]] for s in plan.signatures
-        ],
+        "signatures": [[s.action, s.fired, [[e.site, e.counter, e.reached] for e in s.exits]] for s in plan.signatures],
         "counters": plan.size,
         "outcomes": record_outcomes,
         **_liveness(program.liveness or Liveness((), (), {})),

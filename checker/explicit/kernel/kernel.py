@@ -93,8 +93,7 @@ def assemble(key: str, metadata: Mapping[str, Any], code: bytes) -> Kernel:
         properties=[KernelProperty(name, kind) for name, kind in metadata["properties"]],
         instances=[(action, number) for action, number in metadata["instances"]],
         signatures=[
-            Signature(action, fired, tuple(Exit(*e) for e in exits))
-            for action, fired, exits in metadata["signatures"]
+            Signature(action, fired, tuple(Exit(*e) for e in exits)) for action, fired, exits in metadata["signatures"]
         ],
         counters=metadata["counters"],
         records_outcomes=metadata["outcomes"],

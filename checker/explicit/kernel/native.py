@@ -78,7 +78,6 @@ class Compilation:
         self._code.seek(0)
         return self._code.read()
 
-
     @property
     def process_id(self) -> int:
         return self._process.pid

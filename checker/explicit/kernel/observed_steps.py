@@ -37,7 +37,6 @@ _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _FOLLOW = ctypes.CFUNCTYPE(_LONG, _POINTER, _POINTER, _POINTER, _POINTER, _LONG, _LONG)
 
 
-
 @dataclass(frozen=True)
 class Successors:
     """Successors, row by row: the state it is a successor of (an index), by which instance, its words.

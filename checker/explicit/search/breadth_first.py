@@ -77,9 +77,7 @@ class Exploration(LevelSearch):
     bounds[l]: per shard, the index of the first state of level l + 1; the last entry is where the next level goes.
     """
 
-    def __init__(
-        self, kernel: Kernel, initial: Sequence[Sequence[int]], threads: int, limits: Limits
-    ) -> None:
+    def __init__(self, kernel: Kernel, initial: Sequence[Sequence[int]], threads: int, limits: Limits) -> None:
         self.kernel = kernel
         self.threads = threads
         self.limits = limits

@@ -92,9 +92,7 @@ class _Shrinker:
             path = self._without(path, target, partial(_neighbours, size))
         return self._without(path, target, _pairs) if len(path.instances) <= PAIRS_UP_TO else path
 
-    def _without(
-        self, path: Path, target: Target, groups: Callable[[int, int], Sequence[Container[int]]]
-    ) -> Path:
+    def _without(self, path: Path, target: Target, groups: Callable[[int, int], Sequence[Container[int]]]) -> Path:
         """Leave out groups of steps until none can go; at each position, those groups are tried that start there."""
         first = 0
         while first < len(path.instances):

@@ -91,8 +91,7 @@ class _Compiler:
         self.sites = Sites()
         self.hidden = {f".{name}" for name in model.model.hide}
         self.leaves = [
-            Leaf(path, leaf.kind, leaf.size, leaf.sort, None, self._is_hidden(path))
-            for path, leaf in self.type.leaves
+            Leaf(path, leaf.kind, leaf.size, leaf.sort, None, self._is_hidden(path)) for path, leaf in self.type.leaves
         ]
         self.bags: list[Bag] = []
         self._find_bags(self.type, 0, "")
@@ -240,9 +239,7 @@ class _Compiler:
             self._outside(after, updates, machine.facts), reads,
         )  # fmt: skip
 
-    def _run(
-        self, machine: Machine, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]
-    ) -> None:
+    def _run(self, machine: Machine, action: Declared, parameters: list[Parameter], binding: tuple[Any, ...]) -> None:
         place = machine.state_place(machine.store, self.type, writable=True)
         machine.frames.append(Frame(function_of(action.function), {}, False))
         arguments = arguments_of(machine, place, parameters, binding)
@@ -338,9 +335,7 @@ class _Compiler:
 
     @functools.cached_property
     def _mapped_before(self) -> dict[str, Mapped]:
-        return {
-            d.name: self._mapped(d, self.before, Facts()) for d in self.properties if d.kind == "refinement"
-        }
+        return {d.name: self._mapped(d, self.before, Facts()) for d in self.properties if d.kind == "refinement"}
 
     def _mapped(self, declared: Declared, nodes: list[Node], facts: Facts) -> Mapped:
         """The abstract state that a state is mapped to."""

@@ -59,6 +59,6 @@ class Bounded(Collections):
     def is_subset(self, a: Symbol, b: Symbol, node: ast.AST) -> Node:
         """The condition that every member of `a` is one of `b`."""
         g = self.graph
-        return g.all_([
-            g.or_(g.not_(there), self.contains(b, member, node)) for there, member in self.elements(a, node)
-        ])
+        return g.all_(
+            [g.or_(g.not_(there), self.contains(b, member, node)) for there, member in self.elements(a, node)]
+        )

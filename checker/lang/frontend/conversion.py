@@ -50,9 +50,7 @@ class Conversion(Numbering):
         (_, first), *others = place.alternatives
         result = nodes[first : first + width]
         for condition, offset in others:
-            result = [
-                self.graph.select(condition, nodes[offset + i], result[i]) for i in range(width)
-            ]
+            result = [self.graph.select(condition, nodes[offset + i], result[i]) for i in range(width)]
         return tuple(result)
 
     def check_alive(self, place: Location, node: ast.AST) -> None:

@@ -83,7 +83,6 @@ class Facts:
                 return not absorbing
         return None
 
-
     def _value(self, node: Node) -> int | None:
         return node.data if node.op is Op.CONST else self._values.get(node.serial)
 

@@ -141,4 +141,3 @@ class Refinement:
             condition, yes, no = node.args
             return g.select(condition, self._matches(yes, wanted, before), self._matches(no, wanted, before))
         return g.eq(node, wanted)
-

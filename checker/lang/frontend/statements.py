@@ -220,9 +220,7 @@ class Machine(Calls):
         def bindings() -> dict[str, Symbol]:
             names = [p.name for p in pattern.kwd_patterns if isinstance(p, ast.MatchAs) and p.name]
             holder = pattern.cls
-            return {
-                n: self.attribute(subject, a, holder) for a, n in zip(pattern.kwd_attrs, names, strict=True)
-            }
+            return {n: self.attribute(subject, a, holder) for a, n in zip(pattern.kwd_attrs, names, strict=True)}
 
         return condition, bindings
 

@@ -140,9 +140,7 @@ def cancelled(partition: Partition) -> Partition:
     return replace(partition, replicas=replicas, isr=partition.isr & original, adding=(), removing=())
 
 
-def replayed(
-    before: Option[Partition], first: Option[Partition], second: Option[Partition]
-) -> Option[Partition]:
+def replayed(before: Option[Partition], first: Option[Partition], second: Option[Partition]) -> Option[Partition]:
     """The replay of two records that were both computed from `before`: a record holds only what it changes."""
     if before is None or first is None or second is None or second == before:
         return first

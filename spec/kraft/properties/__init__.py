@@ -31,8 +31,7 @@ STATEMENTS = {
     "S3": "A leader, where there is one, is in the ISR, registered, unfenced and not shutting down.",
     "S4": "The ISR lies within the replicas and is never empty. A fenced or unregistered broker is in an ISR "
     "only as its last member, and does not lead.",
-    "S5": "Leader and partition epochs of a topic id never go back, and each change of leader raises the leader "
-    "epoch.",
+    "S5": "Leader and partition epochs of a topic id never go back, and each change of leader raises the leader epoch.",
     "S6": "A metadata response lists only brokers that are registered and active at the offset that the "
     "answerer has applied, and no controllers.",
     "S7": "Nothing that was replied as a success or published is ever truncated.",

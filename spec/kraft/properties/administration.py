@@ -37,9 +37,7 @@ def ends_as_asked(partition: Option[Partition], target: Moving) -> bool:
 @transition_invariant(source="KIP-455, Cancellation")
 def reassignment_can_be_taken_back(before: Cluster, after: Cluster) -> bool:
     """However often a reassignment is replaced, a cancel leads back to the replicas before the first of them."""
-    return all(
-        keeps_original(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
-    )
+    return all(keeps_original(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
 
 
 def keeps_original(old: Option[Partition], new: Option[Partition]) -> bool:
@@ -244,9 +242,7 @@ def prefers_second(partition: Option[Partition]) -> bool:
 @witness
 def leader_reassigned_away(s: Cluster) -> bool:
     """The change that a leader asked for completed a reassignment and took it out: NEW_LEADER_ELECTED."""
-    return any(
-        is_told_to_wait(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
-    )
+    return any(is_told_to_wait(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
 def is_told_to_wait(replica: Replica) -> bool:
@@ -259,9 +255,7 @@ def is_told_to_wait(replica: Replica) -> bool:
 @witness
 def another_isr_than_asked(s: Cluster) -> bool:
     """A leader that stays hears of another ISR than it asked for: its change completed a reassignment."""
-    return any(
-        is_told_another(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
-    )
+    return any(is_told_another(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
 def is_told_another(replica: Replica) -> bool:

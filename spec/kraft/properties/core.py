@@ -261,9 +261,7 @@ def fenced_are_out(image: Metadata, partition: Option[Partition]) -> bool:
 @transition_invariant(source="KIP-631, PartitionRecord, LeaderEpoch; KIP-497 (S5)")
 def epochs_never_go_back(before: Cluster, after: Cluster) -> bool:
     """Epochs never go back. Each change of leader raises the leader epoch, each change the partition epoch."""
-    return all(
-        epochs_follow(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition
-    )
+    return all(epochs_follow(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
 
 
 def epochs_follow(old: Option[Partition], new: Option[Partition]) -> bool:
@@ -283,9 +281,7 @@ def epochs_follow(old: Option[Partition], new: Option[Partition]) -> bool:
 def maximal_isr_covers_committed(s: Cluster) -> bool:
     """A leader at the controller's leader epoch waits for every member of the committed ISR."""
     return all(
-        waits_for_isr(committed(s), p, s.processes[process].replicas[p])
-        for process in Process
-        for p in TopicPartition
+        waits_for_isr(committed(s), p, s.processes[process].replicas[p]) for process in Process for p in TopicPartition
     )
 
 

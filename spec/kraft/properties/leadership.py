@@ -320,10 +320,14 @@ def is_seen(follower: Replica, leader: Replica) -> bool:
 @witness
 def high_watermark_spreads(s: Cluster) -> bool:
     """A follower knows that the record is below the high watermark, and nobody else has ever led."""
-    return s.faults.crashes == 0 and s.faults.unregistrations == 0 and any(
-        s.processes[process].replicas[p].high_watermark and s.processes[process].replicas[p].leadership is None
-        for process in Process
-        for p in TopicPartition
+    return (
+        s.faults.crashes == 0
+        and s.faults.unregistrations == 0
+        and any(
+            s.processes[process].replicas[p].high_watermark and s.processes[process].replicas[p].leadership is None
+            for process in Process
+            for p in TopicPartition
+        )
     )
 
 

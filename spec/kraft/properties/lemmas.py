@@ -42,9 +42,7 @@ def is_in_order(process: BrokerProcess) -> bool:
         return process == stopped(disk(process))
     if process.incarnation is None:
         return not isinstance(process.reply, RegisterReply)
-    return process.broker_epoch is None and not any(
-        process.replicas[p].leadership is not None for p in TopicPartition
-    )
+    return process.broker_epoch is None and not any(process.replicas[p].leadership is not None for p in TopicPartition)
 
 
 @invariant(source="KIP-631, The Broker State Machine")
@@ -267,8 +265,10 @@ def stays_in_its_isr(leader: Broker, leadership: Option[Leadership]) -> bool:
     if leadership is None:
         return True
     reply = leadership.reply
-    is_news = reply is None or reply.error != Error.NONE or (
-        leader in reply.isr and leadership.partition_epoch < reply.partition_epoch
+    is_news = (
+        reply is None
+        or reply.error != Error.NONE
+        or (leader in reply.isr and leadership.partition_epoch < reply.partition_epoch)
     )
     return leader in leadership.isr and leader in proposed_isr(leadership) and is_news
 
@@ -316,9 +316,7 @@ def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool
     leadership = s.processes[process].replicas[request.partition].leadership
     if partition is None or leadership is None or not leads_now(s, process, request.partition):
         return True
-    is_open = (
-        request.leader_epoch == partition.leader_epoch and request.partition_epoch == partition.partition_epoch
-    )
+    is_open = request.leader_epoch == partition.leader_epoch and request.partition_epoch == partition.partition_epoch
     return not is_open or (
         leadership.asked is not None
         and leadership.partition_epoch == request.partition_epoch

@@ -32,9 +32,7 @@ from spec.kraft.types import Broker, BrokerEpoch, Process, Role, TopicPartition,
 def newest_leader_has_what_is_committed(s: Cluster) -> bool:
     """The controller that was elected last, and has not been deposed, has all that is committed."""
     return all(
-        not leads(s.controllers[voter])
-        or s.controllers[voter].behind is None
-        or is_deposed(s, voter)
+        not leads(s.controllers[voter]) or s.controllers[voter].behind is None or is_deposed(s, voter)
         for voter in Voter
     )
 

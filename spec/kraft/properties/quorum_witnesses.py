@@ -69,9 +69,7 @@ def has_topic(log: Log) -> bool:
 @witness
 def removal_survives_failover(s: Cluster) -> bool:
     """The log of a newly elected controller has a removal that its predecessor decided, not committed yet."""
-    return any(
-        s.controllers[voter].role == Role.ELECTED and has_removal(s.controllers[voter].log) for voter in Voter
-    )
+    return any(s.controllers[voter].role == Role.ELECTED and has_removal(s.controllers[voter].log) for voter in Voter)
 
 
 def has_removal(log: Log) -> bool:
@@ -123,12 +121,15 @@ def active_after_failover(s: Cluster) -> bool:
 @witness
 def removal_confirmed_after_failover(s: Cluster) -> bool:
     """A removal is confirmed to an operator by a controller that was elected in this behaviour."""
-    return any(
-        removal.is_confirmed
-        and removal.epoch == s.controllers[removal.voter].epoch
-        and is_current_controller(s, removal.voter)
-        for removal in s.last_removal
-    ) and s.faults.failovers > 0
+    return (
+        any(
+            removal.is_confirmed
+            and removal.epoch == s.controllers[removal.voter].epoch
+            and is_current_controller(s, removal.voter)
+            for removal in s.last_removal
+        )
+        and s.faults.failovers > 0
+    )
 
 
 @witness

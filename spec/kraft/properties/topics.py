@@ -75,9 +75,7 @@ def acknowledged_after_recreation(s: Cluster) -> bool:
 @witness
 def unknown_topic_refused(s: Cluster) -> bool:
     """A leader of a deleted topic gets UNKNOWN_TOPIC_ID."""
-    return any(
-        is_told_unknown(s.processes[process].replicas[p]) for process in Process for p in TopicPartition
-    )
+    return any(is_told_unknown(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
 def is_told_unknown(replica: Replica) -> bool:
@@ -89,9 +87,7 @@ def is_told_unknown(replica: Replica) -> bool:
 def log_outlives_its_topic(s: Cluster) -> bool:
     """There is a topic again, and on a disk the record of the one before."""
     image = committed(s)
-    return any(
-        is_stray(image, s.processes[process].replicas[p]) for process in Process for p in TopicPartition
-    )
+    return any(is_stray(image, s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
 def is_stray(image: Metadata, replica: Replica) -> bool:

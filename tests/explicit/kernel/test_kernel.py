@@ -66,8 +66,15 @@ def test_every_instance_ends_as_the_ir_says(seed: int, size: Size) -> None:
 
 def _facts(result: SearchResult) -> Expected:
     return Expected(
-        result.generated, result.distinct, result.depth, result.actions, result.sites,
-        result.broken, result.witnesses, result.errors, result.deadlock,
+        result.generated,
+        result.distinct,
+        result.depth,
+        result.actions,
+        result.sites,
+        result.broken,
+        result.witnesses,
+        result.errors,
+        result.deadlock,
     )
 
 

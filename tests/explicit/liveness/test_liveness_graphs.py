@@ -304,9 +304,7 @@ def each(*kinds: str) -> list[Group]:
 
 
 # 0 goes to 1 and back by one of two instances of one group, either of which is refused in one of the states.
-ONE_GROUP = Drawing(
-    2, [[1, REFUSED], [REFUSED, 0], [0, 1]], [Group("weak", (0, 1))], None, frozenset(), [0]
-)
+ONE_GROUP = Drawing(2, [[1, REFUSED], [REFUSED, 0], [0, 1]], [Group("weak", (0, 1))], None, frozenset(), [0])
 ONLY_STRONG = Drawing(3, [[1, 0, REFUSED], [REFUSED, 2, REFUSED]], each("weak", "strong"), None, frozenset({2}), [0])
 
 

@@ -15,7 +15,10 @@ def test_successors_and_outcomes() -> None:
     assert successors(kernel, (2,)) == [(1, (0,), False), (2, (3,), False), (3, (2,), False)]
     absent = kernel.sites.index(next(s for s in kernel.sites if s.kind is EventKind.ABSENT))
     assert outcomes(kernel, (2,)) == [
-        Outcome(0, absent, None), Outcome(1, None, (0,)), Outcome(2, None, (3,)), Outcome(3, None, (2,)),
+        Outcome(0, absent, None),
+        Outcome(1, None, (0,)),
+        Outcome(2, None, (3,)),
+        Outcome(3, None, (2,)),
     ]
     with pytest.raises(ValueError, match="without record_outcomes"):
         outcomes(compile_kernel(subsets(2), "two"), (2,))

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--eval", "expressions", multiple=True, metavar="EXPRESSION",
-              help="Show the value of an expression over the state s at each step (repeatable).")
+@click.option(
+    "--eval",
+    "expressions",
+    multiple=True,
+    metavar="EXPRESSION",
+    help="Show the value of an expression over the state s at each step (repeatable).",
+)
 @click.option("--width", type=click.IntRange(40), help="Columns (default: those of the terminal).")
 @click.option("--color/--no-color", default=None, help="Colours (default: on a terminal).")
 def show(file: Path, expressions: tuple[str, ...], width: int | None, color: bool | None) -> int:

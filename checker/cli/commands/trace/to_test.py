@@ -11,8 +11,13 @@ from checker.cli.options import new_file
 
 @click.command("to-test")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), callback=new_file, metavar="FILE",
-              help="Write it to a file, test_*.py (default: print it).")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    callback=new_file,
+    metavar="FILE",
+    help="Write it to a file, test_*.py (default: print it).",
+)
 def to_test(file: Path, out: Path | None) -> int:
     """A pytest file from a divergence that `fencepost conform --trace-out` wrote to FILE.
 

@@ -26,14 +26,34 @@ LONGEST_NAME = 150  # of a kept file, without its ending
 @click.option("--model", required=True, help="The model that they are to be behaviours of.")
 @SET
 @SETTING
-@click.option("--silent", type=click.IntRange(0), default=0, metavar="N",
-              help="Steps that may go unobserved before each event, where a trace declares none (default: 0).")
-@click.option("--max-candidates", type=click.IntRange(1), default=10_000, show_default=True,
-              help="States that one trace may be in at a time; beyond it the trace is undecided.")
-@click.option("--rejected", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Keep each rejected trace, whole, in this folder.")
-@click.option("--show", "most", type=click.IntRange(0), default=10, show_default=True,
-              help="How many traces that are not accepted to report.")
+@click.option(
+    "--silent",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Steps that may go unobserved before each event, where a trace declares none (default: 0).",
+)
+@click.option(
+    "--max-candidates",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="States that one trace may be in at a time; beyond it the trace is undecided.",
+)
+@click.option(
+    "--rejected",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep each rejected trace, whole, in this folder.",
+)
+@click.option(
+    "--show",
+    "most",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="How many traces that are not accepted to report.",
+)
 @cluster_options
 @JSON
 @QUIET
