@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from checker.lang import Bug
+
 pytest_plugins = ["tests.tiers"]
 
 ROOT = Path(__file__).parent.parent
@@ -48,6 +50,14 @@ def read_pins(file: Path) -> Iterator[Pin]:
             changes = dict(part.split("=", 1) for part in parts if "=" in part)
             long = expected.pop("long", False)
             yield Pin(target, settings[0] if settings else None, changes, expected, long)
+
+
+def pin_of(design: str, bug: Bug) -> Pin | None:
+    """The pin of a bug of the gallery, None if there is none."""
+    changes = {name: str(getattr(value, "name", value)).lower() for name, value in bug.constants.items()}
+    same = (f"{design}/{bug.model.name}", None, changes)
+    pins = read_pins(ROOT / "tests" / "pins.toml")
+    return next((pin for pin in pins if (pin.target, pin.setting, pin.changes) == same), None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.explicit.kernel.build import hurried_kernel, load_hurried
+from checker.explicit.kernel.build import load_quick, quick_kernel
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.liveness.lasso import lasso_trace
 from checker.explicit.search.breadth_first import search
@@ -161,12 +161,12 @@ def kernel_of(model: BoundModel, limits: Limits | None = None, stages: Callable[
     stages: called with how far compiling is. Raises CompilationStopped if a limit of time or memory is reached.
     """
     key = model.key()
-    found = load_hurried(key)
+    found = load_quick(key)
     if found is not None:
         return found
     deadline = CompilationDeadline(limits or Limits(), stages)
     program = compile_model(model, deadline.bindings, for_kernel=True)
-    return hurried_kernel(program, key, deadline.code)
+    return quick_kernel(program, key, deadline.code)
 
 
 def check(

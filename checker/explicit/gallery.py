@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from checker.explicit.check import CheckOptions, check
+from checker.explicit.check import CheckOptions, Report, check
 from checker.lang.declare import Bug
 from checker.lang.loader import BoundModel, Spec, bind_model
 from checker.reference.switches import Repair, repairs, with_switches_on
@@ -17,8 +17,8 @@ from traces.values import plural
 
 
 @dataclass(frozen=True)
-class Exhibit:
-    """A bug and what its run gave.
+class Reproduction:
+    """A bug, and the result of the search for it.
 
     verdict: as text. states, trace: of its counterexample, None where there is none; repairs: what the same steps do
     with each switch on that is off.
@@ -37,17 +37,25 @@ class Exhibit:
         return self.trace is not None and self.states == self.bug.states
 
 
-def exhibit(spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress], None] | None = None) -> Exhibit:
-    """Look for the bug's counterexample. Raises SpecError, and KeyboardInterrupt where Ctrl-C stopped the search."""
+def reproduce(
+    spec: Spec, bug: Bug, *, threads: int, progress: Callable[[Progress], None] | None = None
+) -> Reproduction:
+    """Search for the bug's counterexample. Raises SpecError, and KeyboardInterrupt where Ctrl-C stopped the search."""
     changes = {name: str(getattr(value, "name", value)) for name, value in bug.constants.items()}  # enums by name
     model = bind_model(spec, bug.model.name, changes).with_properties([bug.violates])
     report = check(model, CheckOptions(threads=threads), started=time.perf_counter(), progress=progress)
     if report.stopped == INTERRUPTED:
         raise KeyboardInterrupt
+    return reproduced(bug, model, report)
+
+
+def reproduced(bug: Bug, model: BoundModel, report: Report) -> Reproduction:
+    """The bug as a report on its model has it; the report may be about other properties besides."""
     found = next(p for p in report.properties if p.name == bug.violates.name)
     if found.verdict != VIOLATED or found.trace is None or found.trace_length is None:
-        return Exhibit(bug, model, f"{found.name}: {found.verdict}", None, None, ())
+        return Reproduction(bug, model, f"{found.name}: {found.verdict}", None, None, ())
     verdict = f"{found.name} violated in {plural(found.trace_length, 'state')}"
     made = tuple(repairs(model, found.trace))
     own = len(found.trace.tail) - len(with_switches_on(made))  # the page shows the repairs in a section of its own
-    return Exhibit(bug, model, verdict, found.trace_length, replace(found.trace, tail=found.trace.tail[:own]), made)
+    trace = replace(found.trace, tail=found.trace.tail[:own])
+    return Reproduction(bug, model, verdict, found.trace_length, trace, made)

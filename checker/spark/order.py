@@ -1,4 +1,4 @@
-"""Sorted arrays of packed states: sort, and as native code merge, strike out, locate.
+"""Sorted arrays of packed states: sort, and as native code merge, mark what was seen, locate.
 
 States are ordered as unsigned integers, word 0 least significant, of the bits that count for their identity.
 A record is a candidate as the kernel makes it (`abi`): words, then a meta, of which the least is kept where two
@@ -25,7 +25,7 @@ _POINTER, _LONG = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "merge_records": (_LONG, _POINTER, _LONG, _POINTER, _LONG, _POINTER),
     "merge_states": (_LONG, _POINTER, _LONG, _POINTER, _LONG, _POINTER),
-    "strike": (_LONG, _POINTER, _LONG, _LONG, _POINTER, _LONG, _POINTER),
+    "mark_seen": (_LONG, _POINTER, _LONG, _LONG, _POINTER, _LONG, _POINTER),
     "locate": (None, _POINTER, _LONG, _POINTER, _LONG, _LONG, _POINTER),
     "shards": (None, _POINTER, _LONG, _LONG, _POINTER),
 }
@@ -73,13 +73,13 @@ class Order:
         call = self._calls["merge_records" if a.shape[1] > self.words else "merge_states"]
         return out[: call(a.ctypes.data, len(a), b.ctypes.data, len(b), out.ctypes.data)]
 
-    def strike(self, records: Records, first: int, states: Words, struck: npt.NDArray[np.uint8]) -> int:
-        """Set struck[i] for those of the sorted records from `first` on that are among the sorted `states`.
+    def mark_seen(self, records: Records, first: int, states: Words, is_seen: npt.NDArray[np.uint8]) -> int:
+        """Set is_seen[i] for those of the sorted records from `first` on that are among the sorted `states`.
 
         Returns the first record that is not less than all of them: where to continue with the states after these.
         """
-        arguments = records.ctypes.data, len(records), first, states.ctypes.data, len(states), struck.ctypes.data
-        return int(self._calls["strike"](*arguments))
+        arguments = records.ctypes.data, len(records), first, states.ctypes.data, len(states), is_seen.ctypes.data
+        return int(self._calls["mark_seen"](*arguments))
 
     def locate(self, wanted: Words, among: Words | Records) -> Longs:
         """For each of the states `wanted`, how many of the sorted states or records are less than it."""
@@ -113,7 +113,7 @@ class _Code:
     def text(self) -> str:
         return "\n".join([
             self._merge("merge_records", meta=True), self._merge("merge_states", meta=False),
-            self._strike(), self._locate(), self._shards(),
+            self._mark_seen(), self._locate(), self._shards(),
         ])  # fmt: skip
 
     def _load(self, f: Function, address: str) -> tuple[str, str]:
@@ -180,10 +180,10 @@ class _Code:
         only = f.op(f"select i1 {first}, i64 {metas[0]}, i64 {metas[1]}")
         return f.op(f"select i1 {f.op(f'and i1 {first}, {second}')}, i64 {least}, i64 {only}")
 
-    def _strike(self) -> str:
-        """strike(records, n, first, states, m, struck) -> the first record that is not less than all the states."""
-        parameters = {"records": "ptr", "n": "i64", "first": "i64", "states": "ptr", "m": "i64", "struck": "ptr"}
-        f = Function("strike", "i64", parameters)
+    def _mark_seen(self) -> str:
+        """mark_seen(records, n, first, states, m, is_seen) -> the first record that is not less than all the states."""
+        parameters = {"records": "ptr", "n": "i64", "first": "i64", "states": "ptr", "m": "i64", "is_seen": "ptr"}
+        f = Function("mark_seen", "i64", parameters)
         size = 8 * self._words
         index = f.variable("%first")
         (cursor,) = self._start(f, "%states")
@@ -196,7 +196,7 @@ class _Code:
             mine, other = self._load_at(f, record), self._load(f, at)[1]
             no_later = f.op(f"icmp ule {self._wide} {mine}, {other}")
             no_earlier = f.op(f"icmp ule {self._wide} {other}, {mine}")
-            place = f.at("%struck", i, "i8")
+            place = f.at("%is_seen", i, "i8")
             found = f.op(f"zext i1 {f.op(f'and i1 {no_later}, {no_earlier}')} to i8")
             before = f.op(f"load i8, ptr {place}")
             f.line(f"store i8 {f.op(f'or i8 {before}, {found}')}, ptr {place}")

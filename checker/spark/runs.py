@@ -344,19 +344,19 @@ def _reader(folder: Folder, run: Run, words: int) -> RunReader:
     return RunReader(folder, run, words)
 
 
-def strike(folder: Folder, run: Run, order: Order, records: Records, struck: npt.NDArray[np.uint8]) -> None:
-    """Set struck[i] for the sorted records that are in the run. Reads what lies next to records only."""
+def mark_seen(folder: Folder, run: Run, order: Order, records: Records, is_seen: npt.NDArray[np.uint8]) -> None:
+    """Set is_seen[i] for the sorted records that are in the run. Reads what lies next to records only."""
     for _, first, _, states in _beside(folder, run, order, records):
-        order.strike(records, first, states, struck)
+        order.mark_seen(records, first, states, is_seen)
 
 
 def places(folder: Folder, run: Run, order: Order, records: Records) -> Longs:
     """The places of sorted records in the run, counted from its first state; -1 for those that are not in it."""
     found = np.full(len(records), -1, dtype=np.int64)
-    struck = np.zeros(len(records), dtype=np.uint8)
+    is_seen = np.zeros(len(records), dtype=np.uint8)
     for number, first, end, states in _beside(folder, run, order, records):
-        order.strike(records, first, states, struck)
-        there = first + np.flatnonzero(struck[first:end])
+        order.mark_seen(records, first, states, is_seen)
+        there = first + np.flatnonzero(is_seen[first:end])
         found[there] = GROUP * number + order.locate(np.ascontiguousarray(records[there, :-1]), states)
     return found
 

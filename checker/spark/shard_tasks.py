@@ -32,7 +32,7 @@ from checker.explicit.search.findings import survey
 from checker.explicit.search.store import Budget, Context, Shard
 from checker.running.arrays import Longs, Words
 from checker.spark.order import Order, Records, order_of
-from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, merge_runs, strike
+from checker.spark.runs import Folder, Run, RunReader, RunWriter, folder_of, grown, mark_seen, merge_runs
 
 BOX = 16384  # candidates that fit the cache
 SIEVE_BYTES = 512 << 20  # of different successors that a task holds before it sends them off
@@ -238,10 +238,10 @@ def absorb(job: Job, shard: int, level: int, files: ShardFiles, parts: Iterable[
     order = order_of(kernel.layout.view)
     found = Found.nothing(kernel)
     records = order.merge(unpack(part, kernel.words) for part in parts)
-    struck = np.zeros(len(records), dtype=np.uint8)
+    is_seen = np.zeros(len(records), dtype=np.uint8)
     for run in files.visited if len(records) else ():
-        strike(folder, run, order, records, struck)
-    records = records[struck == 0]
+        mark_seen(folder, run, order, records, is_seen)
+    records = records[is_seen == 0]
     if len(records):
         states = np.ascontiguousarray(records[:, :-1])
         _look(kernel, states, records[:, -1].astype(np.uint16), level, found)

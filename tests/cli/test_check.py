@@ -186,10 +186,10 @@ def test_a_runtime_error_is_a_violation_with_its_line(run: Run) -> None:
 
 
 def test_the_shortest_of_several_violations_is_shown(run: Run) -> None:
-    found = run("check", "tests/cli/pairs.py", "--json")
+    found = run("check", "tests/cli/replicas_and_counter.py", "--json")
     lengths = {p["name"]: p["trace_length"] for p in json.loads(found.stdout)["properties"]}
     assert lengths == {"count_is_zero": 2, "stored below Range(0, 5): s.count -= 1": 1}
-    assert "✗ runtime error in step 2: s.count -= 1" in run("check", "tests/cli/pairs.py").stdout
+    assert "✗ runtime error in step 2: s.count -= 1" in run("check", "tests/cli/replicas_and_counter.py").stdout
 
 
 def test_a_property_that_breaks_down_says_why(run: Run) -> None:

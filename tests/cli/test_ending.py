@@ -27,7 +27,7 @@ from checker.verdicts import HOLDS, INCOMPLETE, VACUOUS, VIOLATED, WITHIN, exit_
 
 Run = Callable[..., Result]
 ROOT = Path(__file__).parent.parent.parent
-LEASE, ENDLESS = "docs/tutorial/lease.py", "tests/cli/grid.py"
+LEASE, ENDLESS = "docs/tutorial/lease.py", "tests/cli/five_counters.py"
 SERVED = ("conform", "tests/conform/lease.py/lease", "--impl", "tests.conform.lease_server:SYSTEM", "--jobs", "2")
 
 

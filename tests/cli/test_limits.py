@@ -16,7 +16,7 @@ from click.testing import Result
 
 Run = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
-ENDLESS = "tests/cli/grid.py"
+ENDLESS = "tests/cli/five_counters.py"
 ENOUGH = ("--set", "top=15")  # a second or so with checkpoints: 16^5 states
 
 

@@ -21,7 +21,7 @@ from checker.cli.output.progress import ProgressLine
 from checker.running.limits import Progress
 
 Start = Callable[..., subprocess.Popen[str]]
-ENDLESS = "tests/cli/grid.py"
+ENDLESS = "tests/cli/five_counters.py"
 
 
 def on_a_terminal(columns: int, seconds: float, *arguments: str) -> tuple[str, int]:

@@ -69,7 +69,7 @@ def test_nothing_is_claimed_beyond_the_bounds(run: Run, model: str, expression: 
 
 
 def test_the_search_goes_on_where_a_step_breaks_down(run: Run) -> None:
-    found = run("reach", "tests/cli/pairs.py", "s.count == 5")
+    found = run("reach", "tests/cli/replicas_and_counter.py", "s.count == 5")
     assert (found.exit_code, "reached in 6 states" in found.stdout) == (0, True)
 
 

@@ -206,7 +206,7 @@ def test_what_was_not_recorded_is_looked_for(run: Run, lease: Path) -> None:
 
 def test_what_was_recorded_must_still_fit(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "pairs.ndjson"
-    run("reach", "tests/cli/pairs.py", "s.paused[Broker(1)]", "--trace-out", file)
+    run("reach", "tests/cli/replicas_and_counter.py", "s.paused[Broker(1)]", "--trace-out", file)
     without_leader = changed(file, 2, drop("leader"))
     assert run("trace", "replay", without_leader).exit_code == 0
     found = run("trace", "replay", changed(without_leader, 2, set_to("parameters", "follower", value="broker0")))
@@ -254,7 +254,7 @@ def test_a_column_for_each_process_and_one_for_the_rest() -> None:
 
 
 def test_a_column_of_several_fields_labels_each() -> None:
-    columns = {c.title: c.cells for c in Tracer(load_model("tests/cli/pairs.py")).columns()}
+    columns = {c.title: c.cells for c in Tracer(load_model("tests/cli/replicas_and_counter.py")).columns()}
     assert [label for label, _ in columns["broker 0"]] == ["replica", "paused"]
     assert columns["broker 1"][0] == ("replica", ("replica", "broker1"))
 
@@ -303,7 +303,7 @@ def test_the_end_says_where_each_switch_would_have_helped(run: Run, design: Path
 
 def test_it_says_where_a_switch_is_no_cure(run: Run, tmp_path: Path) -> None:
     off = ("--set", "counting_pauses=false", "--all-violations")
-    run("check", "tests/cli/pairs.py", *off, "--trace-out", tmp_path / "x.ndjson")
+    run("check", "tests/cli/replicas_and_counter.py", *off, "--trace-out", tmp_path / "x.ndjson")
     [line] = load(tmp_path / "x.ndjson").tail
     differs = "count_up of step 2 does otherwise (paused[broker0]: true, not false)"
     still = "count_is_zero is violated all the same, at step 2"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from checker.explicit.search.checkpoint import CheckpointError
 from checker.spark import runs
 from checker.spark.order import Order, Records, order_of
-from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, merge_runs, strike
+from checker.spark.runs import Folder, Run, RunReader, RunWriter, grown, mark_seen, merge_runs
 from checker.spark.search import shards_of
 from checker.spark.shard_tasks import parted
 
@@ -49,10 +49,10 @@ def test_merge_and_strike(parts: list[set[tuple[int, int]]], seen: set[tuple[int
         assert row[2] == min(meta for _, meta in found)
         assert (row[1], row[0]) == min((s[1], s[0]) for s, _ in found)
     known = _records(seen, order)[:, :2].copy()
-    struck = np.zeros(len(merged), np.uint8)
-    order.strike(merged, 0, known, struck)
+    is_seen = np.zeros(len(merged), np.uint8)
+    order.mark_seen(merged, 0, known, is_seen)
     keys = {_key(state, view) for state in seen}
-    assert struck.tolist() == [_key((row[0], row[1]), view) in keys for row in merged.tolist()]
+    assert is_seen.tolist() == [_key((row[0], row[1]), view) in keys for row in merged.tolist()]
     below = order.locate(known, merged)
     assert below.tolist() == [sum(k < order.key(state) for k in sorted(expected)) for state in known]
 
@@ -101,9 +101,9 @@ def test_only_the_groups_next_to_candidates_are_read(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(RunReader, "group", counted)
     records = np.array([(41, 0, 0), (44, 0, 0), (702, 0, 0), (5000, 0, 0)], np.uint64)
-    struck = np.zeros(4, np.uint8)
-    strike(folder, run, order, records, struck)
-    assert struck.tolist() == [0, 1, 1, 0]
+    is_seen = np.zeros(4, np.uint8)
+    mark_seen(folder, run, order, records, is_seen)
+    assert is_seen.tolist() == [0, 1, 1, 0]
     assert asked == [2, 35, 49]
 
 

@@ -6,9 +6,11 @@ import time
 
 import pytest
 
+from checker.cli.commands.gallery_pages import page as page_of
 from checker.explicit.check import CheckOptions, Report, check
-from checker.lang.loader import load, load_spec
-from tests.conftest import ROOT, Pin, read_pins
+from checker.explicit.gallery import reproduced
+from checker.lang.loader import bugs_of, load, load_spec
+from tests.conftest import ROOT, Pin, pin_of, read_pins
 
 
 def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
@@ -28,6 +30,11 @@ def test_pinned(pin: Pin) -> None:
     for trace in report.traces:
         assert trace.violation is not None and trace.violation.conjunct
         assert len(trace.steps) == violated[trace.violation.property]
+    for bug in bugs_of("kraft"):
+        if pin == pin_of("kraft", bug):  # the same search gives the bug's page in the gallery
+            page = ROOT / "docs" / "gallery" / f"{bug.name}.md"
+            model = load(pin.target, pin.changes).with_properties([bug.violates])
+            assert page_of(reproduced(bug, model, report)) == page.read_text(encoding="utf-8"), "run `make docs`"
 
 
 @pytest.mark.parametrize("threads", [1, 7])

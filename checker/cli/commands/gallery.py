@@ -39,7 +39,7 @@ def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int
     _known(names, [bug.name for _, bug in every])
     from checker.cli.commands.gallery_pages import INDEX, index, page
     from checker.cli.output.progress import ProgressLine
-    from checker.explicit.gallery import exhibit
+    from checker.explicit.gallery import reproduce
     from checker.lang.loader import load_spec
 
     good = True
@@ -48,7 +48,7 @@ def gallery(names: tuple[str, ...], folder: Path, only_check: bool, threads: int
         if names and bug.name not in names:
             continue
         with ProgressLine(quiet=quiet) as line:
-            found = exhibit(load_spec(design), bug, threads=threads or cores(), progress=line.search)
+            found = reproduce(load_spec(design), bug, threads=threads or cores(), progress=line.search)
         fine, text = False, f"declared: {bug.violates.name} violated in {bug.states} states"
         if found.as_declared:
             fine, text = _settle(folder / f"{bug.name}.md", page(found), only_check)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from checker.explicit.gallery import Exhibit
+from checker.explicit.gallery import Reproduction
 from checker.lang.declare import Bug
 from checker.reference.switches import Departed, Repair
 from checker.reference.trace import location, usual
@@ -40,7 +40,7 @@ def index(bugs: Sequence[tuple[str, Bug]]) -> str:
     )
 
 
-def page(found: Exhibit) -> str:
+def page(found: Reproduction) -> str:
     """The page of a bug that was found."""
     trace, bug = found.trace, found.bug
     assert trace is not None and trace.violation is not None, "there is a page only for what was found"
@@ -64,7 +64,7 @@ def page(found: Exhibit) -> str:
     )
 
 
-def command(found: Exhibit) -> str:
+def command(found: Reproduction) -> str:
     """The arguments of `fencepost check` that show the same."""
     changes = " ".join(f"--set {name}={_value(value)}" for name, value in found.bug.constants.items())
     return f"{found.model.name} {changes} --property {found.bug.violates.name}"
@@ -86,7 +86,7 @@ def _value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(getattr(value, "name", value))
 
 
-def _facts(found: Exhibit, trace: Trace) -> str:
+def _facts(found: Reproduction, trace: Trace) -> str:
     """Facts that a reader needs first: switches, faults, length, and what the model leaves out."""
     bug, model = found.bug, found.model
     docs = model.info.docs if model.info else {}

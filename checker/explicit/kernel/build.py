@@ -52,7 +52,7 @@ def compile_source(source: KernelSource, key: str) -> Kernel:
     return assemble(key, source.metadata, code)
 
 
-def hurried_kernel(
+def quick_kernel(
     program: Program, key: str, progress: Callable[[int, int], None] = lambda lines, child_bytes: None
 ) -> Kernel:
     """A kernel that is made in a quarter of the time and gets faster while it is used; see `Speedup`.
@@ -64,7 +64,7 @@ def hurried_kernel(
     source = kernel_source(program)
     lines = source.text.count("\n")
     code = compile_ir(source.text, quick=True) if lines < LONG_LINES else _attended(source.text, lines, progress)
-    store_entry(_hurried(key), source.metadata, code)
+    store_entry(_quick(key), source.metadata, code)
     store_entry(_text(key), {}, zlib.compress(source.text.encode(), level=1))
     return _with_speedup(key, source.metadata, code, source.text)
 
@@ -84,12 +84,12 @@ def _attended(text: str, lines: int, progress: Callable[[int, int], None]) -> by
     return code
 
 
-def load_hurried(key: str) -> Kernel | None:
-    """The best kernel that is in the cache under `key`: from `compile_kernel`, or from `hurried_kernel`."""
+def load_quick(key: str) -> Kernel | None:
+    """The best kernel that is in the cache under `key`: from `compile_kernel`, or from `quick_kernel`."""
     found = load_kernel(key)
     if found is not None:
         return found
-    code, text = load_entry(_hurried(key)), load_entry(_text(key))
+    code, text = load_entry(_quick(key)), load_entry(_text(key))
     return _with_speedup(key, *code, zlib.decompress(text[1]).decode()) if code and text else None
 
 
@@ -99,8 +99,8 @@ def _with_speedup(key: str, metadata: Mapping[str, Any], code: bytes, text: str)
     return kernel
 
 
-def _hurried(key: str) -> str:
-    return f"{key}-hurried"
+def _quick(key: str) -> str:
+    return f"{key}-quick"
 
 
 def _text(key: str) -> str:

@@ -301,11 +301,11 @@ def _judge() -> str:
         f.open(f.label())
     f.store("1", "%r", AGAIN_SEEN)
 
-    def strike(state: str, edge: str, k: str) -> None:
+    def drop(state: str, edge: str, k: str) -> None:
         with f.when(f.op(f"icmp ne i64 {f.load(last, k)}, 0")):
             f.store32(str(NOWHERE), marks, state)
 
-    _each_fair_edge(f, stack, strike)
+    _each_fair_edge(f, stack, drop)
     f.line("ret void")
     return f.text()
 

@@ -100,7 +100,7 @@ class Fairness:
         state, edges = start, list[int]()
         while needs.any():
             way = self._onwards(state, inside, lambda steps: self._helps(needs, steps))
-            self._strike(needs, way)
+            self._remove_met(needs, way)
             edges += way
             state = int(self.graph.targets[edges[-1]])
         if not edges or state != start:
@@ -139,8 +139,8 @@ class Fairness:
         helps |= (np.bincount(enabled, minlength=len(targets)) < weak.sum())[place]
         return helps
 
-    def _strike(self, needs: Bits, way: list[int]) -> None:
-        """Leave out what a way does."""
+    def _remove_met(self, needs: Bits, way: list[int]) -> None:
+        """Remove from the needs those that a way meets."""
         for edge in way:
             needs &= self.strong | self._enabled(int(self.graph.targets[edge]))
             needs[self._taken(np.array([edge]))[1]] = False
