@@ -85,8 +85,8 @@ def _changed(row: Row) -> Iterator[str]:
 
 
 def _part(part: Part) -> str:
-    told = escaped(part.before) + " " if 0 < len(part.before) <= _LONG else ""
-    before = f"{told}→ " if part.changed else ""
+    old = escaped(part.before) + " " if 0 < len(part.before) <= _LONG else ""
+    before = f"{old}→ " if part.changed else ""
     value = f"**{escaped(part.now)}**" if part.changed else escaped(part.now)
     return f"{escaped(part.label)} {before}{value}".strip()
 

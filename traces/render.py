@@ -80,11 +80,11 @@ def _head(trace: Trace, width: int) -> Block:
         outcome = _outcome(trace, trace.violation)
     title = Text.assemble((printable(trace.model) or "a trace", _STRONG), "  ", outcome)
     constants = "  ".join(f"{printable(name)}={show(value)}" for name, value in trace.constants.items())
-    told = any(line.startswith("constants:") for line in trace.head)
+    has_constants = any(line.startswith("constants:") for line in trace.head)
     return [
         *wrap(title, width, 2),
         Text("─" * width, style=_QUIET),
-        *_lines(([f"constants: {constants}"] if constants and not told else []) + list(trace.head), width),
+        *_lines(([f"constants: {constants}"] if constants and not has_constants else []) + list(trace.head), width),
     ]
 
 

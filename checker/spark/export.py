@@ -152,16 +152,16 @@ class _Writer:
         self._started = monotonic()
 
     def write(self) -> dict[str, int]:
-        told, n = self._cluster.broadcast(self._table), self._shards
+        tables, n = self._cluster.broadcast(self._table), self._shards
 
         def states(numbers: Iterable[int]) -> Iterator[tuple[str, int]]:
-            return (told.value.write_states(shard) for shard in numbers)
+            return (tables.value.write_states(shard) for shard in numbers)
 
         def send(numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-            return (item for shard in numbers for item in told.value.send(shard))
+            return (item for shard in numbers for item in tables.value.send(shard))
 
         def steps(shard: int, sent: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, int]]:
-            yield told.value.write_transitions(shard, (data for _, data in sent))
+            yield tables.value.write_transitions(shard, (data for _, data in sent))
 
         numbers = self._cluster.numbers(n)
         sent = numbers.mapPartitions(send).partitionBy(n, int)

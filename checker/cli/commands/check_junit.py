@@ -70,7 +70,7 @@ def junit_of_failures(path: Path | None, model: str) -> Iterator[None]:
     except BaseException as error:
         if path is not None:
             suite = suite_without_verdict(model, f"{type(error).__name__}: {error}")
-            with suppress(OSError):  # what ended the check is what is told
+            with suppress(OSError):  # the reason why the check ended is reported
                 write_junit([suite], path)
         raise
 

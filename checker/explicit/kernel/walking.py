@@ -116,7 +116,7 @@ class Walking:
     # Walks.
 
     def _walk(self) -> str:
-        """walk(context, record) -> 1 where the walk at hand ends in a violation; 0: all were taken, or told to stop."""
+        """walk(context, record) -> 1 where the walk ends in a violation; 0: all were taken, or it was stopped."""
         f = Function("walk", "i64", {"c": "ptr", "r": "ptr"})
         violated = f.variable("0")
         with f.loop() as after:

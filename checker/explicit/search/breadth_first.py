@@ -66,7 +66,7 @@ def search(
     exploration.stop_on_witness = stop_on_witness
     exploration.progress = progress
     exploration.checkpoint, exploration.resume = checkpoint, resume
-    with exploration.crew(), interrupts(exploration):
+    with exploration.workers(), interrupts(exploration):
         exploration.explore(exploration.limits.max_depth)
     return exploration.result()
 
@@ -111,7 +111,7 @@ class Exploration(LevelSearch):
     # Threads.
 
     @contextmanager
-    def crew(self) -> Iterator[None]:
+    def workers(self) -> Iterator[None]:
         """The threads and the checkpoint lock, held for the duration of a search."""
         self._meeting = threading.Barrier(self.threads, action=self._meet)
         with ExitStack() as stack:

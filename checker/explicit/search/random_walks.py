@@ -80,12 +80,12 @@ def random_walks(
     """
     if not initial:
         raise ValueError("there is no initial state")
-    crew = _Crew(kernel, initial, seed, walks, max_steps, jobs)
-    crew.time_limit_s = time_limit_s
-    crew.progress = progress
-    with interrupts(crew):
-        crew.run()
-        return crew.result()
+    walkers = _Walkers(kernel, initial, seed, walks, max_steps, jobs)
+    walkers.time_limit_s = time_limit_s
+    walkers.progress = progress
+    with interrupts(walkers):
+        walkers.run()
+        return walkers.result()
 
 
 @dataclass
@@ -144,7 +144,7 @@ class _Walker:
         return packed(self._starts[int(self.record[abi.START])]), path[: int(self.record[abi.LENGTH])].tolist()
 
 
-class _Crew:
+class _Walkers:
     """The threads, and what they have found so far."""
 
     def __init__(

@@ -252,8 +252,8 @@ def with_replies(history: EpochHistory, view: ProcessView, host: ProcessHost) ->
     if host.answer is not None:
         return view._replace(reply=reply(history, host.answer))
     for (_, p), answer in host.isr_answers.items():
-        told = alter_isr_reply(history, answer)
-        return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=told)))
+        answered = alter_isr_reply(history, answer)
+        return view._replace(replicas=put(view.replicas, p, view.replicas[p]._replace(reply=answered)))
     return view
 
 
