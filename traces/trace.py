@@ -79,7 +79,7 @@ class Violation:
     conjunct: str = ""
     """Source text of the conjunct that is false."""
     location: str = ""
-    """ "spec/kraft/properties/core.py:41"."""
+    """ "spec/kraft/properties/heartbeat.py:41"."""
     values: tuple[tuple[str, Value], ...] = ()
     """(expression, value) pairs that broke it: ("s.leader", "broker1")."""
 

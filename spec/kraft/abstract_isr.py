@@ -71,7 +71,7 @@ def expand(r: ReplicatedPartition, member: Broker, has_record: bool) -> None:
 
 
 @action(who="partition", source=SOURCE)
-def elect(r: ReplicatedPartition, isr: Set[Broker], leader: Option[Broker]) -> None:
+def elect_from_isr(r: ReplicatedPartition, isr: Set[Broker], leader: Option[Broker]) -> None:
     """The ISR loses members but never the last, and one that stays leads, or nobody. A new leader, a new epoch."""
     require(len(isr) > 0 and isr <= r.isr)
     require(leader is None or leader in isr)
@@ -139,7 +139,7 @@ ABSTRACT_ISR = Model(
     name="abstract_isr",
     doc="A partition's leader, ISR and committed record on one page: what the other models implement.",
     init=all_in_sync,
-    actions=(append, commit, truncate, expand, elect, forfeit),
+    actions=(append, commit, truncate, expand, elect_from_isr, forfeit),
     properties=(
         committed_record_is_with_the_isr,
         leader_and_holders_are_in_the_isr,

@@ -351,6 +351,11 @@ def is_unfenced(image: Metadata, broker: Broker) -> bool:
     return registration is not None and not registration.fenced
 
 
+def is_fenced(image: Metadata, broker: Broker) -> bool:
+    registration = image.registrations[broker]
+    return registration is not None and registration.fenced
+
+
 def newest_registration(image: Metadata) -> Option[BrokerEpoch]:
     """The offset of the last registration record."""
     return max((r.broker_epoch for r in image.registrations.values() if r is not None), default=None)

@@ -260,7 +260,7 @@ def lose(s: Lease) -> None:
     kafka="QuorumController.claim, ClusterControlManager.activate",
     deviates="the one before is gone at once, without notice",
 )
-def fail_over(s: Lease) -> None:
+def change_controller(s: Lease) -> None:
     """Another controller becomes active, and gives the broker a lease. The queue of the one before is lost."""
     require(s.failovers < Timing.max_failovers)
     s.failovers += 1
@@ -296,7 +296,7 @@ def hear_of_controller(s: Lease) -> None:
 
 
 @action(who="broker", source="KIP-631, Broker Leases")
-def crash(s: Lease) -> None:
+def crash_broker(s: Lease) -> None:
     """The broker dies."""
     require(s.alive)
     s.alive = False
@@ -468,7 +468,7 @@ TIMED = Model(
     name="timed",
     doc="One lease in ticks of 500 ms: one lost message, or a queue that stalls for up to 12 s.",
     init=just_heard,
-    actions=(tick, send, arrive, process, reply, fence, stall, lose, crash),
+    actions=(tick, send, arrive, process, reply, fence, stall, lose, crash_broker),
     properties=(
         *ALWAYS,
         heartbeats_wait_for_the_queue,
@@ -487,7 +487,7 @@ TIMED_FAILOVER = Model(
     name="timed_failover",
     doc="One lease in ticks of 500 ms, over two failovers of the active controller; nothing else is lost.",
     init=just_heard,
-    actions=(tick, send, arrive, process, reply, fence, fail_over, miss, hear_of_controller, crash),
+    actions=(tick, send, arrive, process, reply, fence, change_controller, miss, hear_of_controller, crash_broker),
     properties=(
         *ALWAYS,
         broker_turns_to_the_active_controller,

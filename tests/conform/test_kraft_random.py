@@ -52,22 +52,22 @@ OTHER = "another topic"
 MODEL = ("kraft/full", {"controllers": "1", "brokers": str(BROKERS), "partitions": str(PARTITIONS),
                         "pending_batches": "0"})  # fmt: skip
 STATES = (
-    properties.core.unfenced_broker_is_ready,
-    properties.core.lapsed_broker_is_unfenced,
-    properties.core.leader_may_lead,
-    properties.core.leaderless_for_want_of_candidates,
-    properties.core.isr_is_never_empty,
-    properties.core.fenced_broker_is_out_of_isr,
-    properties.core.maximal_isr_covers_committed,
-    properties.core.acknowledged_record_survives,
-    properties.core.isr_has_acknowledged_record,
-    properties.administration.isr_is_within_replicas,
+    properties.heartbeat.unfenced_broker_is_ready,
+    properties.heartbeat.lapsed_broker_is_unfenced,
+    properties.leader_election.leader_may_lead,
+    properties.leader_election.leaderless_for_want_of_candidates,
+    properties.isr.isr_is_never_empty,
+    properties.isr.fenced_broker_is_out_of_isr,
+    properties.isr.maximal_isr_covers_committed,
+    properties.replication.acknowledged_record_survives,
+    properties.replication.isr_has_acknowledged_record,
+    properties.isr.isr_is_within_replicas,
 )
 STEPS = (
-    properties.core.epochs_never_go_back,
-    properties.administration.reassignment_completes_in_sync,
-    properties.administration.reassignment_keeps_min_isr,
-    properties.administration.leader_changes_for_cause,
+    properties.leader_election.epochs_never_go_back,
+    properties.reassignment.reassignment_completes_in_sync,
+    properties.reassignment.reassignment_keeps_min_isr,
+    properties.leader_election.leader_changes_for_cause,
 )
 
 Move = Callable[[], Cluster | Refusal]
@@ -256,7 +256,7 @@ def held(before: Cluster, after: Cluster) -> None:
     old, new = seen(before, topics), seen(after, topics)
     unregistered = before.committed.registrations.keys() - after.committed.registrations.keys()
     for topic in topics:
-        assert unregistered or properties.core.broker_epochs_rise.function(old[topic], new[topic])
+        assert unregistered or properties.registration.broker_epochs_rise.function(old[topic], new[topic])
         for claim in STATES:
             assert claim.function(new[topic]), f"{claim.name} of topic {topic.int}"
         for claim in STEPS:

@@ -88,15 +88,15 @@ def fence(s: Cluster, *brokers: Broker) -> None:
 class TestElection:
     def test_a_leader_that_may_lead_stays(self, s: Cluster) -> None:
         the_partition(s).leader = B
-        assert partition.elect(the_partition(s), {A, B, C}, {A, B, C}) == B
+        assert partition.elect_leader(the_partition(s), {A, B, C}, {A, B, C}) == B
 
     def test_else_the_first_active_member_in_replica_order_leads(self, s: Cluster) -> None:
         the_partition(s).replicas = (C, A, B)
-        assert partition.elect(the_partition(s), {B, C}, {A, B, C}) == C
-        assert partition.elect(the_partition(s), {B, C}, {A, B}) == B
+        assert partition.elect_leader(the_partition(s), {B, C}, {A, B, C}) == C
+        assert partition.elect_leader(the_partition(s), {B, C}, {A, B}) == B
 
     def test_nobody_leads_where_no_member_is_active(self, s: Cluster) -> None:
-        assert partition.elect(the_partition(s), {B}, {A, C}) is None
+        assert partition.elect_leader(the_partition(s), {B}, {A, C}) is None
 
 
 class TestFencing:

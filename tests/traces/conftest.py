@@ -193,7 +193,7 @@ STORY = Trace(
         statement="A partition's leader, where there is one, is in the ISR, registered and unfenced.",
         source="KIP-631, Broker Leases",
         conjunct="not s.registrations[s.partition.leader].fenced",
-        location="spec/kraft/properties/core.py:41",
+        location="spec/kraft/properties/heartbeat.py:41",
         values=(("s.partition.leader", "broker1"), ("s.registrations[s.partition.leader].fenced", True)),
     ),
     head=(

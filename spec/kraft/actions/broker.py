@@ -29,6 +29,7 @@ from spec.kraft.state import (
     committed,
     is_alive,
     is_deferred,
+    is_fenced,
     lifecycle_exchanges,
     newest_registration,
     unassigned,
@@ -220,11 +221,6 @@ def listing_of(image: Metadata) -> Listings:
 
 def fenced_brokers(image: Metadata) -> Set[Broker]:
     return frozenset(broker for broker in Broker if is_fenced(image, broker))
-
-
-def is_fenced(image: Metadata, broker: Broker) -> bool:
-    registration = image.registrations[broker]
-    return registration is not None and registration.fenced
 
 
 def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:

@@ -15,7 +15,7 @@ from spec.kraft.actions.controller import (
     partitions_with_unfenced,
     partitions_without,
 )
-from spec.kraft.actions.replica import answered
+from spec.kraft.actions.replica import after_reply
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
@@ -108,5 +108,5 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     )
     error = alter_isr_error(image, request)
     after = altered(s, image, partition, request, error)
-    replica.leadership = answered(leadership, alter_isr_reply(partition, after, request, error))
+    replica.leadership = after_reply(leadership, alter_isr_reply(partition, after, request, error))
     image.partitions[p] = after

@@ -13,7 +13,7 @@ from typing import Annotated
 from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
 from spec.kraft.actions.shutdown import Ruling, reported, ruling
 from spec.kraft.decisions.log import appended, can_decide, deferred
-from spec.kraft.decisions.partition import changed, everyone, replayed, with_unfenced, without
+from spec.kraft.decisions.partition import changed, everyone, replayed_both, with_unfenced, without
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
@@ -249,7 +249,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     else:
         again = partitions_without(s, before.partitions, second, active - {second})
         controller.image.partitions = Map(
-            {p: replayed(before.partitions[p], once[p], again[p]) for p in TopicPartition}
+            {p: replayed_both(before.partitions[p], once[p], again[p]) for p in TopicPartition}
         )
     first_registration.fenced = True
     second_registration.fenced = True

@@ -29,7 +29,7 @@ from spec.kraft.state import (
 from spec.kraft.types import Broker, ControllerEpoch, Process, Role, TopicPartition, Voter
 
 
-def leads(controller: Controller) -> bool:
+def is_raft_leader(controller: Controller) -> bool:
     """It was elected in its epoch, and has not heard of a newer one."""
     return controller.role != Role.STANDBY
 
@@ -165,7 +165,7 @@ def elect(s: Cluster, candidate: Voter, voters: Set[Voter]) -> None:
 def hear_of_leader(s: Cluster, voter: Voter, leader: Voter) -> None:
     """A controller hears of the leader of a newer epoch. If it was active it renounces: its memory reverts."""
     controller, source = s.controllers[voter], s.controllers[leader]
-    require(leads(source) and controller.epoch < source.epoch)
+    require(is_raft_leader(source) and controller.epoch < source.epoch)
     for process in Process:
         s.processes[process] = without_replies_of(s.processes[process], frozenset({voter}))
     s.controllers[voter] = stepped_down(controller, source.epoch, committed(s))
@@ -182,7 +182,7 @@ def find_controller(s: Cluster, process: Process, voter: Voter) -> None:
     broker = s.processes[process]
     known, found = s.controllers[broker.controller], s.controllers[voter]
     require(is_alive(broker) and voter != broker.controller)
-    require(leads(found) and known.epoch <= found.epoch)
+    require(is_raft_leader(found) and known.epoch <= found.epoch)
     broker.controller = voter
 
 
@@ -204,7 +204,7 @@ def same_batches(log: Log, other: Log) -> int:
 def fetch_batch(s: Cluster, voter: Voter, leader: Voter) -> None:
     """A standby cuts off what its leader's log does not have, else it appends the leader's next batch to its own."""
     controller, source = s.controllers[voter], s.controllers[leader]
-    require(controller.role == Role.STANDBY and leads(source) and controller.epoch == source.epoch)
+    require(controller.role == Role.STANDBY and is_raft_leader(source) and controller.epoch == source.epoch)
     require(controller.behind is None and source.behind is None and controller.log != source.log)
     same = same_batches(controller.log, source.log)
     if same < len(controller.log):
@@ -223,7 +223,7 @@ def fetch_batch(s: Cluster, voter: Voter, leader: Voter) -> None:
 def catch_up(s: Cluster, voter: Voter, leader: Voter) -> None:
     """A standby that lacks something committed fetches it from the leader."""
     controller, source = s.controllers[voter], s.controllers[leader]
-    require(controller.role == Role.STANDBY and leads(source) and controller.epoch == source.epoch)
+    require(controller.role == Role.STANDBY and is_raft_leader(source) and controller.epoch == source.epoch)
     require(controller.behind is not None and source.behind is None)
     controller.behind = None
     controller.image = committed(s)
@@ -256,7 +256,7 @@ def after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, s
     An active one has replayed it, the others do so now. Who lacks it has to catch up, and so has a leader of an older
     epoch: it has no way to know.
     """
-    if has_batch(controller, batch, 0) and not (leads(controller) and controller.epoch < epoch):
+    if has_batch(controller, batch, 0) and not (is_raft_leader(controller) and controller.epoch < epoch):
         is_replayed = controller.role == Role.ACTIVE
         image = controller.image if is_replayed else replayed(controller.image, batch.delta)
         return replace(controller, image=image, log=controller.log[1:])
@@ -275,7 +275,7 @@ def after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, s
 def commit_batch(s: Cluster, leader: Voter) -> None:
     """The high watermark passes the oldest batch that is not committed, and the replies leave that waited for it."""
     controller = s.controllers[leader]
-    require(leads(controller) and controller.behind is None and may_commit(s, leader))
+    require(is_raft_leader(controller) and controller.behind is None and may_commit(s, leader))
     batch, epoch, stable = controller.log[0], controller.epoch, s.stable[0]
     s.stable = (Stable(replayed(stable.image, batch.delta), batch.epoch),)
     if len(s.snapshots) > 0:

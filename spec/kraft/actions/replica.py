@@ -169,10 +169,10 @@ def receive_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> N
     leadership = require_some(replica.leadership)
     reply = require_some(leadership.reply)
     require(not is_deferred(replica.deferral))
-    replica.leadership = answered(leadership, reply)
+    replica.leadership = after_reply(leadership, reply)
 
 
-def answered(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
+def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
     """The memory of a leader after a reply.
 
     It forgets its change only after INELIGIBLE_REPLICA. After any other error, and where the change completed a

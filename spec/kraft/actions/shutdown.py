@@ -56,7 +56,7 @@ def first_ruling(image: Metadata, registration: Registration, broker: Broker, re
         waits = Design.fenced_shutdown_waits
     else:
         waits = Design.idle_shutdown_waits
-    if waits or (leads(image, broker) and not request.want_fence):
+    if waits or (leads_a_partition(image, broker) and not request.want_fence):
         return Ruling.CONTROLLED_SHUTDOWN
     return Ruling.SHUT_DOWN_NOW
 
@@ -70,12 +70,12 @@ def may_be_unfenced(image: Metadata, registration: Registration, request: Heartb
 
 def may_go(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
     """A broker in controlled shutdown leads nothing, and every active broker has seen that."""
-    if leads(image, broker):
+    if leads_a_partition(image, broker):
         return False
     return not Design.shutdown_awaits_images or not shutdown.behind & active_brokers(image)
 
 
-def leads(image: Metadata, broker: Broker) -> bool:
+def leads_a_partition(image: Metadata, broker: Broker) -> bool:
     return any(leads_partition(image, broker, p) for p in TopicPartition)
 
 

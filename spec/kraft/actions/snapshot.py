@@ -8,7 +8,7 @@ Leaves out: snapshots of brokers; a snapshot older than the newest; a standby th
 from __future__ import annotations
 
 from checker.lang import action, require
-from spec.kraft.actions.quorum import leads
+from spec.kraft.actions.quorum import is_raft_leader
 from spec.kraft.decisions.log import no_records, replayed
 from spec.kraft.state import Cluster, Controller, Metadata, Snapshot, committed
 from spec.kraft.types import Role, Voter
@@ -50,7 +50,7 @@ def load_snapshot(s: Cluster, voter: Voter) -> None:
 def has_source(s: Cluster, controller: Controller) -> bool:
     """A leader of the epoch that the controller knows has all that is committed."""
     return any(
-        leads(s.controllers[voter])
+        is_raft_leader(s.controllers[voter])
         and s.controllers[voter].epoch == controller.epoch
         and s.controllers[voter].behind is None
         for voter in Voter

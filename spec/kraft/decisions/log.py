@@ -110,11 +110,11 @@ def split(log: Log, epoch: ControllerEpoch, delta: Delta) -> Log:
         return log + (of_brokers,)
     if of_brokers.delta == no_records():
         return log + (of_partitions,)
-    comes_first = delta.topic is not None or any(is_unfenced(delta.registrations[b]) for b in Broker)
+    comes_first = delta.topic is not None or any(is_unfenced_registration(delta.registrations[b]) for b in Broker)
     return log + (of_brokers, of_partitions) if comes_first else log + (of_partitions, of_brokers)
 
 
-def is_unfenced(registration: Option[Registration]) -> bool:
+def is_unfenced_registration(registration: Option[Registration]) -> bool:
     return registration is not None and not registration.fenced
 
 

@@ -21,7 +21,7 @@ def first_replica_among(replicas: Replicas, candidates: Set[Broker]) -> Option[B
     return None
 
 
-def elect(partition: Partition, isr: Set[Broker], active: Set[Broker]) -> Option[Broker]:
+def elect_leader(partition: Partition, isr: Set[Broker], active: Set[Broker]) -> Option[Broker]:
     """The leader for a new ISR: the present one while it may lead, else the first active member in replica order."""
     if partition.leader is not None and partition.leader in isr & active:
         return partition.leader
@@ -34,7 +34,7 @@ def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Bro
     Each change raises the partition epoch; a new leader, or a replica less, the leader epoch.
     """
     after = completed(wanted, least_isr(partition))
-    leader = elect(after, after.isr, active)
+    leader = elect_leader(after, after.isr, active)
     if leader != partition.leader or not everyone(partition.replicas) <= everyone(after.replicas):
         return replace(
             after, leader=leader, leader_epoch=fresh(s, LeaderEpoch), partition_epoch=fresh(s, PartitionEpoch)
@@ -140,7 +140,7 @@ def cancelled(partition: Partition) -> Partition:
     return replace(partition, replicas=replicas, isr=partition.isr & original, adding=(), removing=())
 
 
-def replayed(before: Option[Partition], first: Option[Partition], second: Option[Partition]) -> Option[Partition]:
+def replayed_both(before: Option[Partition], first: Option[Partition], second: Option[Partition]) -> Option[Partition]:
     """The replay of two records that were both computed from `before`: a record holds only what it changes."""
     if before is None or first is None or second is None or second == before:
         return first

@@ -16,7 +16,7 @@ KAFKA_15665 = Bug(
         partition is left with a single one, below min.insync.replicas.""",
     model=models.administration.MOVED_RECORD,
     constants={"kafka_15665": False, "completion_keeps_min_isr": False, "spare_brokers": 0},
-    violates=properties.administration.reassignment_keeps_min_isr,
+    violates=properties.reassignment.reassignment_keeps_min_isr,
     states=3,
     guard="""A reassignment that leaves fewer replicas than there were completes only when all that remain are in the
         ISR.""",
@@ -32,7 +32,7 @@ KAFKA_19975 = Bug(
         and one of them is dead. No harm could come of completing, for the ISR would not be smaller than before.""",
     model=models.administration.STUCK_REASSIGNMENT,
     constants={"kafka_19975": False},
-    violates=properties.administration.reassignment_completes,
+    violates=properties.reassignment.reassignment_completes,
     states=7,
     guard="A reassignment that leaves as many replicas as there were, or more, waits only for those that it adds.",
 )
@@ -49,7 +49,7 @@ REASSIGNMENT_REPLACED = Bug(
         what the operator last asked for never comes about.""",
     model=models.administration.REASSIGNMENT,
     constants={"reassignment_replaced": False},
-    violates=properties.administration.reassignment_ends_as_last_asked,
+    violates=properties.reassignment.reassignment_ends_as_last_asked,
     states=3,
     guard="A second reassignment replaces both lists, counted from the replicas before the first.",
 )
@@ -67,7 +67,7 @@ LISTING_IS_COMMITTED = Bug(
         reads the same listing.""",
     model=models.failover.FAILOVER_REASSIGNMENT,
     constants={"listing_is_committed": False},
-    violates=properties.quorum.listing_is_never_truncated,
+    violates=properties.failover.listing_is_never_truncated,
     states=6,
     guard="A listing is read from what is committed.",
 )
@@ -84,7 +84,7 @@ CANCEL_KEEPS_MIN_ISR = Bug(
         any more, and holds its records once.""",
     model=models.administration.MOVED_RECORD,
     constants={"cancel_keeps_min_isr": False, "kafka_19975": False},
-    violates=properties.administration.reassignment_keeps_min_isr,
+    violates=properties.reassignment.reassignment_keeps_min_isr,
     states=9,
     guard="""A cancel is refused that would take the ISR below min.insync.replicas when it is not below. With
         KAFKA-19975 fixed, the reassignment of this story completes before it could be cancelled.""",
@@ -105,7 +105,7 @@ COMPLETION_KEEPS_MIN_ISR = Bug(
         "completion_keeps_min_isr": False, "brokers": 4, "min_insync_replicas": 2, "max_reassignments": 2,
         "max_crashes": 2,
     },
-    violates=properties.administration.reassignment_keeps_min_isr,
+    violates=properties.reassignment.reassignment_keeps_min_isr,
     states=9,
     guard="""A reassignment completes only if it leaves min.insync.replicas members in the ISR, or if the ISR was below
         that before.""",
@@ -122,7 +122,7 @@ UNFENCING_JOINS_NO_ISR = Bug(
         waiting for a replica that the controller counts upon.""",
     model=models.administration.MOVED_RECORD,
     constants={"unfencing_joins_no_isr": False},
-    violates=properties.core.maximal_isr_covers_committed,
+    violates=properties.isr.maximal_isr_covers_committed,
     states=4,
     guard="Unfencing adds a broker to no ISR. Its leader does, once it has caught up. Kafka does it so.",
 )

@@ -32,7 +32,7 @@ KAFKA_17333 = Bug(
         could happen to a controller that restarted after it had led.""",
     model=models.quorum.QUORUM,
     constants={"kafka_17333": False},
-    violates=properties.quorum.image_is_replay_of_log,
+    violates=properties.failover.image_is_replay_of_log,
     states=6,
     guard="""An elected controller becomes active only when its log, with the first batch of its own epoch, is committed
         and replayed.""",
@@ -52,7 +52,7 @@ ERRORS_WAIT = Bug(
         past or future.""",
     model=models.quorum.REFUSAL,
     constants={"errors_wait": False},
-    violates=properties.core.maximal_isr_covers_committed,
+    violates=properties.isr.maximal_isr_covers_committed,
     states=15,
     guard="An error, too, is sent only once everything is committed that its controller had written by then.",
 )

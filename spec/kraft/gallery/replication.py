@@ -18,7 +18,7 @@ KIP_903 = Bug(
         gone, without any unclean election.""",
     model=models.replication.LOSSY,
     constants={"kip_903": False},
-    violates=properties.core.acknowledged_record_survives,
+    violates=properties.replication.acknowledged_record_survives,
     states=25,
     guard="""The request carries, for each member, the broker epoch at which the leader saw it fetch. The controller
         refuses with INELIGIBLE_REPLICA when the member has registered again since.""",
@@ -36,7 +36,7 @@ KIP_841 = Bug(
         waits for it, and nothing takes it out again but its leader.""",
     model=models.replication.ISR_SPURIOUS,
     constants={"kip_841": False},
-    violates=properties.core.fenced_broker_is_out_of_isr,
+    violates=properties.isr.fenced_broker_is_out_of_isr,
     states=11,
     guard="The controller refuses an ISR with a member that is fenced, with INELIGIBLE_REPLICA.",
 )
@@ -52,7 +52,7 @@ KAFKA_13173 = Bug(
         Replayed one after the other, the records leave a leader that is fenced and that is not even in the ISR.""",
     model=models.replication.LOSSY,
     constants={"kafka_13173": False},
-    violates=properties.core.leader_may_lead,
+    violates=properties.leader_election.leader_may_lead,
     states=6,
     guard="""The second broker is fenced from the state that the first fencing left. Kafka fences one broker in a
         decision since.""",
@@ -70,7 +70,7 @@ KAFKA_16952 = Bug(
         have.""",
     model=models.replication.MEMBERSHIP,
     constants={"kafka_16952": False},
-    violates=properties.core.broker_epochs_rise,
+    violates=properties.registration.broker_epochs_rise,
     states=7,
     guard="""A registration of the incarnation that holds the id changes nothing and gets the broker epoch that the
         incarnation has.""",
@@ -88,7 +88,7 @@ LAPSED_SESSION = Bug(
         member of its ISR that may have come back without its log.""",
     model=models.replication.LATE,
     constants={"lapsed_session": False},
-    violates=properties.core.leader_may_lead,
+    violates=properties.leader_election.leader_may_lead,
     states=6,
     guard="""A new incarnation that takes the id of an unfenced registration first takes the old one out of its
         leaderships and ISRs, in the same decision.""",
@@ -104,7 +104,7 @@ LAST_MEMBER_STAYS = Bug(
         and the partition stays without a leader unless an unclean election gives up what was acknowledged.""",
     model=models.replication.LATE,
     constants={"last_member_stays": False},
-    violates=properties.core.isr_is_never_empty,
+    violates=properties.isr.isr_is_never_empty,
     states=7,
     guard="""The last member stays in the ISR, without being leader, so that the partition knows whom to wait for. Kafka
         does it so.""",
@@ -122,7 +122,7 @@ SUPERSEDED_STOPS = Bug(
         when its heartbeats are refused with STALE_BROKER_EPOCH.""",
     model=models.replication.TWINS_SPURIOUS,
     constants={"superseded_stops": False},
-    violates=properties.core.leader_epoch_has_one_incarnation,
+    violates=properties.registration.leader_epoch_has_one_incarnation,
     states=15,
     guard="""A process that sees its id registered at another broker epoch than its own neither leads nor follows any
         more.""",
@@ -141,7 +141,7 @@ REFUSAL_RAISES_EPOCH = Bug(
         follower, if it is elected, does not have.""",
     model=models.replication.LOSSY,
     constants={"refusal_raises_epoch": False},
-    violates=properties.core.maximal_isr_covers_committed,
+    violates=properties.isr.maximal_isr_covers_committed,
     states=17,
     guard="""Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request
         can commit.""",

@@ -17,7 +17,7 @@ KAFKA_14292 = Bug(
         everybody does what is to be done, and the broker never stops.""",
     model=models.shutdown.SHUTDOWN_ENDS,
     constants={"kafka_14292": False},
-    violates=properties.liveness.controlled_shutdown_ends,
+    violates=properties.shutdown.controlled_shutdown_ends,
     states=16,
     guard="The offset is set when the shutdown begins, and stays.",
 )
@@ -34,7 +34,7 @@ KAFKA_13959 = Bug(
         just as long.""",
     model=models.shutdown.UNFENCING_ENDS,
     constants={"kafka_13959": False},
-    violates=properties.liveness.ready_broker_is_unfenced,
+    violates=properties.heartbeat.ready_broker_is_unfenced,
     states=24,
     guard="It is enough that the broker has reached the record of its own registration, which stays where it is.",
 )
@@ -50,7 +50,7 @@ LEASE_CHECK = Bug(
         unfenced, and leader, for clients to wait for.""",
     model=models.shutdown.LEASES_END,
     constants={"lease_check_by_timer": False},
-    violates=properties.liveness.silent_broker_is_fenced,
+    violates=properties.heartbeat.silent_broker_is_fenced,
     states=4,
     guard="The controller schedules the check by itself when it becomes active. Kafka does so since 4.0.",
 )
@@ -155,7 +155,7 @@ SHUTDOWN_IS_FINAL = Bug(
         a process that is closing its logs.""",
     model=models.shutdown.SHUTDOWN_LATE,
     constants={"shutdown_is_final": False},
-    violates=properties.core.leader_may_lead,
+    violates=properties.leader_election.leader_may_lead,
     states=13,
     guard="A broker that is in controlled shutdown is not unfenced until it registers again.",
 )
@@ -171,7 +171,7 @@ ASKS_FOR_EVER = Bug(
         ends: the process neither learns what became of its change nor that it does not lead.""",
     model=models.shutdown.CHANGES_END,
     constants={"superseded_stops": False},
-    violates=properties.liveness.pending_change_is_settled,
+    violates=properties.alter_isr.pending_change_is_settled,
     states=35,
     guard="""A process that sees its id registered at another broker epoch than its own neither leads nor follows any
         more.""",

@@ -1,6 +1,6 @@
 """The models of the metadata quorum: three controllers, what is speculative and what is committed, snapshots.
 
-`elections_end` is of what must eventually happen. `models_failover` is of what brokers do meanwhile.
+`elections_end` is of what must eventually happen. `models.failover` is of what brokers do meanwhile.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ RAFT = (
     quorum.claim,
 )
 LOGS = (
-    properties.quorum.newest_leader_has_what_is_committed,
-    properties.quorum.logs_match,
-    properties.quorum.controller_leads_its_epoch,
-    properties.quorum.image_is_replay_of_log,
-    properties.quorum_witnesses.two_controllers_active,
-    properties.quorum_witnesses.decision_is_truncated,
-    properties.quorum_witnesses.controller_lacks_committed,
-    properties.quorum_witnesses.active_after_failover,
+    properties.raft.newest_leader_has_what_is_committed,
+    properties.raft.logs_match,
+    properties.raft.controller_leads_its_epoch,
+    properties.failover.image_is_replay_of_log,
+    properties.raft.two_controllers_active,
+    properties.raft.decision_is_truncated,
+    properties.raft.controller_lacks_committed,
+    properties.failover.active_after_failover,
 )
 WAITING = (
-    properties.waiting.reply_waits_in_one_memory,
-    properties.waiting.success_waits_for_the_log,
-    properties.waiting.waiting_reply_moves_nobody,
-    properties.waiting.broker_turns_to_a_leader,
-    properties.waiting.another_controller_found,
+    properties.failover.reply_waits_in_one_memory,
+    properties.failover.success_waits_for_the_log,
+    properties.failover.waiting_reply_moves_nobody,
+    properties.failover.broker_turns_to_a_leader,
+    properties.failover.another_controller_found,
 )
 COMMITTED = (
-    properties.core.broker_epochs_rise,
-    properties.core.unfenced_broker_is_ready,
-    properties.core.leader_may_lead,
-    properties.core.leader_changes_in_replica_order,
-    properties.core.isr_is_never_empty,
-    properties.core.fenced_broker_is_out_of_isr,
-    properties.core.epochs_never_go_back,
+    properties.registration.broker_epochs_rise,
+    properties.heartbeat.unfenced_broker_is_ready,
+    properties.leader_election.leader_may_lead,
+    properties.leader_election.leader_changes_in_replica_order,
+    properties.isr.isr_is_never_empty,
+    properties.isr.fenced_broker_is_out_of_isr,
+    properties.leader_election.epochs_never_go_back,
 )
 NOT_MODELLED_OF_VOTERS = (
     "how far a standby or the broker's fetch lags behind the high watermark, voters that lose their disk, changes of "
@@ -70,15 +70,15 @@ QUORUM = Model(
     properties=(
         *LOGS,
         *WAITING,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
-        properties.core.lapsed_broker_is_unfenced,
-        properties.quorum.registration_is_never_truncated,
-        properties.quorum.no_decision_stays_half_done,
-        properties.quorum_witnesses.reply_waits_for_commit,
-        properties.quorum_witnesses.reply_waits_in_deposed_controller,
-        properties.witnesses.fenced_last_isr_member,
-        properties.witnesses.duplicate_registration_refused,
+        properties.heartbeat.lapsed_broker_is_unfenced,
+        properties.failover.registration_is_never_truncated,
+        properties.failover.no_decision_stays_half_done,
+        properties.failover.reply_waits_for_commit,
+        properties.failover.reply_waits_in_deposed_controller,
+        properties.isr.fenced_last_isr_member,
+        properties.registration.duplicate_registration_refused,
     ),
     constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 2, "max_crashes": 1},
     settings=SETTINGS,
@@ -95,12 +95,12 @@ ELECTION = Model(
     properties=(
         *LOGS,
         *COMMITTED,
-        properties.log.lagging_controller_keeps_nothing,
-        properties.log.log_follows_its_leader,
-        properties.log.commit_leaves_logs_that_have_it,
-        properties.log.leases_are_for_the_active_controller,
-        properties.log.elected_by_one_that_lags,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.raft.lagging_controller_keeps_nothing,
+        properties.raft.log_follows_its_leader,
+        properties.raft.commit_leaves_logs_that_have_it,
+        properties.failover.leases_are_for_the_active_controller,
+        properties.raft.elected_by_one_that_lags,
+        properties.failover.decision_survives_failover,
     ),
     constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 3, "max_early_expiries": 1},
     settings=SETTINGS,
@@ -123,12 +123,12 @@ SNAPSHOT = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
-        properties.quorum.snapshot_stands_for_log,
-        properties.log.lagging_controller_keeps_nothing,
-        properties.log.log_follows_its_leader,
-        properties.quorum.registration_is_never_truncated,
+        properties.failover.snapshot_stands_for_log,
+        properties.raft.lagging_controller_keeps_nothing,
+        properties.raft.log_follows_its_leader,
+        properties.failover.registration_is_never_truncated,
         *REPLIES,
     ),
     constants={
@@ -159,12 +159,12 @@ REFUSAL = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
-        properties.core.maximal_isr_covers_committed,
+        properties.isr.maximal_isr_covers_committed,
         *CHANGES,
-        properties.witnesses.ineligible_replica_refused,
-        properties.witnesses.isr_changed_by_leader,
+        properties.alter_isr.ineligible_replica_refused,
+        properties.alter_isr.isr_changed_by_leader,
     ),
     constants={
         "controllers": 3,
@@ -194,12 +194,12 @@ CREATION = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
         properties.topics.topics_are_complete,
-        properties.quorum.no_decision_stays_half_done,
-        properties.quorum_witnesses.creation_survives_failover,
-        properties.quorum_witnesses.creation_is_truncated,
+        properties.failover.no_decision_stays_half_done,
+        properties.failover.creation_survives_failover,
+        properties.raft.creation_is_truncated,
     ),
     constants={
         "controllers": 3,
@@ -217,11 +217,11 @@ CREATION = Model(
 )
 
 REMOVALS = (
-    properties.quorum.removal_is_never_truncated,
-    properties.quorum.removal_is_of_what_there_is,
-    properties.quorum_witnesses.removal_survives_failover,
-    properties.quorum_witnesses.removal_is_truncated,
-    properties.quorum_witnesses.removal_confirmed_after_failover,
+    properties.failover.removal_is_never_truncated,
+    properties.failover.removal_is_of_what_there_is,
+    properties.failover.removal_survives_failover,
+    properties.raft.removal_is_truncated,
+    properties.failover.removal_confirmed_after_failover,
 )
 
 DELETION = Model(
@@ -240,17 +240,17 @@ DELETION = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
         *REMOVALS,
-        properties.core.maximal_isr_covers_committed,
+        properties.isr.maximal_isr_covers_committed,
         *CHANGES,
         properties.topics.topics_are_complete,
         properties.topics.deleted_topic_changes_nothing,
-        properties.quorum_witnesses.next_topic_is_led,
+        properties.failover.next_topic_is_led,
         properties.topics.unknown_topic_refused,
         properties.topics.change_outlives_topic,
-        properties.witnesses.isr_changed_by_leader,
+        properties.alter_isr.isr_changed_by_leader,
     ),
     constants={
         "controllers": 3,
@@ -281,16 +281,16 @@ UNREGISTRATION = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
         *REMOVALS,
-        properties.quorum.registration_is_never_truncated,
-        properties.quorum.no_decision_stays_half_done,
+        properties.failover.registration_is_never_truncated,
+        properties.failover.no_decision_stays_half_done,
         *REPLIES,
-        properties.topics.live_broker_unregistered,
-        properties.topics.last_member_unregistered,
-        properties.quorum_witnesses.unregistered_broker_is_back,
-        properties.witnesses.stale_heartbeat_refused,
+        properties.registration.live_broker_unregistered,
+        properties.registration.last_member_unregistered,
+        properties.failover.unregistered_broker_is_back,
+        properties.heartbeat.stale_heartbeat_refused,
     ),
     constants={
         "controllers": 3,
@@ -322,11 +322,11 @@ REMOVAL = Model(
     ),
     properties=(
         *LOGS,
-        properties.quorum_witnesses.decision_survives_failover,
+        properties.failover.decision_survives_failover,
         *COMMITTED,
         *REMOVALS,
-        properties.quorum.snapshot_stands_for_log,
-        properties.quorum.no_decision_stays_half_done,
+        properties.failover.snapshot_stands_for_log,
+        properties.failover.no_decision_stays_half_done,
         properties.topics.topics_are_complete,
     ),
     constants={
@@ -352,7 +352,7 @@ ELECTIONS_END = Model(
         *(replace(action, fair="weak") for action in (*RAFT, quorum.catch_up)),
         topics.create_topic,
     ),
-    properties=(properties.liveness.some_controller_is_active, properties.log.every_controller_follows),
+    properties=(properties.raft.some_controller_is_active, properties.raft.every_controller_follows),
     constants={"controllers": 3, "brokers": 1, "pending_batches": 3, "max_failovers": 4, "max_topics": 2},
     settings=SETTINGS,
     faults="four elections, each perhaps while the leader before has yet to commit what it decided, as many as it "

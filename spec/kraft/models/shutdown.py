@@ -3,7 +3,7 @@
 `shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are
 the broker's life without the ISR, small enough to judge mutants by; those named `..._end` or `..._ends` are of what
 must eventually happen; `timed` is a lease in ticks.
-`failover_shutdown` in `models_failover` is of controlled shutdown with three controllers.
+`failover_shutdown` in `models.failover` is of controlled shutdown with three controllers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ STOPPED_RECORD = Model(
         *SAFETY,
         *STOPPED,
         *RECORD,
-        properties.core.isr_has_acknowledged_record,
+        properties.replication.isr_has_acknowledged_record,
         abstract_isr.as_partition,
         properties.shutdown.last_isr_member_shuts_down,
     ),
@@ -88,7 +88,7 @@ ROLLING = Model(
     doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
     init=running_cluster,
     actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
-    properties=(*SAFETY, *STOPPED, properties.protocol.process_moves_as_told),
+    properties=(*SAFETY, *STOPPED, properties.broker_states.process_moves_as_told),
     constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
@@ -115,10 +115,10 @@ LIFECYCLE_MODEL = Model(
         *SAFETY,
         *REPLIES,
         *CHANGES,
-        properties.protocol.failover_loses_soft_state,
+        properties.failover.failover_loses_soft_state,
         properties.leadership.another_process_leads,
-        properties.witnesses.broker_runs_again,
-        properties.witnesses.duplicate_registration_refused,
+        properties.broker_states.broker_runs_again,
+        properties.registration.duplicate_registration_refused,
     ),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
@@ -137,8 +137,8 @@ RESTARTS = Model(
         *REPLIES,
         *CHANGES,
         *STOPPED[:4],
-        properties.protocol.shutdown_ends_heartbeats,
-        properties.protocol.failover_loses_soft_state,
+        properties.shutdown.shutdown_ends_heartbeats,
+        properties.failover.failover_loses_soft_state,
     ),
     constants={"max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
@@ -157,7 +157,7 @@ SHUTDOWN_ENDS = Model(
         shutdown.sigterm,
         faults.fail_over,
     ),
-    properties=(properties.liveness.controlled_shutdown_ends,),
+    properties=(properties.shutdown.controlled_shutdown_ends,),
     constants={"max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="two restarts by an operator, and one failover of the active controller meanwhile",
@@ -170,7 +170,7 @@ LEASES_END = Model(
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
     init=running_cluster,
     actions=(*LIFECYCLE[: -len(LEASES)], *fairly(*LEASES), faults.crash, faults.fail_over),
-    properties=(properties.liveness.silent_broker_is_fenced,),
+    properties=(properties.heartbeat.silent_broker_is_fenced,),
     constants={"max_crashes": 2, "max_failovers": 2},
     settings=SETTINGS,
     faults="two crashes and two failovers; processes may start and send again, but need not",
@@ -184,10 +184,10 @@ UNFENCING_ENDS = Model(
     init=nothing_registered,
     actions=(*fairly(*LIFECYCLE), network.lose_lifecycle_reply, controller.grow_log, faults.crash),
     properties=(
-        properties.liveness.starting_process_is_registered,
-        properties.liveness.ready_broker_is_unfenced,
-        properties.liveness.leaderless_partition_gets_leader,
-        properties.liveness.log_has_grown,
+        properties.registration.starting_process_is_registered,
+        properties.heartbeat.ready_broker_is_unfenced,
+        properties.leader_election.leaderless_partition_gets_leader,
+        properties.heartbeat.log_has_grown,
     ),
     constants={"max_crashes": 1},
     settings=SETTINGS,
@@ -208,7 +208,7 @@ CHANGES_END = Model(
         faults.expire_lease_early,
         faults.crash,
     ),
-    properties=(properties.liveness.pending_change_is_settled,),
+    properties=(properties.alter_isr.pending_change_is_settled,),
     constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",

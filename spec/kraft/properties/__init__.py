@@ -4,24 +4,25 @@
 """
 
 from spec.kraft.properties import (
-    administration,
-    core,
+    alter_isr,
+    broker_states,
+    failover,
+    heartbeat,
+    isr,
+    leader_election,
     leadership,
-    lemmas,
-    liveness,
-    log,
-    protocol,
-    quorum,
-    quorum_witnesses,
+    proof_lemmas,
+    raft,
+    reassignment,
+    registration,
+    replication,
     shutdown,
     topics,
-    waiting,
-    witnesses,
 )
 
 __all__ = [
-    "administration", "core", "leadership", "lemmas", "liveness", "log", "protocol", "quorum", "quorum_witnesses",
-    "shutdown", "topics", "waiting", "witnesses",
+    "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
+    "raft", "reassignment", "registration", "replication", "shutdown", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {

@@ -1,12 +1,11 @@
-"""Properties of controlled shutdown (S8, S8'), and states that its models must be able to reach."""
+"""Controlled shutdown (S8, S8', L3): who is let go, when, and what becomes of its registration."""
 
 from __future__ import annotations
 
-from checker.lang import invariant, transition_invariant, witness
-from spec.kraft.actions.shutdown import leads
+from checker.lang import invariant, leads_to, transition_invariant, witness
+from spec.kraft.actions.shutdown import leads_a_partition
 from spec.kraft.messages import Heartbeat, HeartbeatReply
-from spec.kraft.properties.core import is_registered
-from spec.kraft.properties.protocol import is_awaited, is_taken
+from spec.kraft.properties.registration import is_awaited, is_registered, is_taken
 from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
 
@@ -26,7 +25,9 @@ def may_exit(s: Cluster, process: Process) -> bool:
 def told_broker_leads_nothing(s: Cluster) -> bool:
     """A broker that was told to shut down leads nothing in committed state."""
     return all(
-        not may_exit(s, process) or not is_registered(s, process) or not leads(committed(s), node_id(process))
+        not may_exit(s, process)
+        or not is_registered(s, process)
+        or not leads_a_partition(committed(s), node_id(process))
         for process in Process
     )
 
@@ -101,6 +102,27 @@ def sees_leading(s: Cluster, process: Process, broker: Broker) -> bool:
     return any(s.processes[process].replicas[p].image_leader == broker for p in TopicPartition)
 
 
+@invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerLifecycleManager.beginControlledShutdown")
+def shutdown_ends_heartbeats(s: Cluster) -> bool:
+    """A process that was told to shut down sends no more heartbeats."""
+    return not any(
+        isinstance(m, Heartbeat)
+        and is_awaited(s.processes[m.sender], m)
+        and s.processes[m.sender].state == BrokerState.SHUTTING_DOWN
+        for m in s.lifecycle
+    )
+
+
+@leads_to(source="KIP-631, Controlled Shutdown; KAFKA-14292 (L3)")
+def controlled_shutdown_ends(s: Cluster, process: Process) -> tuple[bool, bool]:
+    """A process that asked to shut down is told to, and stops."""
+    state = s.processes[process].state
+    return state == BrokerState.PENDING_CONTROLLED_SHUTDOWN, state == BrokerState.NOT_RUNNING
+
+
+# Witnesses.
+
+
 @witness
 def broker_pending_controlled_shutdown(s: Cluster) -> bool:
     """A process is in PENDING_CONTROLLED_SHUTDOWN."""
@@ -118,7 +140,7 @@ def shutdown_waits_for_an_image(s: Cluster) -> bool:
     """A broker in controlled shutdown leads nothing, and waits for an active broker that still sees it lead."""
     return any(
         s.processes[process].state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
-        and not leads(committed(s), node_id(process))
+        and not leads_a_partition(committed(s), node_id(process))
         and is_seen_leading(s, node_id(process))
         for process in Process
     )

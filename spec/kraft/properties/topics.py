@@ -1,12 +1,12 @@
-"""Properties of topics and of registrations that are removed (S15, S16), and states that models must reach."""
+"""Topics that are created and deleted (S15, S16)."""
 
 from __future__ import annotations
 
-from checker.lang import Option, invariant, transition_invariant, witness
+from checker.lang import invariant, transition_invariant, witness
 from spec.kraft.messages import AlterIsr
-from spec.kraft.properties.core import has_current_record
-from spec.kraft.state import Cluster, Metadata, Partition, Replica, active_brokers, committed
-from spec.kraft.types import Broker, BrokerState, Error, Process, RecordStatus, TopicPartition, node_id
+from spec.kraft.properties.replication import has_current_record
+from spec.kraft.state import Cluster, Metadata, Replica, committed
+from spec.kraft.types import Error, Process, RecordStatus, TopicPartition
 
 
 @invariant(source="KIP-631, TopicRecord; KAFKA-12376 (S16)")
@@ -105,32 +105,3 @@ def change_outlives_topic(s: Cluster) -> bool:
 def asks_for_change(replica: Replica) -> bool:
     leadership = replica.leadership
     return leadership is not None and leadership.asked is not None
-
-
-@witness
-def live_broker_unregistered(s: Cluster) -> bool:
-    """A process runs whose id is not registered: it leads and follows nobody, and its heartbeats are stale."""
-    image = committed(s)
-    return any(
-        s.processes[process].state == BrokerState.RUNNING and image.registrations[node_id(process)] is None
-        for process in Process
-    )
-
-
-@witness
-def last_member_unregistered(s: Cluster) -> bool:
-    """The last member of an ISR is not registered, and stays, without being leader."""
-    image = committed(s)
-    return any(has_unregistered_last(image, image.partitions[p]) for p in TopicPartition)
-
-
-def has_unregistered_last(image: Metadata, partition: Option[Partition]) -> bool:
-    if partition is None or len(partition.isr) != 1:
-        return False
-    return any(image.registrations[member] is None for member in partition.isr)
-
-
-@witness
-def unregistered_broker_returns(s: Cluster) -> bool:
-    """A broker that was unregistered has started and registered again, and is unfenced."""
-    return s.faults.unregistrations > 0 and s.faults.crashes > 0 and len(active_brokers(committed(s))) == len(Broker)

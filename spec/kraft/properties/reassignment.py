@@ -1,4 +1,4 @@
-"""Properties of reassignments (S10, L5 and the rest of S4), and states that their models must reach."""
+"""Reassignment of replicas (S10, L5): how it ends, is cancelled or replaced, and what it leaves in the ISR."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ from spec.kraft.decisions.partition import everyone, is_reassigned, original_rep
 from spec.kraft.design import Design
 from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, is_alive, proposed_isr
 from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
-
-
-@invariant(source="KIP-455; KIP-497 (S4)")
-def isr_is_within_replicas(s: Cluster) -> bool:
-    """Every member of the ISR is a replica."""
-    return all(has_isr_within(committed(s).partitions[p]) for p in TopicPartition)
-
-
-def has_isr_within(partition: Option[Partition]) -> bool:
-    return partition is None or partition.isr <= everyone(partition.replicas)
 
 
 @invariant(source="KIP-455, AlterPartitionReassignments")
@@ -108,19 +98,6 @@ def is_no_replica(partition: Option[Partition], broker: Broker) -> bool:
 
 def keeps_nothing(old: Replica, new: Replica) -> bool:
     return old.leader_epoch == new.leader_epoch or (new.leader_epoch is None and not new.has_record)
-
-
-@transition_invariant(source="Kafka, PartitionChangeBuilder.electLeader")
-def leader_changes_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A leader that could continue is replaced only by the preferred one."""
-    return all(changes_for_cause(after, before, p) for p in TopicPartition)
-
-
-def changes_for_cause(after: Cluster, before: Cluster, p: TopicPartition) -> bool:
-    old, new = committed(before).partitions[p], committed(after).partitions[p]
-    if old is None or new is None or old.leader is None or old.leader == new.leader:
-        return True
-    return old.leader not in new.isr & active_brokers(committed(after)) or new.leader == new.replicas[0]
 
 
 @leads_to(source="KIP-455; KAFKA-19975 (L5)")

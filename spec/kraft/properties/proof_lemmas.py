@@ -11,6 +11,7 @@ from __future__ import annotations
 from checker.lang import Option, invariant
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, HeartbeatReply, RegisterReply
+from spec.kraft.properties.leadership import is_remembered
 from spec.kraft.state import (
     BrokerProcess,
     Cluster,
@@ -92,13 +93,6 @@ def service_is_of_a_registration(s: Cluster) -> bool:
 def served_is_committed(s: Cluster, p: TopicPartition) -> bool:
     served, partition = s.last_service[p], committed(s).partitions[p]
     return served is None or (partition is not None and served.leader_epoch <= partition.leader_epoch)
-
-
-def is_remembered(s: Cluster, process: Process, p: TopicPartition) -> bool:
-    served, replica = s.last_service[p], s.processes[process].replicas[p]
-    if replica.leadership is None:
-        return True
-    return served is not None and replica.leader_epoch is not None and replica.leader_epoch <= served.leader_epoch
 
 
 # Registration.
@@ -229,7 +223,7 @@ def has_every_broker(partition: Option[Partition]) -> bool:
     return partition is None or all(broker in partition.replicas for broker in Broker)
 
 
-def leads_now(s: Cluster, process: Process, p: TopicPartition) -> bool:
+def leads_at_current_epoch(s: Cluster, process: Process, p: TopicPartition) -> bool:
     """A process leads at the controller's leader epoch."""
     partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
     return partition is not None and replica.leadership is not None and replica.leader_epoch == partition.leader_epoch
@@ -246,7 +240,7 @@ def serves_until_deposed(s: Cluster, process: Process, p: TopicPartition) -> boo
     if partition is None:
         return True
     is_leader = partition.leader == node_id(process) and holds_registration(s, process)
-    if leads_now(s, process, p):
+    if leads_at_current_epoch(s, process, p):
         return is_leader
     return served is None or served.leader_epoch != partition.leader_epoch or not is_leader
 
@@ -281,7 +275,7 @@ def leader_is_behind_by_what_it_asked(s: Cluster) -> bool:
 
 def is_behind_by_what_it_asked(s: Cluster, process: Process, p: TopicPartition) -> bool:
     partition, leadership = committed(s).partitions[p], s.processes[process].replicas[p].leadership
-    if partition is None or leadership is None or not leads_now(s, process, p):
+    if partition is None or leadership is None or not leads_at_current_epoch(s, process, p):
         return True
     knows_it = leadership.partition_epoch == partition.partition_epoch and leadership.isr == partition.isr
     return (knows_it or leadership.partition_epoch < partition.partition_epoch) and reply_is_true(partition, leadership)
@@ -314,7 +308,7 @@ def was_sent_by_a_leader(s: Cluster, request: AlterIsr) -> bool:
 def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool:
     partition = committed(s).partitions[request.partition]
     leadership = s.processes[process].replicas[request.partition].leadership
-    if partition is None or leadership is None or not leads_now(s, process, request.partition):
+    if partition is None or leadership is None or not leads_at_current_epoch(s, process, request.partition):
         return True
     is_open = request.leader_epoch == partition.leader_epoch and request.partition_epoch == partition.partition_epoch
     return not is_open or (

@@ -1,0 +1,226 @@
+"""The record of a partition (S13): copies, high watermark, acknowledgement."""
+
+from __future__ import annotations
+
+from checker.lang import Set, invariant, transition_invariant, witness
+from spec.kraft.actions.shutdown import leads_partition
+from spec.kraft.design import Design
+from spec.kraft.properties.isr import is_at_epoch
+from spec.kraft.properties.leader_election import leads_broker_1
+from spec.kraft.properties.registration import is_registered
+from spec.kraft.state import Cluster, Metadata, Replica, committed, is_alive
+from spec.kraft.types import Broker, Process, RecordStatus, TopicPartition, node_id
+
+
+@invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
+def acknowledged_record_survives(s: Cluster) -> bool:
+    """A record acknowledged by an ISR of at least min.insync.replicas is in the log of every later leader.
+
+    Allowed failures: any number of clean crashes, early lease expiries, lost and copied messages, and lost
+    disks, but for one: the last member of the ISR registers again from a disk without the record (the last
+    replica standing lost its disk; `controller.owed_after_registration` ends the claim there).
+    """
+    return all(
+        s.produced[p] != RecordStatus.ACKNOWLEDGED
+        or leads_with_record(committed(s), p, s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def leads_with_record(image: Metadata, p: TopicPartition, replica: Replica) -> bool:
+    partition = image.partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(image, partition, replica):
+        return True
+    return replica.has_record
+
+
+@invariant(source="KIP-497; Kafka, acks=all (S13)")
+def isr_has_acknowledged_record(s: Cluster) -> bool:
+    """A process that is registered and in the ISR has the acknowledged record: whoever is elected has it."""
+    return all(
+        s.produced[p] != RecordStatus.ACKNOWLEDGED
+        or has_current_record(s, s.processes[process].replicas[p])
+        or not is_in_isr(s, process, p)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def has_current_record(s: Cluster, replica: Replica) -> bool:
+    return replica.has_record and replica.topic == committed(s).topic
+
+
+def is_in_isr(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    partition = committed(s).partitions[p]
+    return partition is not None and node_id(process) in partition.isr and is_registered(s, process)
+
+
+@transition_invariant(source="Kafka, acks=all and min.insync.replicas (S13)")
+def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
+    """When a record is acknowledged, min.insync.replicas processes have it on disk, unless a disk was lost."""
+    return after.faults.disk_losses > 0 or all(
+        before.produced[p] == after.produced[p]
+        or after.produced[p] != RecordStatus.ACKNOWLEDGED
+        or sum(1 for process in Process if after.processes[process].replicas[p].has_record)
+        >= Design.min_insync_replicas
+        for p in TopicPartition
+    )
+
+
+@transition_invariant(source="Kafka, acks=all (S13)")
+def record_is_owed_until_lost(before: Cluster, after: Cluster) -> bool:
+    """A record is written, acknowledged, and forfeited, in this order, and one that was acknowledged only if a disk was
+    lost.
+    """
+    return all(
+        before.produced[p] == after.produced[p]
+        or (before.produced[p] == RecordStatus.UNWRITTEN and after.produced[p] == RecordStatus.WRITTEN)
+        or (before.produced[p] == RecordStatus.WRITTEN and after.produced[p] != RecordStatus.UNWRITTEN)
+        or (
+            before.produced[p] == RecordStatus.ACKNOWLEDGED
+            and after.produced[p] == RecordStatus.FORFEITED
+            and after.faults.disk_losses > 0
+        )
+        for p in TopicPartition
+    )
+
+
+@invariant(source="KIP-101 (S13)")
+def high_watermark_is_in_the_log(s: Cluster) -> bool:
+    """A process that knows the record to be below the high watermark has the record."""
+    return all(
+        s.processes[process].replicas[p].has_record or not s.processes[process].replicas[p].high_watermark
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+@transition_invariant(source="KIP-320; KIP-101")
+def record_comes_from_its_leader(before: Cluster, after: Cluster) -> bool:
+    """Within a leader epoch, a follower's log and high watermark become those of a leader of this epoch."""
+    return all(
+        goes_on_as_before(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        or any(
+            is_copy_of(after.processes[process].replicas[p], before.processes[leader].replicas[p]) for leader in Process
+        )
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def goes_on_as_before(old: Replica, new: Replica) -> bool:
+    """The replica does not follow at the same leader epoch throughout, or it has the same log."""
+    follows = old.leadership is None and new.leadership is None and old.leader_epoch is not None
+    if not follows or old.leader_epoch != new.leader_epoch or old.topic != new.topic:
+        return True
+    return old.has_record == new.has_record and old.high_watermark == new.high_watermark
+
+
+def is_copy_of(copy: Replica, leader: Replica) -> bool:
+    if leader.leadership is None or leader.topic != copy.topic or leader.leader_epoch != copy.leader_epoch:
+        return False
+    return copy.has_record == leader.has_record and copy.high_watermark == leader.high_watermark
+
+
+@transition_invariant(source="Kafka, Partition.updateFollowerFetchState")
+def holders_were_seen(before: Cluster, after: Cluster) -> bool:
+    """A leader takes a follower to have the record when both have it, and the follower is at its leader epoch."""
+    return all(
+        any(is_seen(before.processes[q].replicas[p], before.processes[process].replicas[p])
+            for q in Process if node_id(q) == member)
+        for process in Process
+        for p in TopicPartition
+        for member in holders(after, process, p) - holders(before, process, p)
+    )  # fmt: skip
+
+
+def holders(s: Cluster, process: Process, p: TopicPartition) -> Set[Broker]:
+    leadership = s.processes[process].replicas[p].leadership
+    nobody: Set[Broker] = frozenset()
+    return nobody if leadership is None else leadership.holders
+
+
+def is_seen(follower: Replica, leader: Replica) -> bool:
+    has_it = follower.has_record and leader.has_record
+    return has_it and follower.topic == leader.topic and follower.leader_epoch == leader.leader_epoch
+
+
+# Witnesses.
+
+
+@witness
+def record_acknowledged(s: Cluster) -> bool:
+    """The record is acknowledged."""
+    return any(s.produced[p] == RecordStatus.ACKNOWLEDGED for p in TopicPartition)
+
+
+@witness
+def record_outlives_its_leader(s: Cluster) -> bool:
+    """The record is acknowledged, and a broker other than 0 leads."""
+    return any(s.produced[p] == RecordStatus.ACKNOWLEDGED and leads_broker_1(s, p) for p in TopicPartition)
+
+
+@witness
+def record_forfeited(s: Cluster) -> bool:
+    """The last replica standing came back from an empty disk: the failure that is not allowed."""
+    return any(s.produced[p] == RecordStatus.FORFEITED for p in TopicPartition)
+
+
+@witness
+def leader_lost_its_disk(s: Cluster) -> bool:
+    """The only leader so far has crashed and lost the record that it had written."""
+    is_first_fault = s.faults.crashes == 1 and s.faults.disk_losses == 1 and s.faults.early_expiries == 0
+    leader = s.processes[Process(0)]
+    return is_first_fault and any(
+        s.produced[p] != RecordStatus.UNWRITTEN
+        and leads_partition(committed(s), Broker(0), p)
+        and not is_alive(leader)
+        and not leader.replicas[p].has_record
+        for p in TopicPartition
+    )
+
+
+@witness
+def high_watermark_spreads(s: Cluster) -> bool:
+    """A follower knows that the record is below the high watermark, and nobody else has ever led."""
+    return (
+        s.faults.crashes == 0
+        and s.faults.unregistrations == 0
+        and any(
+            s.processes[process].replicas[p].high_watermark and s.processes[process].replicas[p].leadership is None
+            for process in Process
+            for p in TopicPartition
+        )
+    )
+
+
+@witness
+def follower_with_record_joins(s: Cluster) -> bool:
+    """A leader whose leader epoch starts with the record asks to add a follower, which must have it, too."""
+    return any(adds_with_record(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
+
+
+def adds_with_record(replica: Replica) -> bool:
+    leadership = replica.leadership
+    if leadership is None or leadership.asked is None:
+        return False
+    return leadership.starts_with_record and leadership.asked.epoch is not None
+
+
+@witness
+def acknowledged_by_lone_successor(s: Cluster) -> bool:
+    """Broker 1 leads alone with an acknowledged record, which nobody else ever had, and no other has joined it."""
+    return s.faults.crashes == 0 and any(
+        s.produced[p] == RecordStatus.ACKNOWLEDGED
+        and leads_alone(s, process, p)
+        and not any(q != process and s.processes[q].replicas[p].has_record for q in Process)
+        for process in Process
+        for p in TopicPartition
+        if node_id(process) == Broker(1)
+    )
+
+
+def leads_alone(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    replica = s.processes[process].replicas[p]
+    return replica.has_record and replica.leadership is not None and replica.leadership.isr == {node_id(process)}
