@@ -9,6 +9,7 @@ class ErrorCode(IntEnum):
     """The outcome of a request in its response. Names that KIP-631 gives and Kafka changed are Kafka's here."""
 
     NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
     INVALID_TOPIC_EXCEPTION = 17
@@ -22,6 +23,7 @@ class ErrorCode(IntEnum):
     INVALID_CONFIG = 40
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42
+    POLICY_VIOLATION = 44
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
     STALE_BROKER_EPOCH = 77

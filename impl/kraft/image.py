@@ -13,6 +13,7 @@ from typing import assert_never
 from uuid import UUID
 
 from impl.kraft.records import (
+    BROKER_RESOURCE,
     LEADER_UNCHANGED,
     NO_LEADER,
     TOPIC_RESOURCE,
@@ -33,6 +34,12 @@ from impl.kraft.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
+
+METADATA_VERSION = "metadata.version"
+MEMBER_EPOCHS_SINCE = 10
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+ALL_BROKERS = ""
+"""The broker resource whose configs are every broker's default."""
 
 PartitionKey = tuple[UUID, int]
 """A topic id and a partition id."""
@@ -136,6 +143,22 @@ class Image:
         registration = self.registrations.get(broker_id)
         return registration is not None and registration.is_active
 
+    @property
+    def knows_member_epochs(self) -> bool:
+        """Leaders see, and say in AlterPartition, at which broker epoch a member is (KIP-903): since 3.5-IV1.
+
+        Below, brokers put -1 for it. Without a metadata.version, the cluster is at the newest.
+        """
+        _, level = self.features.get(METADATA_VERSION, (0, MEMBER_EPOCHS_SINCE))
+        return level >= MEMBER_EPOCHS_SINCE
+
+    def min_insync_replicas(self, topic_id: UUID, default: int) -> int:
+        """min.insync.replicas of a topic: its own, else that of all brokers, else the default of whoever asks."""
+        for resource in ((TOPIC_RESOURCE, self.topics.get(topic_id, "")), (BROKER_RESOURCE, ALL_BROKERS)):
+            if (value := self.configs.get(resource, {}).get(MIN_INSYNC_REPLICAS, "")).isdecimal():
+                return int(value)
+        return default
+
     def of_topic(self, topic_id: UUID) -> Iterator[tuple[PartitionKey, Partition]]:
         """The partitions of a topic, by partition id."""
         for partition_id in range(self.partition_counts.get(topic_id, 0)):
@@ -144,42 +167,39 @@ class Image:
     # Replay.
 
     def replay(self, batch: Batch) -> None:
-        """Take over the records of a batch. It must begin where the image ends."""
-        if batch.base_offset != self.offset + 1:
-            raise ReplayError(f"a batch at offset {batch.base_offset} cannot be replayed after offset {self.offset}")
-        for offset, record in enumerate(batch.records, batch.base_offset):
-            self.replay_record(record, offset)
+        """Take over the records of a batch that can follow (see `continuity`)."""
+        for record in batch.records:
+            self.replay_record(record)
         self.offset = batch.last_offset
         self.epoch = batch.epoch
 
-    def replay_record(self, record: Record, offset: int) -> None:
-        """Take over one record, whose offset this is."""
+    def replay_record(self, record: Record) -> None:
+        """Take over one record."""
         if self._is_shared:
             self._unshare()
         match record:
             case PartitionChangeRecord():
                 key = (record.topic_id, record.partition_id)
-                self.put_partition(key, self.partition(key, offset).changed(record))
+                self.put_partition(key, self.partitions[key].changed(record))
             case PartitionRecord():
-                self.create_partition(record, offset)
+                self.create_partition(record)
             case RegisterBrokerRecord():
                 self.register(record)
             case FenceBrokerRecord() | UnfenceBrokerRecord():
-                registration = self.registration(record, offset)
+                registration = self.registrations[record.broker_id]
                 fenced = isinstance(record, FenceBrokerRecord)
                 self.registrations[record.broker_id] = replace(registration, fenced=fenced)
             case BrokerRegistrationChangeRecord(in_controlled_shutdown=shuts_down):
-                registration = self.registration(record, offset)
+                registration = self.registrations[record.broker_id]
                 self.registrations[record.broker_id] = replace(registration, in_controlled_shutdown=shuts_down)
             case UnregisterBrokerRecord():
-                self.registration(record, offset)
                 del self.registrations[record.broker_id]
             case TopicRecord():
                 self.topics[record.topic_id] = record.name
                 self.topic_ids[record.name] = record.topic_id
                 self.partition_counts[record.topic_id] = 0
             case RemoveTopicRecord():
-                self.remove_topic(record.topic_id, offset)
+                self.remove_topic(record.topic_id)
             case ConfigRecord():
                 self.set_config(record)
             case FeatureLevelRecord():
@@ -201,27 +221,7 @@ class Image:
             in_controlled_shutdown=record.in_controlled_shutdown,
         )
 
-    def registration(self, record: RegistrationChange, offset: int) -> Registration:
-        """The registration that a record is about."""
-        registration = self.registrations.get(record.broker_id)
-        if registration is None or registration.broker_epoch != record.broker_epoch:
-            raise ReplayError(
-                f"the record at offset {offset} is about broker {record.broker_id} at epoch {record.broker_epoch}, "
-                "which is not registered"
-            )
-        return registration
-
-    def partition(self, key: PartitionKey, offset: int) -> Partition:
-        partition = self.partitions.get(key)
-        if partition is None:
-            raise ReplayError(
-                f"the record at offset {offset} is about partition {key[1]} of topic {key[0]}, which is not there"
-            )
-        return partition
-
-    def create_partition(self, record: PartitionRecord, offset: int) -> None:
-        if record.topic_id not in self.topics:
-            raise ReplayError(f"the record at offset {offset} is about topic {record.topic_id}, which is not there")
+    def create_partition(self, record: PartitionRecord) -> None:
         self.partition_counts[record.topic_id] = max(self.partition_counts[record.topic_id], record.partition_id + 1)
         self.put_partition(
             (record.topic_id, record.partition_id),
@@ -255,9 +255,7 @@ class Image:
         self.leaderless.discard(key)
         self.reassigning.discard(key)
 
-    def remove_topic(self, topic_id: UUID, offset: int) -> None:
-        if topic_id not in self.topics:
-            raise ReplayError(f"the record at offset {offset} removes topic {topic_id}, which is not there")
+    def remove_topic(self, topic_id: UUID) -> None:
         for key, partition in list(self.of_topic(topic_id)):
             self.drop_from_indexes(key, partition)
             del self.partitions[key]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import Int8, Int16, Int32, Int64
 from impl.kraft.records import Endpoint, SupportedFeature
 
 # KIP-631.
@@ -18,7 +19,7 @@ from impl.kraft.records import Endpoint, SupportedFeature
 class BrokerRegistrationRequest:
     """Asks for a broker epoch. incarnation_id: drawn at each start of the process."""
 
-    broker_id: int
+    broker_id: Int32
     cluster_id: str
     incarnation_id: UUID
     listeners: tuple[Endpoint, ...] = ()
@@ -29,16 +30,16 @@ class BrokerRegistrationRequest:
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationResponse:
     error: ErrorCode
-    broker_epoch: int = -1
+    broker_epoch: Int64 = -1
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeartbeatRequest:
     """Renews the lease. current_metadata_offset: the highest that the broker's image has reached."""
 
-    broker_id: int
-    broker_epoch: int
-    current_metadata_offset: int
+    broker_id: Int32
+    broker_epoch: Int64
+    current_metadata_offset: Int64
     want_fence: bool
     want_shut_down: bool
 
@@ -53,7 +54,7 @@ class BrokerHeartbeatResponse:
 
 @dataclass(frozen=True, slots=True)
 class UnregisterBrokerRequest:
-    broker_id: int
+    broker_id: Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +69,20 @@ class UnregisterBrokerResponse:
 class IsrMember:
     """A member of the ISR that a leader asks for. broker_epoch: at which it saw it; -1 where it need not be checked."""
 
-    broker_id: int
-    broker_epoch: int = -1
+    broker_id: Int32
+    broker_epoch: Int64 = -1
 
 
 @dataclass(frozen=True, slots=True)
 class AlterPartitionRequest:
     """A leader asks for an ISR. partition_epoch: of the partition as the leader knows it."""
 
-    broker_id: int
-    broker_epoch: int
+    broker_id: Int32
+    broker_epoch: Int64
     topic_id: UUID
-    partition_id: int
-    leader_epoch: int
-    partition_epoch: int
+    partition_id: Int32
+    leader_epoch: Int32
+    partition_epoch: Int32
     new_isr: tuple[IsrMember, ...]
 
 
@@ -90,10 +91,10 @@ class AlterPartitionResponse:
     """The partition as it is once the request is answered; of an error, only the code counts."""
 
     error: ErrorCode
-    leader: int = -1
-    leader_epoch: int = -1
-    isr: tuple[int, ...] = ()
-    partition_epoch: int = -1
+    leader: Int32 = -1
+    leader_epoch: Int32 = -1
+    isr: tuple[Int32, ...] = ()
+    partition_epoch: Int32 = -1
 
 
 # KIP-455.
@@ -104,8 +105,8 @@ class AlterPartitionReassignmentRequest:
     """replicas: the target in preferred order; None cancels."""
 
     topic: str
-    partition_id: int
-    replicas: tuple[int, ...] | None
+    partition_id: Int32
+    replicas: tuple[Int32, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +119,16 @@ class AlterPartitionReassignmentResponse:
 class ListPartitionReassignmentsRequest:
     """partitions: (topic name, partition id) to look at; None for all."""
 
-    partitions: tuple[tuple[str, int], ...] | None = None
+    partitions: tuple[tuple[str, Int32], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OngoingReassignment:
     topic: str
-    partition_id: int
-    replicas: tuple[int, ...]
-    adding_replicas: tuple[int, ...]
-    removing_replicas: tuple[int, ...]
+    partition_id: Int32
+    replicas: tuple[Int32, ...]
+    adding_replicas: tuple[Int32, ...]
+    removing_replicas: tuple[Int32, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +149,9 @@ class CreateTopicRequest:
 
     name: str
     topic_id: UUID
-    num_partitions: int = 1
-    replication_factor: int = 1
-    assignments: tuple[tuple[int, ...], ...] | None = None
+    num_partitions: Int32 = 1
+    replication_factor: Int16 = 1
+    assignments: tuple[tuple[Int32, ...], ...] | None = None
     configs: tuple[tuple[str, str], ...] = ()
 
 
@@ -177,7 +178,7 @@ class DeleteTopicResponse:
 @dataclass(frozen=True, slots=True)
 class ElectPreferredLeaderRequest:
     topic: str
-    partition_id: int
+    partition_id: Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class ElectPreferredLeaderResponse:
 class AlterConfigRequest:
     """resource_type: 2 a topic, 4 a broker. A value of None deletes the config."""
 
-    resource_type: int
+    resource_type: Int8
     resource_name: str
     name: str
     value: str | None
@@ -206,7 +207,7 @@ class UpdateFeatureRequest:
     """max_feature_level: 0 removes the feature. Lowering a level needs allow_downgrade."""
 
     name: str
-    max_feature_level: int
+    max_feature_level: Int16
     allow_downgrade: bool = False
 
 

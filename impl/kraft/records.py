@@ -11,6 +11,8 @@ from enum import IntEnum
 from typing import ClassVar
 from uuid import UUID
 
+from impl.kraft.fields import Int8, Int16, Int32, Int64
+
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 TOPIC_RESOURCE = 2
@@ -40,8 +42,8 @@ class Endpoint:
 
     name: str
     host: str
-    port: int
-    security_protocol: int
+    port: Int32
+    security_protocol: Int16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +51,16 @@ class SupportedFeature:
     """The levels of a feature that a broker supports."""
 
     name: str
-    min_supported_version: int
-    max_supported_version: int
+    min_supported_version: Int16
+    max_supported_version: Int16
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterBrokerRecord:
     type: ClassVar = RecordType.REGISTER_BROKER
-    broker_id: int
+    broker_id: Int32
     incarnation_id: UUID
-    broker_epoch: int
+    broker_epoch: Int64
     endpoints: tuple[Endpoint, ...] = ()
     features: tuple[SupportedFeature, ...] = ()
     rack: str | None = None
@@ -69,8 +71,8 @@ class RegisterBrokerRecord:
 @dataclass(frozen=True, slots=True)
 class UnregisterBrokerRecord:
     type: ClassVar = RecordType.UNREGISTER_BROKER
-    broker_id: int
-    broker_epoch: int
+    broker_id: Int32
+    broker_epoch: Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,15 @@ class PartitionRecord:
     """A partition as it is created. `replicas` are in preferred order."""
 
     type: ClassVar = RecordType.PARTITION
-    partition_id: int
+    partition_id: Int32
     topic_id: UUID
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    removing_replicas: tuple[int, ...] = ()
-    adding_replicas: tuple[int, ...] = ()
-    leader: int = NO_LEADER
-    leader_epoch: int = 0
-    partition_epoch: int = 0
+    replicas: tuple[Int32, ...]
+    isr: tuple[Int32, ...]
+    removing_replicas: tuple[Int32, ...] = ()
+    adding_replicas: tuple[Int32, ...] = ()
+    leader: Int32 = NO_LEADER
+    leader_epoch: Int32 = 0
+    partition_epoch: Int32 = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +112,27 @@ class PartitionChangeRecord:
     """
 
     type: ClassVar = RecordType.PARTITION_CHANGE
-    partition_id: int
+    partition_id: Int32
     topic_id: UUID
-    isr: tuple[int, ...] | None = None
-    leader: int = LEADER_UNCHANGED
-    replicas: tuple[int, ...] | None = None
-    removing_replicas: tuple[int, ...] | None = None
-    adding_replicas: tuple[int, ...] | None = None
+    isr: tuple[Int32, ...] | None = None
+    leader: Int32 = LEADER_UNCHANGED
+    replicas: tuple[Int32, ...] | None = None
+    removing_replicas: tuple[Int32, ...] | None = None
+    adding_replicas: tuple[Int32, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FenceBrokerRecord:
     type: ClassVar = RecordType.FENCE_BROKER
-    broker_id: int
-    broker_epoch: int
+    broker_id: Int32
+    broker_epoch: Int64
 
 
 @dataclass(frozen=True, slots=True)
 class UnfenceBrokerRecord:
     type: ClassVar = RecordType.UNFENCE_BROKER
-    broker_id: int
-    broker_epoch: int
+    broker_id: Int32
+    broker_epoch: Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,8 @@ class BrokerRegistrationChangeRecord:
     """Kafka's, for what KIP-631 has no record for: a broker begins its controlled shutdown."""
 
     type: ClassVar = RecordType.BROKER_REGISTRATION_CHANGE
-    broker_id: int
-    broker_epoch: int
+    broker_id: Int32
+    broker_epoch: Int64
     in_controlled_shutdown: bool
 
 
@@ -148,7 +150,7 @@ class ConfigRecord:
     """resource_type: TOPIC_RESOURCE or BROKER_RESOURCE. A value of None deletes the config."""
 
     type: ClassVar = RecordType.CONFIG
-    resource_type: int
+    resource_type: Int8
     resource_name: str
     name: str
     value: str | None
@@ -160,8 +162,8 @@ class FeatureLevelRecord:
 
     type: ClassVar = RecordType.FEATURE_LEVEL
     name: str
-    min_feature_level: int
-    max_feature_level: int
+    min_feature_level: Int16
+    max_feature_level: Int16
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +196,8 @@ class Batch:
     base_offset: of the first record. epoch: of the controller that wrote them.
     """
 
-    base_offset: int
-    epoch: int
+    base_offset: Int64
+    epoch: Int32
     records: tuple[Record, ...]
 
     @property

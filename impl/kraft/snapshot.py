@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from impl.kraft.continuity import check_records
+from impl.kraft.fields import Int32, Int64, check
 from impl.kraft.image import Image
 from impl.kraft.records import (
     ConfigRecord,
@@ -20,8 +22,8 @@ from impl.kraft.records import (
 class Snapshot:
     """It stands for the log up to `offset` inclusive, -1 for an empty one. epoch: of the record at that offset."""
 
-    offset: int
-    epoch: int
+    offset: Int64
+    epoch: Int32
     records: tuple[Record, ...]
 
 
@@ -32,10 +34,12 @@ def write_snapshot(image: Image) -> Snapshot:
 
 
 def load_snapshot(snapshot: Snapshot) -> Image:
-    """The image that a snapshot was written of."""
+    """The image that a snapshot was written of. Raises ReplayError or InvalidFieldError where it is damaged."""
+    check("snapshot", snapshot, Snapshot)
+    check_records(snapshot.records, snapshot.offset)
     image = Image()
     for record in snapshot.records:
-        image.replay_record(record, snapshot.offset)
+        image.replay_record(record)
     image.offset, image.epoch = snapshot.offset, snapshot.epoch
     return image
 

@@ -13,6 +13,7 @@ from impl.kraft.messages import AlterPartitionResponse, IsrMember
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     FenceBrokerRecord,
     PartitionChangeRecord,
     RegisterBrokerRecord,
@@ -448,7 +449,7 @@ FETCH = FetchRequest(2, 1, TOPIC, 0, current_leader_epoch=1, fetch_offset=0, las
         (replace(FETCH, replica_id=1, replica_epoch=0), ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (replace(FETCH, replica_epoch=0), ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (replace(FETCH, replica_epoch=99), ErrorCode.NONE),
-        (replace(FETCH, replica_id=9), ErrorCode.NONE),
+        (replace(FETCH, replica_id=9), ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (replace(FETCH, topic_id=UUID(int=1)), ErrorCode.UNKNOWN_TOPIC_ID),
     ],
 )
@@ -483,3 +484,16 @@ def test_a_copy_lives_its_own_life() -> None:
     assert world.broker.logs[KEY].end_offset == 1 and world.broker.logs[KEY].high_watermark == 0
     assert world.broker.leaders[KEY].maximal_isr == {1}
     assert world.broker.leaders[KEY].followers == {}
+
+
+@pytest.mark.parametrize(("level", "asks"), [(9, True), (10, False)])
+def test_below_metadata_version_3_5_fetches_have_no_broker_epoch(level: int, asks: bool) -> None:
+    """The leader serves such a follower, and asks to add it, without an epoch (KIP-903)."""
+    world = World().running().with_partition(isr=(1,), leader_epoch=1)
+    world.replay(FeatureLevelRecord("metadata.version", level, level))
+    response, effects = world.broker.on_fetch(replace(FETCH, replica_epoch=-1), 0)
+    assert response.error == (ErrorCode.NONE if asks else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert bool(effects) == asks
+    if asks:
+        asked = world.broker.leaders[KEY].asked
+        assert asked is not None and asked.new_isr == (IsrMember(1, 0), IsrMember(2, -1))

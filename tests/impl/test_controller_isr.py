@@ -7,11 +7,17 @@ from uuid import UUID
 
 import pytest
 
+from impl.kraft.controller import ControllerSettings
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
-from impl.kraft.messages import AlterPartitionReassignmentRequest, IsrMember, UnregisterBrokerRequest
-from impl.kraft.records import PartitionChangeRecord
-from tests.impl.controller_runtime import ControllerRuntime
+from impl.kraft.messages import (
+    AlterPartitionReassignmentRequest,
+    IsrMember,
+    UnregisterBrokerRequest,
+    UpdateFeatureRequest,
+)
+from impl.kraft.records import PartitionChangeRecord, SupportedFeature
+from tests.impl.controller_runtime import CLUSTER, ControllerRuntime
 
 
 @pytest.fixture
@@ -145,3 +151,21 @@ def test_whom_its_own_change_takes_out_of_the_lead_waits_for_the_metadata(
     assert response.error is ErrorCode.NEW_LEADER_ELECTED
     partition = runtime.partition(key)
     assert (partition.replicas, partition.isr, partition.leader) == ((2, 3), (2, 3), 2)
+
+
+VERSIONS = (SupportedFeature("metadata.version", 1, 21),)
+
+
+@pytest.mark.parametrize(("level", "error"), [(9, ErrorCode.NONE), (10, ErrorCode.INELIGIBLE_REPLICA)])
+def test_below_metadata_version_3_5_no_member_has_an_epoch(level: int, error: ErrorCode) -> None:
+    """Leaders put -1 for all of them (KIP-903): were that refused, they would ask for ever."""
+    runtime = ControllerRuntime(ControllerSettings(CLUSTER, supported_features=VERSIONS))
+    for broker_id in (0, 1):
+        runtime.register(broker_id, features=VERSIONS)
+        runtime.heartbeat(broker_id)
+    runtime.ask(UpdateFeatureRequest("metadata.version", level))
+    key = runtime.create((0, 1))
+    runtime.alter_isr(key, 0)
+    response = runtime.alter_isr(key, new_isr=(IsrMember(0, -1), IsrMember(1, -1)))
+    assert response.error is error
+    assert runtime.partition(key).isr == ((0, 1) if level < 10 else (0,))

@@ -6,15 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from impl.kraft.image import Image, ReplayError
+from impl.kraft.image import Image
 from impl.kraft.records import (
     NO_LEADER,
     Batch,
-    BrokerRegistrationChangeRecord,
     ConfigRecord,
     FeatureLevelRecord,
-    FenceBrokerRecord,
-    NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
     Record,
@@ -22,7 +19,6 @@ from impl.kraft.records import (
     RemoveTopicRecord,
     TopicRecord,
     UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
 )
 
 TOPIC, OTHER = UUID(int=1), UUID(int=2)
@@ -42,31 +38,6 @@ def image() -> Image:
 
 def contents(image: Image) -> dict[str, object]:
     return {name: value for name, value in vars(image).items() if not name.startswith("_")}
-
-
-@pytest.mark.parametrize("base_offset", [2, 4])
-def test_a_batch_that_does_not_follow_is_refused(base_offset: int) -> None:
-    with pytest.raises(ReplayError, match=f"offset {base_offset} cannot be replayed after offset 2"):
-        image().replay(Batch(base_offset, 1, (NoOpRecord(),)))
-
-
-ABOUT_NOTHING: list[Record] = [
-    FenceBrokerRecord(1, 0),
-    FenceBrokerRecord(0, 7),
-    UnfenceBrokerRecord(0, 7),
-    BrokerRegistrationChangeRecord(0, 7, in_controlled_shutdown=True),
-    UnregisterBrokerRecord(0, 7),
-    PartitionRecord(0, OTHER, replicas=(0,), isr=(0,)),
-    PartitionChangeRecord(1, TOPIC),
-    PartitionChangeRecord(0, OTHER),
-    RemoveTopicRecord(OTHER),
-]
-
-
-@pytest.mark.parametrize("record", ABOUT_NOTHING, ids=str)
-def test_a_record_about_what_is_not_there_is_refused(record: Record) -> None:
-    with pytest.raises(ReplayError, match="offset 4"):
-        image().replay(Batch(3, 1, (NoOpRecord(), record)))
 
 
 CHANGES: list[Record] = [

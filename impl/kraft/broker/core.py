@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import cast
 from uuid import UUID
 
 from impl.kraft.broker.fetch import FetchRequest, FetchResponse, PartitionFollower
@@ -19,8 +20,10 @@ from impl.kraft.broker.replica_log import InMemoryReplicaLog, ReplicaLog
 from impl.kraft.broker.settings import BrokerSettings
 from impl.kraft.broker.states import BrokerState
 from impl.kraft.broker.timers import Due, Timer, due, due_for
+from impl.kraft.continuity import check_batches
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import Int32, Int64, check, check_as, refusal_of
 from impl.kraft.image import Image, Partition, PartitionKey, Registration, ReplayError
 from impl.kraft.messages import (
     AlterPartitionRequest,
@@ -32,7 +35,6 @@ from impl.kraft.messages import (
 )
 from impl.kraft.records import (
     NO_LEADER,
-    TOPIC_RESOURCE,
     Batch,
     PartitionChangeRecord,
     PartitionRecord,
@@ -42,6 +44,31 @@ from impl.kraft.snapshot import Snapshot, load_snapshot
 
 BrokerRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest | AlterPartitionRequest
 BrokerResponse = BrokerRegistrationResponse | BrokerHeartbeatResponse | AlterPartitionResponse
+
+
+RESPONSES: dict[type, type] = {
+    BrokerRegistrationRequest: BrokerRegistrationResponse,
+    BrokerHeartbeatRequest: BrokerHeartbeatResponse,
+    AlterPartitionRequest: AlterPartitionResponse,
+}
+
+
+def is_uuid(number: int) -> bool:
+    return 0 <= number < 1 << 128
+
+
+def check_grant(request: BrokerRequest, response: BrokerResponse) -> None:
+    """Raise InvalidFieldError for a success that no controller gives."""
+    if response.error != ErrorCode.NONE:
+        return
+    if isinstance(response, BrokerRegistrationResponse) and response.broker_epoch < 0:
+        raise refusal_of("BrokerRegistrationResponse.broker_epoch", "an offset", response.broker_epoch)
+    if isinstance(response, AlterPartitionResponse) and isinstance(request, AlterPartitionRequest):
+        if response.leader_epoch == request.leader_epoch and request.broker_id not in response.isr:
+            raise refusal_of("AlterPartitionResponse.isr", "an ISR with its leader in it", response.isr)
+        if response.partition_epoch <= request.partition_epoch:
+            wanted = f"above that of the request, {request.partition_epoch}"
+            raise refusal_of("AlterPartitionResponse.partition_epoch", wanted, response.partition_epoch)
 
 
 class Broker:
@@ -89,15 +116,18 @@ class Broker:
 
     def start(self, now_ms: int) -> Effects:
         """The process starts, and asks for a broker epoch."""
+        check_as("now_ms", Int64, now_ms)
         effects = self.lifecycle.start(now_ms)
         return [*effects, self._isr_expiration_due(now_ms)]
 
     def recovered(self, now_ms: int) -> Effects:
         """The logs are recovered: from now on the broker asks to be unfenced."""
+        check_as("now_ms", Int64, now_ms)
         return self.lifecycle.recovered(now_ms)
 
     def shut_down(self, now_ms: int) -> Effects:
         """SIGTERM. A broker that runs asks the controller first; any other closes its logs at once."""
+        check_as("now_ms", Int64, now_ms)
         return self.lifecycle.shut_down(now_ms)
 
     def stopped(self) -> None:
@@ -107,6 +137,7 @@ class Broker:
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """Do what is due. Timers are never cancelled: what is no longer called for changes nothing."""
+        check_as("now_ms", Int64, now_ms)
         if not self.lifecycle.is_alive:
             return []
         match timer:
@@ -114,21 +145,28 @@ class Broker:
                 return self.publish((), now_ms)
             case (Due.ISR_EXPIRATION,):
                 return [*self.expire_isr(now_ms), self._isr_expiration_due(now_ms)]
-            case (Due.ALTER_PARTITION, int(topic), int(partition_id)):
+            case (Due.ALTER_PARTITION, int(topic), int(partition_id)) if is_uuid(topic):
                 return self.alter_partition((UUID(int=topic), partition_id))
-            case (Due.HIGH_WATERMARK, int(topic), int(partition_id)):
+            case (Due.HIGH_WATERMARK, int(topic), int(partition_id)) if is_uuid(topic):
                 self.advance_high_watermark((UUID(int=topic), partition_id))
                 return []
         return self.lifecycle.on_timer(timer, self.applied_offset)
 
     def on_response(self, request: BrokerRequest, response: BrokerResponse | None, now_ms: int) -> Effects:
-        """Handle the controller's response to a request of this broker; None: the request was given up."""
+        """Handle the controller's response to a request of this broker; None: the request was given up.
+
+        Raises InvalidFieldError for a response of another kind, or a success that grants what nobody asked for.
+        """
+        check("request", request, *RESPONSES)
+        check_as("now_ms", Int64, now_ms)
+        if response is not None:
+            check("response", response, RESPONSES[type(request)])
+            check_grant(request, response)
         if not self.lifecycle.is_alive:
             return []
         if isinstance(request, AlterPartitionRequest):
-            assert response is None or isinstance(response, AlterPartitionResponse)
-            return self._altered(request, response, now_ms)
-        assert not isinstance(response, AlterPartitionResponse)
+            return self._altered(request, cast(AlterPartitionResponse | None, response), now_ms)
+        response = cast(BrokerRegistrationResponse | BrokerHeartbeatResponse | None, response)
         was_registered = self.broker_epoch is not None
         effects = self.lifecycle.on_response(request, response, now_ms)
         if self.broker_epoch is not None and not was_registered:
@@ -144,6 +182,10 @@ class Broker:
         """
         if not self.lifecycle.is_alive:
             return []
+        check_as("high_watermark", Int64, high_watermark)
+        check_as("now_ms", Int64, now_ms)
+        batches = list(batches)
+        check_batches(self.image, batches)
         changed: set[PartitionKey] = set()
         for batch in batches:
             changed.update(self._partitions_in(batch))
@@ -154,6 +196,9 @@ class Broker:
         """Take over a snapshot in place of the log, where that no longer has what comes next, and act on it."""
         if not self.lifecycle.is_alive:
             return []
+        check("snapshot", snapshot, Snapshot)
+        check_as("high_watermark", Int64, high_watermark)
+        check_as("now_ms", Int64, now_ms)
         if snapshot.offset < self.image.offset:
             raise ReplayError(f"a snapshot up to offset {snapshot.offset} is older than the image, {self.image.offset}")
         self.image = load_snapshot(snapshot)
@@ -235,13 +280,14 @@ class Broker:
 
     def min_insync_replicas(self, topic_id: UUID) -> int:
         """min.insync.replicas of a topic."""
-        configs = self.image.configs.get((TOPIC_RESOURCE, self.image.topics.get(topic_id, "")), {})
-        return int(configs.get("min.insync.replicas", self.settings.min_insync_replicas))
+        return self.image.min_insync_replicas(topic_id, self.settings.min_insync_replicas)
 
     # As a leader.
 
     def append(self, key: PartitionKey, *values: bytes) -> tuple[ErrorCode, int]:
         """Append records that a producer sends with acks=all. Returns also where they end (see `acknowledgement`)."""
+        check_as("key", PartitionKey, key)
+        check_as("values", tuple[bytes, ...], values)
         leader = self.leaders.get(key)
         if leader is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER, -1
@@ -253,6 +299,8 @@ class Broker:
 
     def acknowledgement(self, key: PartitionKey, end_offset: int) -> ErrorCode | None:
         """The answer to the producer whose records end at this offset; None: it has to wait."""
+        check_as("key", PartitionKey, key)
+        check_as("end_offset", Int64, end_offset)
         leader = self.leaders.get(key)
         if leader is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -260,6 +308,7 @@ class Broker:
 
     def on_fetch(self, request: FetchRequest, now_ms: int) -> tuple[FetchResponse, Effects]:
         """Serve a follower: note how far it is, commit what is replicated by now, and let it join the ISR if it may."""
+        check_as("now_ms", Int64, now_ms)
         error = self.fetch_error(request)
         if error != ErrorCode.NONE:
             return FetchResponse(error), []
@@ -273,8 +322,9 @@ class Broker:
         """The first check of a follower's fetch that fails.
 
         The follower need not be a replica in this image yet, which may be older than its own. But no process is served
-        that the image knows to be superseded (KIP-903).
+        that the image knows to be superseded (KIP-903), nor one of which the image knows nothing at all.
         """
+        check("request", request, FetchRequest)
         if request.topic_id not in self.image.topics:
             return ErrorCode.UNKNOWN_TOPIC_ID
         leader = self.leaders.get(request.key)
@@ -284,20 +334,31 @@ class Broker:
             is_behind = request.current_leader_epoch < leader.leader_epoch
             return ErrorCode.FENCED_LEADER_EPOCH if is_behind else ErrorCode.UNKNOWN_LEADER_EPOCH
         registration = self.image.registrations.get(request.replica_id)
-        if registration is not None and request.replica_epoch < registration.broker_epoch:
+        if registration is None and request.replica_id not in leader.replicas:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.NONE
+        if registration is not None and self._is_superseded(request.replica_epoch, registration):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE if request.fetch_offset >= 0 else ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def _is_superseded(self, replica_epoch: int, registration: Registration) -> bool:
+        """A fetch is of an older incarnation. Below metadata.version 3.5 it does not say of which it is."""
+        is_unknown = replica_epoch == -1 and not self.image.knows_member_epochs
+        return not is_unknown and replica_epoch < registration.broker_epoch
 
     def expand_isr(self, key: PartitionKey, follower: int, now_ms: int) -> Effects:
         """Ask for a follower to be added to the ISR, if it may join."""
-        leader = self.leaders[key]
-        if not leader.may_join(follower, self.image):
+        check_as("key", PartitionKey, key)
+        check_as("follower", Int32, follower)
+        check_as("now_ms", Int64, now_ms)
+        leader = self.leaders.get(key)
+        if leader is None or not leader.may_join(follower, self.image):
             return []
         leader.ask_to_add(follower)
         return [due_for(Due.ALTER_PARTITION, key, now_ms)]
 
     def expire_isr(self, now_ms: int) -> Effects:
         """Ask for the members of ISRs to be removed that have not been caught up for too long."""
+        check_as("now_ms", Int64, now_ms)
         effects: Effects = []
         for key, leader in self.leaders.items():
             late = leader.out_of_sync(now_ms, self.settings.replica_lag_time_max_ms)
@@ -312,6 +373,7 @@ class Broker:
 
     def alter_partition(self, key: PartitionKey) -> Effects:
         """Send the change of the ISR that the leader asks for, unless a request about the partition is in flight."""
+        check_as("key", PartitionKey, key)
         leader = self.leaders.get(key)
         request = None if leader is None else leader.next_request()
         return [] if request is None else [Send(request)]
@@ -336,6 +398,7 @@ class Broker:
 
     def advance_high_watermark(self, key: PartitionKey) -> bool:
         """Commit what the whole maximal ISR has. Returns whether that was more than before."""
+        check_as("key", PartitionKey, key)
         leader = self.leaders.get(key)
         return leader is not None and leader.advance_high_watermark()
 
@@ -343,13 +406,16 @@ class Broker:
 
     def fetch_request(self, key: PartitionKey) -> FetchRequest | None:
         """The next fetch from the leader of the partition; None where this broker does not follow."""
+        check_as("key", PartitionKey, key)
         follower = self.followers.get(key)
         if follower is None or self.broker_epoch is None:
             return None
         return follower.fetch_request(key, self.broker_id, self.broker_epoch, self.logs[key])
 
     def on_fetch_response(self, request: FetchRequest, response: FetchResponse) -> None:
-        """Take over what the leader sent."""
+        """Take over what the leader sent. Raises InvalidFieldError for entries that no leader has."""
+        check("request", request, FetchRequest)
+        check("response", response, FetchResponse)
         follower = self.followers.get(request.key)
         if follower is not None:
             follower.fetched(self.logs[request.key], request, response)

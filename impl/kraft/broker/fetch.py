@@ -10,6 +10,7 @@ from uuid import UUID
 
 from impl.kraft.broker.replica_log import EpochEnd, LogEntry, ReplicaLog
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import Int32, Int64, refusal_of
 from impl.kraft.image import PartitionKey
 
 
@@ -17,13 +18,13 @@ from impl.kraft.image import PartitionKey
 class FetchRequest:
     """A follower asks for what comes after its log. replica_epoch: its broker epoch."""
 
-    replica_id: int
-    replica_epoch: int
+    replica_id: Int32
+    replica_epoch: Int64
     topic_id: UUID
-    partition_id: int
-    current_leader_epoch: int
-    fetch_offset: int
-    last_fetched_epoch: int
+    partition_id: Int32
+    current_leader_epoch: Int32
+    fetch_offset: Int64
+    last_fetched_epoch: Int32
 
     @property
     def key(self) -> PartitionKey:
@@ -35,17 +36,30 @@ class FetchResponse:
     """diverging: where the follower has to truncate first; it has no entries then."""
 
     error: ErrorCode
-    high_watermark: int = -1
+    high_watermark: Int64 = -1
     diverging: EpochEnd | None = None
     entries: tuple[LogEntry, ...] = ()
+
+
+def check_response(request: FetchRequest, response: FetchResponse) -> None:
+    """Raise InvalidFieldError for a success that no leader gives: leader epochs go down, or nothing is committed."""
+    if response.error != ErrorCode.NONE:
+        return
+    if response.high_watermark < 0:
+        raise refusal_of("FetchResponse.high_watermark", "an offset", response.high_watermark)
+    last = request.last_fetched_epoch
+    for number, entry in enumerate(response.entries):
+        if entry.leader_epoch < last:
+            raise refusal_of(f"FetchResponse.entries[{number}].leader_epoch", f"at least {last}", entry.leader_epoch)
+        last = entry.leader_epoch
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionFollower:
     """A replica that follows."""
 
-    leader: int
-    leader_epoch: int
+    leader: Int32
+    leader_epoch: Int32
 
     def fetch_request(self, key: PartitionKey, broker_id: int, broker_epoch: int, log: ReplicaLog) -> FetchRequest:
         """The follower's next fetch."""
@@ -62,8 +76,10 @@ class PartitionFollower:
     def fetched(self, log: ReplicaLog, request: FetchRequest, response: FetchResponse) -> None:
         """Take over what the leader has, or truncate where the logs part.
 
-        A response to what the follower no longer asks for is nothing to it.
+        A response to what the follower no longer asks for is nothing to it. Raises InvalidFieldError where the
+        entries cannot follow what it asked for.
         """
+        check_response(request, response)
         is_current = self.leader_epoch == request.current_leader_epoch and log.end_offset == request.fetch_offset
         if not is_current or log.last_epoch != request.last_fetched_epoch or response.error != ErrorCode.NONE:
             return

@@ -175,7 +175,10 @@ class PartitionLeader:
         if follower is None or self.asked is not None or broker_id in self.isr or broker_id not in self.replicas:
             return False
         registration = image.registrations.get(broker_id)
-        if registration is None or not registration.is_active or registration.broker_epoch != follower.broker_epoch:
+        if registration is None or not registration.is_active:
+            return False
+        is_unknown = follower.broker_epoch == -1 and not image.knows_member_epochs
+        if registration.broker_epoch != follower.broker_epoch and not is_unknown:
             return False
         return follower.log_end_offset >= max(self.log.high_watermark, self.epoch_start_offset)
 

@@ -16,6 +16,7 @@ from impl.kraft.broker.states import BrokerState, Event, next_state
 from impl.kraft.broker.timers import Due, Timer, due
 from impl.kraft.effects import Effects, Send
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import shown
 from impl.kraft.messages import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -105,7 +106,7 @@ class Lifecycle:
                 self._happened(Event.OUT_OF_TIME)
                 return []
             case _:
-                raise ValueError(f"a broker sets no timer {timer!r}")
+                raise ValueError(f"a broker sets no timer {shown(timer)}")
 
     def on_response(self, request: LifecycleRequest, response: LifecycleResponse | None, now_ms: int) -> Effects:
         """Take over what the controller says to the request in flight, or that the request was given up."""

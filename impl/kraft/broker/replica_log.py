@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Protocol, Self
 
+from impl.kraft.fields import Int32, Int64
+
 NO_EPOCH = -1
 
 
@@ -18,7 +20,7 @@ NO_EPOCH = -1
 class LogEntry:
     """A record of a partition. leader_epoch: of the leader that appended it first."""
 
-    leader_epoch: int
+    leader_epoch: Int32
     value: bytes
 
 
@@ -26,8 +28,8 @@ class LogEntry:
 class EpochEnd:
     """The end of a leader epoch's entries in a log. NO_EPOCH ends where the log begins."""
 
-    epoch: int
-    end_offset: int
+    epoch: Int32
+    end_offset: Int64
 
 
 class ReplicaLog(Protocol):

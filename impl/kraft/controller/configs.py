@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from uuid import UUID
 
 from impl.kraft.controller.decision import Decision
-from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import Image
+from impl.kraft.fields import shown
+from impl.kraft.image import ALL_BROKERS, MIN_INSYNC_REPLICAS, Image
 from impl.kraft.messages import AlterConfigRequest, AlterConfigResponse
 from impl.kraft.records import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigRecord
 
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
-ALL_BROKERS = ""
-"""The broker resource whose configs are every broker's default."""
+MOST_DIGITS = len(str(1 << 31))
+
+
+def is_number(text: str) -> bool:
+    """A number from 0 to 2^31 - 1, written in one way only."""
+    return (
+        len(text) <= MOST_DIGITS
+        and text.isascii()
+        and text.isdecimal()
+        and str(number := int(text)) == text
+        and (number < 1 << 31)
+    )
 
 
 def is_positive(value: str) -> bool:
-    return value.isdecimal() and int(value) > 0
+    return is_number(value) and value != "0"
 
 
 VALIDATORS: Mapping[str, Callable[[str], bool]] = {MIN_INSYNC_REPLICAS: is_positive}
@@ -29,16 +37,8 @@ def invalid(name: str, value: str | None) -> str:
     if not name:
         return "a config has no name"
     if value is not None and name in VALIDATORS and not VALIDATORS[name](value):
-        return f"{name} cannot be {value!r}"
+        return f"{name} cannot be {shown(value)}"
     return ""
-
-
-def min_insync_replicas(image: Image, settings: ControllerSettings, topic_id: UUID) -> int:
-    """min.insync.replicas of a topic: its own, else that of all brokers, else the controller's."""
-    for resource in ((TOPIC_RESOURCE, image.topics[topic_id]), (BROKER_RESOURCE, ALL_BROKERS)):
-        if (value := image.configs.get(resource, {}).get(MIN_INSYNC_REPLICAS)) is not None:
-            return int(value)
-    return settings.min_insync_replicas
 
 
 def alter_config(image: Image, request: AlterConfigRequest) -> Decision:
@@ -57,10 +57,10 @@ def error_of(image: Image, request: AlterConfigRequest) -> tuple[ErrorCode, str]
     name = request.resource_name
     if request.resource_type == TOPIC_RESOURCE:
         if name not in image.topic_ids:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}"
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {shown(name)}"
     elif request.resource_type == BROKER_RESOURCE:
-        if name != ALL_BROKERS and not name.isdecimal():
-            return ErrorCode.INVALID_REQUEST, f"{name!r} is not a broker id"
+        if name != ALL_BROKERS and not is_number(name):
+            return ErrorCode.INVALID_REQUEST, f"{shown(name)} is not a broker id"
         if name != ALL_BROKERS and int(name) not in image.registrations:
             return ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {name} is not registered"
     else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
+from impl.kraft.continuity import check_batches
 from impl.kraft.controller.configs import alter_config
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.features import update_feature
@@ -23,6 +24,7 @@ from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.controller.topics import create_topic, delete_topic
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import Int32, Int64, check, check_as, shown
 from impl.kraft.image import Image
 from impl.kraft.messages import (
     AlterConfigRequest,
@@ -138,8 +140,12 @@ class Controller:
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
         """Decide about a request. Its response leaves at once only if all that is in the log is committed.
 
-        What only reads is answered at once, from what is committed.
+        What only reads is answered at once, from what is committed. Raises InvalidFieldError for what no wire could
+        carry.
         """
+        check("request", request, *RESPONSES)
+        check_as("call", Int64, call)
+        check_as("now_ms", Int64, now_ms)
         if not self.is_active:
             return [Reply(call, RESPONSES[type(request)](ErrorCode.NOT_CONTROLLER))]
         if isinstance(request, ListPartitionReassignmentsRequest):
@@ -180,6 +186,7 @@ class Controller:
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """A lease is looked after, or the log grows so that its followers see that it is alive."""
+        check_as("now_ms", Int64, now_ms)
         match timer:
             case _ if not self.is_active:
                 return []
@@ -188,7 +195,7 @@ class Controller:
             case ("no-op",):
                 return [*self._append((NoOpRecord(),)), self._no_op_timer(now_ms)]
             case _:
-                raise ValueError(f"a controller sets no timer {timer!r}")
+                raise ValueError(f"a controller sets no timer {shown(timer)}")
 
     def _check_lease(self, broker_id: int, now_ms: int) -> Effects:
         """Fence a broker whose lease has run out. One decision fences one broker (KAFKA-13173)."""
@@ -221,6 +228,9 @@ class Controller:
 
     def on_commit(self, offset: int, now_ms: int) -> Effects:
         """All that this active controller has appended below `offset` is committed: replies that rest on it leave."""
+        check_as("offset", Int64, offset)
+        if self.is_active and offset > self.speculative.offset + 1:
+            raise ValueError(f"offset {offset} cannot be committed: the log ends at {self.speculative.offset + 1}")
         while self._pending and self._pending[0].last_offset < offset:
             self.committed.replay(self._pending.popleft())
         replies: Effects = []
@@ -233,6 +243,7 @@ class Controller:
         """Take over the next committed batch, as a standby. An active controller has its own batches already."""
         if self.is_active:
             raise ValueError("an active controller replays no batch: it has written what is in the log")
+        check_batches(self.committed, [batch])
         self.committed.replay(batch)
 
     # The active role.
@@ -243,6 +254,8 @@ class Controller:
         The leases of brokers start again. Unless something of the epoch is in the log, a record is written at once, for
         Raft commits nothing of older epochs until then.
         """
+        check_as("epoch", Int32, epoch)
+        check_as("now_ms", Int64, now_ms)
         if self.is_active or epoch < self.committed.epoch:
             raise ValueError(f"epoch {epoch} cannot be claimed in epoch {self.epoch or self.committed.epoch}")
         self.epoch = epoch
@@ -257,6 +270,7 @@ class Controller:
 
     def renounce(self, now_ms: int) -> Effects:
         """Become a standby: forget what is not committed, and all that no log has. Calls that wait are refused."""
+        check_as("now_ms", Int64, now_ms)
         refused: Effects = [
             Reply(waiting.call, type(waiting.response)(ErrorCode.NOT_CONTROLLER)) for waiting in self.waiting
         ]

@@ -73,10 +73,11 @@ def error_of(image: Image, request: AlterPartitionRequest) -> ErrorCode:
 def is_eligible(image: Image, partition: Partition, member: IsrMember) -> bool:
     """True when a broker may be in the ISR: active, and at the broker epoch at which the leader saw it.
 
-    The leader need not have seen those that are in the ISR already: registering again takes a broker out.
+    The leader need not have seen those that are in the ISR already: registering again takes a broker out. Where
+    leaders know no epochs of members, there is nothing to compare.
     """
     if not image.is_active(member.broker_id):
         return False
     if member.broker_epoch == -1:
-        return member.broker_id in partition.isr
+        return member.broker_id in partition.isr or not image.knows_member_epochs
     return member.broker_epoch == image.registrations[member.broker_id].broker_epoch

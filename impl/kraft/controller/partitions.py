@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from impl.kraft.controller.configs import min_insync_replicas
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.records import LEADER_UNCHANGED, NO_LEADER, PartitionChangeRecord, Record
@@ -100,7 +99,7 @@ def original_replicas(partition: Partition) -> tuple[int, ...]:
 
 def least_isr(image: Image, settings: ControllerSettings, key: PartitionKey) -> int:
     """The members that a reassignment must leave in the ISR: no fewer than min.insync.replicas if it has them now."""
-    min_isr = min_insync_replicas(image, settings, key[0])
+    min_isr = image.min_insync_replicas(key[0], settings.min_insync_replicas)
     return min_isr if len(image.partitions[key].isr) >= min_isr else 1
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from impl.kraft.controller.configs import min_insync_replicas
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.partitions import cancelled, change, in_order, least_isr, original_replicas, reassigned
 from impl.kraft.controller.settings import ControllerSettings
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import shown
 from impl.kraft.image import Image, Partition, PartitionKey
 from impl.kraft.messages import (
     AlterPartitionReassignmentRequest,
@@ -36,7 +36,9 @@ def alter_reassignment(
     """Begins a reassignment, in place of one under way, or cancels the one under way."""
     key = find(image, request.topic, request.partition_id)
     if key is None:
-        return refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {request.topic}-{request.partition_id}")
+        return refused(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {request.partition_id} of {shown(request.topic)}"
+        )
     partition = image.partitions[key]
     if request.replicas is None:
         if not partition.is_reassigning:
@@ -44,7 +46,7 @@ def alter_reassignment(
         wanted, problem = cancelled(partition), cancel_problem(partition, least_isr(image, settings, key))
     else:
         wanted = reassigned(partition, request.replicas)
-        min_isr = min_insync_replicas(image, settings, key[0])
+        min_isr = image.min_insync_replicas(key[0], settings.min_insync_replicas)
         problem = target_problem(image, partition, request.replicas, min_isr)
     if problem:
         return refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
@@ -76,7 +78,7 @@ def assignment_problem(image: Image, replicas: Collection[int]) -> str:
     if not replicas:
         return "a partition needs a replica"
     if len(set(replicas)) < len(replicas):
-        return f"a broker is named twice in {tuple(replicas)}"
+        return f"a broker is named twice in {shown(tuple(replicas))}"
     for broker_id in replicas:
         if broker_id not in image.registrations:
             return f"broker {broker_id} is not registered"

@@ -26,6 +26,8 @@ def register(
     The incarnation that holds the id gets the same answer again, and has its lease renewed. Another one is refused
     while the holder is unfenced and its lease runs; once that has run out, it takes the holder's place in one batch.
     """
+    if request.broker_id < 0:
+        return refused(ErrorCode.INVALID_REQUEST)
     if request.cluster_id != settings.cluster_id:
         return refused(ErrorCode.INCONSISTENT_CLUSTER_ID)
     holder = image.registrations.get(request.broker_id)

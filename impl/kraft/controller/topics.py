@@ -10,6 +10,7 @@ from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.placement import place
 from impl.kraft.controller.reassignment import assignment_problem
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import shown
 from impl.kraft.image import Image
 from impl.kraft.messages import CreateTopicRequest, CreateTopicResponse, DeleteTopicRequest, DeleteTopicResponse
 from impl.kraft.records import (
@@ -22,6 +23,8 @@ from impl.kraft.records import (
 )
 
 LEGAL_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
+MOST_RECORDS = 10_000
+"""As many a request of an operator may ask for, as in Kafka (QuorumController.MAX_RECORDS_PER_USER_OP)."""
 Assignments = tuple[tuple[int, ...], ...]
 
 
@@ -54,7 +57,7 @@ def new_partition(image: Image, topic_id: UUID, partition_id: int, replicas: tup
 def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]:
     """The first thing that is wrong with a request to create a topic."""
     if not LEGAL_NAME.match(request.name):
-        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{request.name!r} is not a valid name for a topic"
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{shown(request.name)} is not a valid name for a topic"
     if request.name in image.topic_ids:
         return ErrorCode.TOPIC_ALREADY_EXISTS, f"there is a topic {request.name!r}"
     if request.topic_id in image.topics:
@@ -66,7 +69,14 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
         return assignments_error(image, request.assignments)
     if request.num_partitions < 1:
         return ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {request.num_partitions} partitions"
+    if request.num_partitions > MOST_RECORDS:
+        return too_many(request.num_partitions)
     return replication_error(image, request.replication_factor)
+
+
+def too_many(num_partitions: int) -> tuple[ErrorCode, str]:
+    message = f"{num_partitions} partitions are more than one request may ask for, {MOST_RECORDS}"
+    return ErrorCode.POLICY_VIOLATION, message
 
 
 def replication_error(image: Image, replication_factor: int) -> tuple[ErrorCode, str]:
@@ -82,6 +92,8 @@ def replication_error(image: Image, replication_factor: int) -> tuple[ErrorCode,
 def assignments_error(image: Image, assignments: Assignments) -> tuple[ErrorCode, str]:
     if not assignments:
         return ErrorCode.INVALID_PARTITIONS, "a topic cannot have 0 partitions"
+    if len(assignments) > MOST_RECORDS:
+        return too_many(len(assignments))
     for partition_id, replicas in enumerate(assignments):
         problem = assignment_problem(image, replicas)
         if not problem and len(replicas) != len(assignments[0]):

@@ -1,0 +1,109 @@
+"""The check that records can follow an image.
+
+It is made before any of them is replayed, so that a damaged log leaves the image as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from impl.kraft.fields import check, refusal_of
+from impl.kraft.image import Image, PartitionKey, RegistrationChange, ReplayError
+from impl.kraft.records import (
+    Batch,
+    PartitionChangeRecord,
+    PartitionRecord,
+    Record,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnregisterBrokerRecord,
+)
+
+
+def check_batches(image: Image, batches: Iterable[Batch]) -> None:
+    """Raise ReplayError or InvalidFieldError unless these batches can be replayed on an image, one after the other."""
+    ahead, offset = Ahead(image), image.offset
+    for batch in batches:
+        check("batch", batch, Batch)
+        if not batch.records:
+            raise refusal_of("Batch.records", "at least one record", batch.records)
+        if batch.base_offset != offset + 1:
+            raise ReplayError(f"a batch at offset {batch.base_offset} cannot be replayed after offset {offset}")
+        for offset, record in enumerate(batch.records, batch.base_offset):
+            ahead.take(record, offset)
+
+
+def check_records(records: Iterable[Record], offset: int) -> None:
+    """Raise ReplayError unless these records make an image. offset: to name in a message."""
+    ahead = Ahead(Image())
+    for record in records:
+        ahead.take(record, offset)
+
+
+class Ahead:
+    """An image, and what records that are not replayed yet will have changed in it."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self._broker_epochs: dict[int, int | None] = {}
+        self._topics: dict[UUID, str | None] = {}
+        self._names: dict[str, UUID | None] = {}
+        self._partitions: set[PartitionKey] = set()
+
+    def take(self, record: Record, offset: int) -> None:
+        """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is."""
+        match record:
+            case RegisterBrokerRecord():
+                self._broker_epochs[record.broker_id] = record.broker_epoch
+            case TopicRecord():
+                self._create(record, offset)
+            case RemoveTopicRecord():
+                self._remove(record, offset)
+            case PartitionRecord():
+                if self._topic(record.topic_id) is None:
+                    raise absent_topic("is about", record.topic_id, offset)
+                self._partitions.add((record.topic_id, record.partition_id))
+            case PartitionChangeRecord():
+                self._require_partition((record.topic_id, record.partition_id), offset)
+            case _ if isinstance(record, RegistrationChange):
+                self._require_registration(record, offset)
+                if isinstance(record, UnregisterBrokerRecord):
+                    self._broker_epochs[record.broker_id] = None
+
+    def _topic(self, topic_id: UUID) -> str | None:
+        return self._topics[topic_id] if topic_id in self._topics else self._image.topics.get(topic_id)
+
+    def _create(self, record: TopicRecord, offset: int) -> None:
+        of_name = self._names[record.name] if record.name in self._names else self._image.topic_ids.get(record.name)
+        if of_name is not None or self._topic(record.topic_id) is not None:
+            raise ReplayError(f"the record at offset {offset} makes topic {record.name!r}, {record.topic_id}, again")
+        self._topics[record.topic_id], self._names[record.name] = record.name, record.topic_id
+
+    def _remove(self, record: RemoveTopicRecord, offset: int) -> None:
+        name = self._topic(record.topic_id)
+        if name is None:
+            raise absent_topic("removes", record.topic_id, offset)
+        self._topics[record.topic_id] = self._names[name] = None
+        self._partitions = {key for key in self._partitions if key[0] != record.topic_id}
+
+    def _require_partition(self, key: PartitionKey, offset: int) -> None:
+        kept = key in self._image.partitions and key[0] not in self._topics
+        if not kept and key not in self._partitions:
+            raise ReplayError(
+                f"the record at offset {offset} is about partition {key[1]} of topic {key[0]}, which is not there"
+            )
+
+    def _require_registration(self, record: RegistrationChange, offset: int) -> None:
+        held = self._image.registrations.get(record.broker_id)
+        epoch = self._broker_epochs.get(record.broker_id, None if held is None else held.broker_epoch)
+        if epoch is None or epoch != record.broker_epoch:
+            raise ReplayError(
+                f"the record at offset {offset} is about broker {record.broker_id} at epoch {record.broker_epoch}, "
+                "which is not registered"
+            )
+
+
+def absent_topic(does: str, topic_id: UUID, offset: int) -> ReplayError:
+    return ReplayError(f"the record at offset {offset} {does} topic {topic_id}, which is not there")

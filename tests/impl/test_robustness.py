@@ -1,0 +1,229 @@
+"""Whatever reaches an entry point: an error code, or a ValueError that names the field, and nothing has changed.
+
+Messages come in any order, of any type and size, to a controller and to a broker in any state that these lead to.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import fields, is_dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from impl.kraft.broker import Broker, Due, FetchRequest, FetchResponse, InMemoryReplicaLog
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Append, Effects, Reply
+from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import InvalidFieldError
+from impl.kraft.image import PartitionKey
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    CreateTopicRequest,
+    Request,
+)
+from impl.kraft.records import Batch, NoOpRecord
+from impl.kraft.snapshot import Snapshot, write_snapshot
+from tests.impl import arbitrary
+from tests.impl.broker_parts import World
+from tests.impl.controller_runtime import CLUSTER, ControllerRuntime
+
+NAMED = re.compile(r"[\w.\[\]]+ must be .", re.DOTALL)
+Call = Callable[[], Any]
+
+
+def state(value: object) -> Hashable:
+    """All that an object holds, field by field. Two images that share what they hold are as two that do not."""
+    if value is None or isinstance(value, int | str | bytes | UUID | type):
+        return (type(value), value)
+    if isinstance(value, dict):
+        return frozenset((state(key), state(one)) for key, one in value.items())
+    if isinstance(value, set | frozenset):
+        return frozenset(map(state, value))
+    if is_dataclass(value):
+        return (type(value), *(state(getattr(value, one.name)) for one in fields(value)))
+    if hasattr(value, "__dict__"):
+        return (type(value), *(state(one) for name, one in sorted(vars(value).items()) if name != "_is_shared"))
+    return tuple(map(state, value))  # type: ignore[call-overload]
+
+
+def attempted(subject: object, call: Call) -> tuple[Any, bool]:
+    """(what a call returns, whether it changed the subject). One that is refused changes nothing, and says why."""
+    before = state(subject)
+    try:
+        outcome = call()
+    except InvalidFieldError as error:
+        assert NAMED.match(str(error)) and len(str(error)) < 400, error
+        outcome = None
+        assert state(subject) == before
+    except ValueError as error:
+        assert 0 < len(str(error)) < 400, error
+        outcome = None
+        assert state(subject) == before
+    return outcome, state(subject) != before
+
+
+# The controller.
+
+
+def a_controller() -> Controller:
+    """Three brokers of which one is fenced, a topic, a reassignment, and replies that wait for a commit."""
+    runtime = ControllerRuntime()
+    runtime.activate(0, 1, 2)
+    runtime.create((0, 1), (1, 2))
+    runtime.heartbeat(2, want_fence=True)
+    runtime.commits = False
+    runtime.call(CreateTopicRequest("payments", UUID(int=9), assignments=((0, 1),)))
+    return runtime.controller
+
+
+def refusals(effects: Effects) -> list[ErrorCode]:
+    """The errors in replies that leave, where nothing is written with them."""
+    return [] if any(isinstance(effect, Append) for effect in effects) else [
+        effect.response.error for effect in effects if isinstance(effect, Reply)
+    ]  # fmt: skip
+
+
+NOW = arbitrary.of(int)
+TIMERS = st.tuples() | st.tuples(st.sampled_from(["lease", "no-op", *Due]), NOW) | st.tuples(
+    st.sampled_from([*Due]), NOW, NOW
+)  # fmt: skip
+CONTROLLER_CALLS = st.one_of(
+    *[st.tuples(st.just("handle"), NOW, arbitrary.of(one), NOW) for one in Request.__args__] * 2,
+    st.tuples(st.just("on_timer"), TIMERS, NOW),
+    st.tuples(st.just("on_commit"), NOW, NOW),
+    st.tuples(st.just("replay"), arbitrary.of(Batch)),
+    st.tuples(st.just("claim"), NOW, NOW),
+    st.tuples(st.just("renounce"), NOW),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(CONTROLLER_CALLS, min_size=1, max_size=6))
+def test_a_controller_survives_what_it_is_sent(calls: list[tuple[Any, ...]]) -> None:
+    controller = a_controller()
+    for name, *arguments in calls:
+        effects, has_changed = attempted(controller, lambda: getattr(controller, name)(*arguments))  # noqa: B023
+        if name == "handle" and effects and refusals(effects) and ErrorCode.NONE not in refusals(effects):
+            assert not has_changed, "a request that is refused at once changes nothing"
+        assert state(controller.copy()) == state(controller)
+
+
+@settings(max_examples=100, deadline=None)
+@given(arbitrary.of(Snapshot))
+def test_a_snapshot_is_loaded_or_refused(snapshot: Any) -> None:
+    loaded, _ = attempted(None, lambda: Controller.load(ControllerSettings(CLUSTER), snapshot))
+    if loaded is not None:
+        assert state(Controller.load(loaded.settings, loaded.snapshot()).committed) == state(loaded.committed)
+
+
+REFUSED: list[Request] = [
+    BrokerRegistrationRequest(7, "another cluster", UUID(int=7)),
+    BrokerRegistrationRequest(-1, CLUSTER, UUID(int=7)),
+    BrokerHeartbeatRequest(7, 1, 1, False, False),
+    BrokerHeartbeatRequest(0, 1 << 40, 1, False, False),
+    AlterPartitionRequest(7, 1, UUID(int=1), 0, 0, 0, ()),
+    CreateTopicRequest("t", UUID(int=8), num_partitions=(1 << 31) - 1),
+    CreateTopicRequest("orders", UUID(int=8)),
+]
+
+
+@pytest.mark.parametrize("request_", REFUSED, ids=str)
+def test_refusals_leave_nothing_behind(request_: Request) -> None:
+    """However often: nothing grows."""
+    runtime = ControllerRuntime()
+    runtime.activate(0)
+    runtime.create((0,))
+    before = state(runtime.controller)
+    for call in range(200):
+        (reply,) = runtime.controller.handle(call, request_, 0)
+        assert isinstance(reply, Reply) and reply.response.error is not ErrorCode.NONE
+    assert state(runtime.controller) == before
+
+
+# The broker.
+
+
+def a_broker() -> Broker:
+    """It leads one partition, follows in another, and has asked for a change of an ISR."""
+    world = World().running().with_partition(isr=(1,), leader_epoch=1)
+    world.broker.append(world_key(world), b"record")
+    return world.broker
+
+
+def world_key(world: World) -> PartitionKey:
+    return next(iter(world.broker.leaders))
+
+
+KEYS = arbitrary.of(PartitionKey)
+REPLIES = {
+    BrokerRegistrationRequest: BrokerRegistrationResponse,
+    BrokerHeartbeatRequest: BrokerHeartbeatResponse,
+    AlterPartitionRequest: AlterPartitionResponse,
+}
+BROKER_CALLS = st.one_of(
+    *[st.tuples(st.just("on_response"), arbitrary.of(asks), arbitrary.of(answer), NOW) for asks in REPLIES
+      for answer in REPLIES.values()],
+    st.tuples(st.just("replay"), st.lists(arbitrary.of(Batch), max_size=3), NOW, NOW),
+    st.tuples(st.just("load"), arbitrary.of(Snapshot), NOW, NOW),
+    st.tuples(st.just("on_fetch"), arbitrary.of(FetchRequest), NOW),
+    st.tuples(st.just("on_fetch_response"), arbitrary.of(FetchRequest), arbitrary.of(FetchResponse)),
+    st.tuples(st.just("on_timer"), TIMERS, NOW),
+    st.tuples(st.just("append"), KEYS, arbitrary.of(bytes)),
+    st.tuples(st.just("acknowledgement"), KEYS, NOW),
+    st.tuples(st.just("fetch_request"), KEYS),
+    st.tuples(st.just("expand_isr"), KEYS, NOW, NOW),
+    st.tuples(st.just("alter_partition"), KEYS),
+    st.tuples(st.just("advance_high_watermark"), KEYS),
+    st.tuples(st.sampled_from(["start", "recovered", "shut_down", "expire_isr"]), NOW),
+    st.tuples(st.just("stopped")),
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(BROKER_CALLS, min_size=1, max_size=6))
+def test_a_broker_survives_what_it_is_sent(calls: list[tuple[Any, ...]]) -> None:
+    broker = a_broker()
+    for name, *arguments in calls:
+        attempted(broker, lambda: getattr(broker, name)(*arguments))  # noqa: B023
+        assert state(broker.copy()) == state(broker)
+
+
+def test_a_broker_remembers_no_follower_that_it_does_not_know() -> None:
+    broker = a_broker()
+    (key,) = broker.leaders
+    before = state(broker)
+    for replica_id in range(100, 300):
+        request = FetchRequest(replica_id, 1 << 40, *key, 1, 0, -1)
+        assert broker.on_fetch(request, 0)[0].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert state(broker) == before
+
+
+def test_an_offset_before_the_log_is_refused() -> None:
+    broker = a_broker()
+    (key,) = broker.leaders
+    assert broker.on_fetch(FetchRequest(2, 1 << 40, *key, 1, -5, -1), 0)[0].error is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_log_that_a_follower_shares_is_not_touched_by_a_copy() -> None:
+    log = InMemoryReplicaLog()
+    assert state(copy.deepcopy(log)) == state(log.copy())
+
+
+def test_a_batch_that_breaks_in_its_middle_changes_nothing() -> None:
+    controller = Controller(ControllerSettings(CLUSTER))
+    controller.replay(Batch(0, 1, (NoOpRecord(),)))
+    before = write_snapshot(controller.committed)
+    with pytest.raises(ValueError, match="offset 3 cannot be replayed after offset 0"):
+        controller.replay(Batch(3, 1, (NoOpRecord(),)))
+    assert controller.snapshot() == before
