@@ -6,9 +6,11 @@ and replies take a tick at most, or are lost. The controller's queue may stall: 
 clock runs. Nobody dawdles: time passes only when neither broker nor controller has something to do at once.
 After a failover the lease starts again with the next active controller. What was sent to the one before is lost, and so
 is what the broker sends there until it hears of its successor, or gives a request up.
+A dead broker's place may be taken by a new incarnation, which asks for the id until it gets it.
 Leaves out: everything but the lease (see the other models, where leases may run out at any time); the
-exponential backoff before a request is sent again; two brokers that share the controller's queue; how long an
-election takes (while nobody is active nobody is fenced, and the lease begins when somebody is).
+exponential backoff before a request is sent again; how a registration travels, and what may be lost of it; two
+brokers that share the controller's queue; how long an election takes (while nobody is active nobody is fenced, and
+the lease begins when somebody is).
 """
 
 from __future__ import annotations
@@ -18,18 +20,14 @@ from typing import Annotated
 
 from checker.lang import (
     History,
-    Model,
     Nat,
     Range,
     action,
     assume,
     constants,
     init,
-    invariant,
     require,
     state,
-    transition_invariant,
-    witness,
 )
 
 
@@ -51,6 +49,10 @@ class Timing:
     "Budget of lost messages and stalls, together."
     max_failovers: int = 0
     "Budget of failovers of the active controller."
+    max_restarts: int = 0
+    "Budget of new incarnations that ask for the id of the broker once it is dead: 0 or 1."
+    registration_retry_ticks: int = 2
+    "How long a new incarnation waits after a refusal before it asks again."
     lease_from_arrival: bool = True
     """KAFKA-17793: a lease counts from when the heartbeat reaches the controller; else from when it is processed."""
     failover_renews_lease: bool = True
@@ -89,6 +91,11 @@ def longest_silence() -> int:
     return leases + Timing.max_mishaps * Timing.max_stall_ticks
 
 
+def longest_wait_for_id() -> int:
+    """Ticks of silence after which a new incarnation has the id: it asks again a while after it was refused."""
+    return longest_silence() + (Timing.registration_retry_ticks if Timing.max_restarts > 0 else 0)
+
+
 def longest_tenure() -> int:
     """Ticks of tenure after which it no longer matters since when a controller is active. The first always was."""
     return Timing.session_timeout_ticks if Timing.max_failovers > 0 else 0
@@ -96,7 +103,9 @@ def longest_tenure() -> int:
 
 Stall = Annotated[int, Range(0, lambda: Timing.max_stall_ticks)]
 StallLength = Annotated[int, Range(1, lambda: Timing.max_stall_ticks)]
-Silence = Annotated[int, Range(0, lambda: longest_silence() + 1), History]
+Restarts = Annotated[int, Nat(lambda: Timing.max_restarts)]
+Retry = Annotated[int, Range(0, lambda: Timing.registration_retry_ticks if Timing.max_restarts > 0 else 0)]
+Silence = Annotated[int, Range(0, lambda: longest_wait_for_id() + 1), History]
 Mishaps = Annotated[int, Nat(lambda: Timing.max_mishaps)]
 Failovers = Annotated[int, Nat(lambda: Timing.max_failovers)]
 Tenure = Annotated[int, Range(0, lambda: longest_tenure()), History]
@@ -121,6 +130,9 @@ class Lease:
     failovers: Failovers
     heard: Failovers  # of how many failovers the broker knows
     tenure: Tenure  # ticks since the active controller is active
+    applicants: Restarts  # new incarnations that ask for the id
+    retry: Retry  # ticks until the new incarnation asks again
+    restarts: Restarts
 
 
 @init
@@ -142,6 +154,9 @@ def just_heard() -> Lease:
         failovers=0,
         heard=0,
         tenure=longest_tenure(),
+        applicants=0,
+        retry=0,
+        restarts=0,
     )
 
 
@@ -165,8 +180,13 @@ def lease_is_over(s: Lease) -> bool:
 
 
 def controller_is_due(s: Lease) -> bool:
-    """The controller has to process a heartbeat, or to fence the broker, now."""
-    return s.stall == 0 and (s.exchange == Exchange.QUEUED or s.backlog or lease_is_over(s))
+    """The controller has to process a heartbeat or a registration, or to fence the broker, now."""
+    return s.stall == 0 and (s.exchange == Exchange.QUEUED or s.backlog or lease_is_over(s) or is_asked_for_id(s))
+
+
+def is_asked_for_id(s: Lease) -> bool:
+    """The registration of a new incarnation is in the controller's queue."""
+    return s.applicants > 0 and s.retry == 0
 
 
 @action(who="time", source="KIP-631, Broker Leases")
@@ -178,7 +198,8 @@ def tick(s: Lease) -> None:
     s.delay = s.delay + 1 if is_under_way(s) else 0
     s.lease_age = min(s.lease_age + 1, Timing.session_timeout_ticks)
     s.stall = max(s.stall - 1, 0)
-    s.silence = min(s.silence + 1, longest_silence() + 1)
+    s.retry = max(s.retry - 1, 0)
+    s.silence = min(s.silence + 1, longest_wait_for_id() + 1)
     s.tenure = min(s.tenure + 1, longest_tenure())
 
 
@@ -302,205 +323,28 @@ def crash_broker(s: Lease) -> None:
     s.alive = False
 
 
-@transition_invariant(source="KIP-631, Broker Leases (S9)")
-def fenced_after_silence(before: Lease, after: Lease) -> bool:
-    """A broker is fenced only when none of its heartbeats reached the controller for a whole session timeout, in all of
-    which this was the active one.
-    """
-    silent = before.silence >= Timing.session_timeout_ticks and before.tenure == longest_tenure()
-    return before.fenced or not after.fenced or silent
+@action(who="new incarnation", source="KIP-631, Broker Registration", kafka="BrokerServer.startup")
+def start_again(s: Lease) -> None:
+    """A new incarnation of the broker that died asks for the id."""
+    require(not s.alive and s.restarts < Timing.max_restarts)
+    s.applicants = 1
+    s.restarts += 1
 
 
-@invariant(source="KIP-631, Broker Leases; KAFKA-14392; KAFKA-17793 (S9)")
-def live_broker_is_not_fenced(s: Lease) -> bool:
-    """A broker that is alive is not fenced: a lease outlasts the mishaps of the budget."""
-    return not s.fenced or not s.alive
-
-
-@invariant(source="KIP-631, Broker Leases (L1)")
-def silent_broker_is_fenced_in_time(s: Lease) -> bool:
-    """A broker is fenced of which nothing was heard for as long as its leases last together, one of each controller,
-    and for as long as the queue stalled.
-    """
-    return s.fenced or s.silence <= longest_silence()
-
-
-@invariant(source="KAFKA-17793 (S9)")
-def lease_is_as_old_as_the_silence(s: Lease) -> bool:
-    """Where it counts from the arrival of heartbeats, a lease is as old as the last that arrived, or as the tenure of
-    the active controller.
-    """
-    if not Timing.lease_from_arrival or not Timing.failover_renews_lease:
-        return True
-    age = min(s.silence, Timing.session_timeout_ticks)
-    return s.lease_age == (age if Timing.max_failovers == 0 else min(age, s.tenure))
-
-
-@transition_invariant(source="KIP-631, Broker Leases; KAFKA-14392")
-def heartbeat_takes_its_course(before: Lease, after: Lease) -> bool:
-    """A heartbeat is sent when it is due, queued, answered by a queue that moves; what is under way may be lost.
-
-    Only what is sent to the active controller is queued; a failover loses what waits there.
-    """
-    if before.exchange == after.exchange:
-        on_its_way = not is_under_way(before) or before.delay <= after.delay
-        return on_its_way and (before.mishaps == after.mishaps or before.stall < after.stall)
-    if after.exchange == Exchange.SENT:
-        return after.delay == 0 and after.clock == 0 and before.clock >= longest_wait(before)
-    if after.exchange == Exchange.QUEUED:
-        return before.exchange == Exchange.SENT and before.heard == before.failovers
-    if after.exchange == Exchange.ANSWERED:
-        return before.exchange == Exchange.QUEUED and before.stall == 0 and after.delay == 0
-    if after.exchange == Exchange.NONE:
-        return before.exchange == Exchange.ANSWERED and after.delay == 0 and after.clock == 0
-    if before.exchange == Exchange.QUEUED:
-        return before.failovers < after.failovers and after.delay == 0
-    misses = before.exchange == Exchange.SENT and before.heard < before.failovers
-    return is_under_way(before) and (misses or before.mishaps < after.mishaps) and after.delay == 0
-
-
-@transition_invariant(source="KIP-631, Controller Failover")
-def broker_turns_to_the_active_controller(before: Lease, after: Lease) -> bool:
-    """A broker looks for the active controller when it gives a request up, or hears of it. Nothing that it has sent
-    changes its way.
-    """
-    if before.exchange != Exchange.SENT and after.exchange == Exchange.SENT:
-        return after.heard == (before.heard if before.exchange == Exchange.NONE else before.failovers)
-    return after.heard == before.heard or (after.heard == before.failovers and before.exchange != Exchange.SENT)
-
-
-@transition_invariant(source="KAFKA-17793 (the main controller thread gets blocked for several seconds)")
-def queue_moves_as_a_whole(before: Lease, after: Lease) -> bool:
-    """A given-up request waits in the queue until that moves; while it stands still nothing leaves it, and nobody is
-    fenced. A failover leaves nothing in it.
-    """
-    if before.failovers < after.failovers:
-        return not after.backlog and after.exchange != Exchange.QUEUED and after.stall == 0
-    if after.backlog and not before.backlog:
-        return before.exchange == Exchange.QUEUED and after.exchange == Exchange.SENT
-    leaves = (before.backlog and not after.backlog) or after.fenced != before.fenced
-    answers = before.exchange == Exchange.QUEUED and after.exchange == Exchange.ANSWERED
-    return (before.stall == 0 or not leaves) and not (answers and after.backlog)
-
-
-@transition_invariant(source="KIP-631, Broker Leases")
-def clocks_run_alike(before: Lease, after: Lease) -> bool:
-    """All clocks run on by a tick at once, or stand still, or start again; a message's only while it is under way.
-
-    Of the age that a lease has at a failover, see `lease_is_as_old_as_the_silence`.
-    """
-    ticked = after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
-    longest = max(Timing.heartbeat_interval_ticks, Timing.request_timeout_ticks)
-    return (
-        runs(before.silence, after.silence, longest_silence() + 1, ticked)
-        and (
-            before.failovers < after.failovers
-            or runs(before.lease_age, after.lease_age, Timing.session_timeout_ticks, ticked)
-        )
-        and runs(before.tenure, after.tenure, longest_tenure(), ticked)
-        and runs(before.clock, after.clock, longest, ticked)
-        and (not ticked or after.stall == max(before.stall - 1, 0))
-        and (not ticked or after.delay == (before.delay + 1 if is_under_way(before) else 0))
-    )
-
-
-def runs(before: int, after: int, limit: int, ticked: bool) -> bool:
-    return after == min(before + 1, limit) if ticked else after in (before, 0)
-
-
-@witness
-def message_takes_its_time(s: Lease) -> bool:
-    """A message is under way for as long as it may be."""
-    return s.exchange == Exchange.SENT and s.delay == Timing.max_delay_ticks
-
-
-@witness
-def answered_at_once(s: Lease) -> bool:
-    """Nothing goes wrong, and the first heartbeat is answered."""
-    return s.exchange == Exchange.ANSWERED and s.mishaps == 0 and not s.backlog
-
-
-@witness
-def dead_broker_fenced(s: Lease) -> bool:
-    """A broker that died is fenced, and nothing went wrong besides."""
-    return s.fenced and s.mishaps == 0
-
-
-@witness
-def hears_while_it_waits(s: Lease) -> bool:
-    """A broker knows who is active, and waits for the reply of one that was: it has yet to give its request up."""
-    return s.exchange == Exchange.LOST and s.heard == s.failovers
-
-
-@witness
-def silent_for_as_long_as_may_be(s: Lease) -> bool:
-    """A broker that died is to be fenced at the latest moment: each controller went just before it would have."""
-    return not s.fenced and not s.alive and s.silence == longest_silence()
-
-
-@witness
-def heartbeats_wait_for_the_queue(s: Lease) -> bool:
-    """The broker has sent again, and both heartbeats wait in the controller's queue."""
-    return s.backlog and s.exchange == Exchange.QUEUED
-
-
-ALWAYS = (
-    fenced_after_silence,
-    live_broker_is_not_fenced,
-    silent_broker_is_fenced_in_time,
-    lease_is_as_old_as_the_silence,
-    heartbeat_takes_its_course,
-    queue_moves_as_a_whole,
-    clocks_run_alike,
-    message_takes_its_time,
-    answered_at_once,
-    dead_broker_fenced,
+@action(
+    who="controller",
+    source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
+    kafka="ClusterControlManager.registerBroker",
+    deviates="how the request travels is left out; of the new incarnation, fenced, no more is said",
 )
-
-DRAFT = {
-    "heartbeat_interval_ticks": 6,
-    "session_timeout_ticks": 36,
-    "request_timeout_ticks": 60,
-    "lease_from_arrival": False,
-}
-
-TIMED = Model(
-    name="timed",
-    doc="One lease in ticks of 500 ms: one lost message, or a queue that stalls for up to 12 s.",
-    init=just_heard,
-    actions=(tick, send, arrive, process, reply, fence, stall, lose, crash_broker),
-    properties=(
-        *ALWAYS,
-        heartbeats_wait_for_the_queue,
-    ),
-    settings={
-        "repaired": {},
-        "shipped": {"lease_from_arrival": False},
-        "draft": DRAFT,
-    },
-    faults="one mishap: a message that the network swallows, or a controller thread that is blocked for up to 12 s",
-    not_modelled="everything but the lease of one broker; backoff before a request is sent again. draft: the document "
-    "names no request timeout, so Kafka's default of 30 s is taken",
-)
-
-TIMED_FAILOVER = Model(
-    name="timed_failover",
-    doc="One lease in ticks of 500 ms, over two failovers of the active controller; nothing else is lost.",
-    init=just_heard,
-    actions=(tick, send, arrive, process, reply, fence, change_controller, miss, hear_of_controller, crash_broker),
-    properties=(
-        *ALWAYS,
-        broker_turns_to_the_active_controller,
-        hears_while_it_waits,
-        silent_for_as_long_as_may_be,
-    ),
-    constants={"max_failovers": 2, "max_mishaps": 0},
-    settings={
-        "repaired": {},
-        "shipped": {"lease_from_arrival": False, "lease_check_by_timer": False},
-        "draft": DRAFT,
-    },
-    faults="two failovers, each at the worst moment, of controllers that go without a word",
-    not_modelled="everything but the lease of one broker; backoff before a request is sent again; lost messages and "
-    "stalls besides (see `timed`). draft: as in `timed`",
-)
+def register(s: Lease) -> None:
+    """The controller gives the id to the new incarnation, unless it is still leased: then it refuses, and no lease
+    changes by that.
+    """
+    require(s.stall == 0 and is_asked_for_id(s))
+    s.checks_leases = True
+    if not s.fenced and (not s.tracked or s.lease_age < Timing.session_timeout_ticks):
+        s.retry = Timing.registration_retry_ticks
+    else:
+        s.fenced = True
+        s.applicants = 0

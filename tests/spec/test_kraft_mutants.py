@@ -30,6 +30,7 @@ class Mutant:
         return f"{self.model} {self.breaks}"
 
 
+UNFENCED = "frozenset(b for b, r in image.registrations.items() if r is not None and not r.fenced)"
 MUTANTS = [
     Mutant("superseded_incarnation_changes_nothing", "membership", "handle_heartbeat",
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
@@ -192,6 +193,42 @@ MUTANTS = [
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
     Mutant("listing_is_true", "failover_reassignment", "list_reassignment", "is_reassigned(partition)",
            "not is_reassigned(partition)"),
+    # Two subjects at once: each holds in the models of either alone.
+    Mutant("image_is_replay_of_log", "snapshot_reassignment", "load_snapshot",
+           "controller.image = replayed(snapshot.image, snapshot.since)",
+           "controller.image = replayed(snapshot.image, snapshot.since)\n"
+           "for p in controller.image.partitions:\n"
+           "    partition = controller.image.partitions[p]\n"
+           "    if partition is not None:\n"
+           "        partition.removing = ()"),
+    Mutant("image_is_replay_of_log", "snapshot_reassignment", "load_snapshot",
+           "controller.image = replayed(snapshot.image, snapshot.since)",
+           "controller.image = replayed(snapshot.image, snapshot.since)\n"
+           "for p in controller.image.partitions:\n"
+           "    partition = controller.image.partitions[p]\n"
+           "    if partition is not None:\n"
+           "        partition.adding = ()"),
+    Mutant("leader_may_lead", "operated_shutdown", "reassign", "active_brokers(image)", UNFENCED),
+    Mutant("leader_may_lead", "operated_shutdown", "elect_preferred",
+           "preferred in partition.isr & active_brokers(image)", f"preferred in partition.isr & {UNFENCED}"),
+    Mutant("leader_may_lead", "operated_shutdown", "create_topic", "active_brokers(image)", UNFENCED),
+    Mutant("leader_may_lead", "operated_shutdown", "unregister", "active_brokers(image)", UNFENCED),
+    Mutant("isr_has_acknowledged_record", "moved_disk", "is_eligible", "member not in partition.isr",
+           "member not in partition.isr and member not in partition.adding"),
+    Mutant("reassignment_keeps_min_isr", "moved_record", "reassigned", "adding=adding",
+           "adding=adding\nisr=partition.isr & wanted"),
+    Mutant("controlled_shutdown_ends", "restarts_end", "may_go", "shutdown.behind & active_brokers(image)",
+           "shutdown.behind"),
+    Mutant("ready_broker_is_unfenced", "restarts_end", "handle_registration",
+           "Registration(request.incarnation, epoch, True, False)",
+           "Registration(request.incarnation, epoch, True, existing is not None and existing.in_controlled_shutdown)"),
+    Mutant("silent_broker_is_fenced_in_time", "timed_registration", "register",
+           "s.retry = Timing.registration_retry_ticks",
+           "s.retry = Timing.registration_retry_ticks\ns.lease_age = 0"),
+    Mutant("refusals_end_in_time", "timed_registration", "register", "s.fenced",
+           "(s.fenced and s.retry > 0)"),
+    Mutant("id_is_given_when_its_lease_is_over", "timed_registration", "register",
+           "s.lease_age < Timing.session_timeout_ticks", "s.lease_age < Timing.heartbeat_interval_ticks"),
 ]  # fmt: skip
 
 

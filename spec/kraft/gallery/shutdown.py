@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Bug
-from spec.kraft import models, properties, timed
+from spec.kraft import models, properties
 
 KAFKA_14292 = Bug(
     name="kafka-14292",
@@ -65,9 +65,9 @@ LEASE_FROM_ARRIVAL = Bug(
         that was processed, and that was a session timeout ago. The controller fences a broker from which it heard in
         time, and its leaderships move for nothing. (That the broker dies meanwhile makes the trace shorter, and changes
         nothing: the controller does not know.)""",
-    model=timed.TIMED,
+    model=models.timed.TIMED,
     constants={"lease_from_arrival": False},
-    violates=timed.fenced_after_silence,
+    violates=properties.timed.fenced_after_silence,
     states=24,
     guard="A lease counts from when a heartbeat arrives, before it is put into the queue. Kafka does so since 4.0.",
 )
@@ -81,12 +81,12 @@ KAFKA_18138 = Bug(
         controller looks for leases that have run out as it should, but among those only that it knows: of the brokers
         from which it has heard something. The broker that died is not one of them. It stays unfenced, and leader, until
         it starts again. (Times are shorter here than Kafka's: the trace is.)""",
-    model=timed.TIMED_FAILOVER,
+    model=models.timed.TIMED_FAILOVER,
     constants={
         "kafka_18138": False, "max_failovers": 1, "heartbeat_interval_ticks": 1, "request_timeout_ticks": 2,
         "session_timeout_ticks": 4,
     },
-    violates=timed.silent_broker_is_fenced_in_time,
+    violates=properties.timed.silent_broker_is_fenced_in_time,
     states=12,
     guard="A controller that becomes active counts a lease of every registered broker from then on.",
 )  # fmt: skip

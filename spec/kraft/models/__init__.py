@@ -1,7 +1,7 @@
 """The models of KIP-631, in the order in which `fencepost list` shows them; the first is the design's default."""
 
 from spec.kraft import abstract_isr
-from spec.kraft.models import administration, failover, full, quorum, replication, shutdown
+from spec.kraft.models import administration, composed, failover, full, quorum, replication, shutdown, timed
 
 MODELS = [
     *replication.MODELS,
@@ -11,4 +11,6 @@ MODELS = [
     *full.MODELS,
     *quorum.MODELS,
     *shutdown.MODELS,
+    *timed.MODELS,
+    *composed.MODELS,
 ]

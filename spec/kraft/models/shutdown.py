@@ -1,8 +1,8 @@
-"""The models of controlled shutdown, of leases in time, and of what must eventually happen.
+"""The models of controlled shutdown, and of what must eventually happen.
 
 `shutdown`, `shutdown_late`, `stopped_record` and `rolling` are of controlled shutdown; `lifecycle` and `restarts` are
 the broker's life without the ISR, small enough to judge mutants by; those named `..._end` or `..._ends` are of what
-must eventually happen; `timed` is a lease in ticks.
+must eventually happen.
 `failover_shutdown` in `models.failover` is of controlled shutdown with three controllers.
 """
 
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import controller, faults, network, replica, shutdown
+from spec.kraft.actions import broker, controller, faults, network, replica, shutdown
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
 from spec.kraft.models.sizes import one_controller
-from spec.kraft.timed import TIMED, TIMED_FAILOVER
 
 NO_LOG = (
     "the metadata log (what is decided is committed at once; a failover loses soft state only), unregistering, "
@@ -165,6 +164,32 @@ SHUTDOWN_ENDS = Model(
     assumptions=(one_controller,),
 )
 
+RESTARTS_END = Model(
+    name="restarts_end",
+    doc="Two brokers, a SIGTERM, a crash, a failover: a shutdown does not wait for the dead.",
+    init=running_cluster,
+    actions=(
+        broker.start,
+        *fairly(*LIFECYCLE[1:], shutdown.finish_shutdown),
+        network.lose_lifecycle_reply,
+        shutdown.sigterm,
+        faults.crash,
+        faults.fail_over,
+    ),
+    properties=(
+        properties.shutdown.controlled_shutdown_ends,
+        properties.registration.starting_process_is_registered,
+        properties.heartbeat.ready_broker_is_unfenced,
+        properties.leader_election.leaderless_partition_gets_leader,
+    ),
+    constants={"max_shutdowns": 1, "max_crashes": 1, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="a restart by an operator, a crash after which the broker may never come back, and a failover of the active "
+    "controller",
+    not_modelled=NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
+)
+
 LEASES_END = Model(
     name="leases_end",
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
@@ -217,4 +242,4 @@ CHANGES_END = Model(
 )
 
 MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
-MODELS += [SHUTDOWN_ENDS, LEASES_END, UNFENCING_ENDS, CHANGES_END, TIMED, TIMED_FAILOVER]
+MODELS += [SHUTDOWN_ENDS, RESTARTS_END, LEASES_END, UNFENCING_ENDS, CHANGES_END]

@@ -17,12 +17,13 @@ from spec.kraft.properties import (
     registration,
     replication,
     shutdown,
+    timed,
     topics,
 )
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "reassignment", "registration", "replication", "shutdown", "topics",
+    "raft", "reassignment", "registration", "replication", "shutdown", "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {

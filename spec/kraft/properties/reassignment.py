@@ -71,14 +71,21 @@ def completes_in_sync(old: Option[Partition], new: Option[Partition]) -> bool:
 
 @transition_invariant(source="KIP-455; KAFKA-15665 (S10)")
 def reassignment_keeps_min_isr(before: Cluster, after: Cluster) -> bool:
-    """No reassignment that completes or is cancelled takes the ISR below min.insync.replicas when it was not below."""
+    """No step of a reassignment (asked for, replaced, completed, cancelled) takes the ISR below min.insync.replicas
+    when it was not below.
+    """
     return all(keeps_min_isr(committed(before).partitions[p], committed(after).partitions[p]) for p in TopicPartition)
 
 
 def keeps_min_isr(old: Option[Partition], new: Option[Partition]) -> bool:
-    if old is None or new is None or everyone(old.replicas) <= everyone(new.replicas):
+    if old is None or new is None or not is_reassigned_further(old, new):
         return True
     return len(old.isr) < Design.min_insync_replicas or len(new.isr) >= Design.min_insync_replicas
+
+
+def is_reassigned_further(old: Partition, new: Partition) -> bool:
+    """The reassignment of a partition begins, goes on to another target, or ends."""
+    return old.replicas != new.replicas or old.adding != new.adding or old.removing != new.removing
 
 
 @transition_invariant(source="KIP-455; KAFKA-14616")
