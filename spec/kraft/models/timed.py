@@ -30,7 +30,7 @@ TIMED = Model(
     name="timed",
     doc="One lease in ticks of 500 ms: one lost message, or a queue that stalls for up to 12 s.",
     init=timed.just_heard,
-    actions=(*EXCHANGE, timed.stall, timed.lose, timed.crash),
+    actions=(*EXCHANGE, timed.stall, timed.lose, timed.crash_broker),
     properties=(
         *ALWAYS,
         properties.timed.heartbeats_wait_for_the_queue,
@@ -49,7 +49,7 @@ TIMED_FAILOVER = Model(
     name="timed_failover",
     doc="One lease in ticks of 500 ms, over two failovers of the active controller; nothing else is lost.",
     init=timed.just_heard,
-    actions=(*EXCHANGE, timed.change_controller, timed.miss, timed.hear_of_controller, timed.crash),
+    actions=(*EXCHANGE, timed.change_controller, timed.miss, timed.hear_of_controller, timed.crash_broker),
     properties=(
         *ALWAYS,
         properties.timed.broker_turns_to_the_active_controller,
