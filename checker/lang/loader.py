@@ -169,10 +169,11 @@ def initial_states(model: Model, type_: RecordType) -> list[Any]:
 
 
 def designs() -> list[str]:
-    """The names of the designs below the folder `spec`."""
+    """The names of the designs below the folder `spec`: the packages that have models, not what these share."""
     found = importlib.util.find_spec("spec")
     folders = found.submodule_search_locations if found else None
-    return sorted(m.name for m in pkgutil.iter_modules(folders) if m.ispkg) if folders else []
+    packages = sorted(m.name for m in pkgutil.iter_modules(folders) if m.ispkg) if folders else []
+    return [name for name in packages if importlib.util.find_spec(f"spec.{name}.models") is not None]
 
 
 def bugs_of(design: str) -> list[Bug]:

@@ -1,0 +1,1 @@
+"""The steps of brokers, ZooKeeper and the operator, and the faults."""

@@ -1,0 +1,40 @@
+"""A rolling restart: broker after broker, in the order of their ids, each once all others are up and at rest."""
+
+from __future__ import annotations
+
+from checker.lang import action, replace, require, require_some
+from spec.pinning.decisions.watching import forgotten, notified, path_if
+from spec.pinning.design import Design
+from spec.pinning.state import Cluster, is_in_office, runs
+from spec.pinning.types import Broker, Path, Phase, ProcessState, number
+
+
+@action(who="operator", source="KIP-39, Motivation (a rolling bounce)", kafka="KafkaServer.shutdown")
+def stop_next(s: Cluster, broker: Broker) -> None:
+    """The next broker is stopped: it closes its session, and what the session owns goes at once."""
+    require(number(broker) == s.faults.restarts and s.faults.restarts < Design.max_restarts)
+    require(is_at_rest(s))
+    session = require_some(s.brokers[broker].session)
+    office_goes = s.controller is not None and s.controller.owner == session
+    ready_goes = s.ready is not None and s.ready.owner == session
+    s.faults.restarts += 1
+    s.brokers[broker] = replace(forgotten(s.brokers[broker]), state=ProcessState.DOWN, session=None, heard=())
+    s.members = frozenset(m for m in s.members if m.owner != session)
+    if office_goes:
+        s.controller = None
+    if ready_goes:
+        s.ready = None
+    office = path_if(office_goes, Path.CONTROLLER)
+    ready = path_if(ready_goes, Path.READY)
+    s.brokers = notified(s, frozenset({Path.PREFERRED}) | office | ready)
+
+
+def is_at_rest(s: Cluster) -> bool:
+    """Every broker is up, one is in office, and nobody has anything left to do."""
+    return all(is_settled(s, broker) for broker in Broker) and any(is_in_office(s, broker) for broker in Broker)
+
+
+def is_settled(s: Cluster, broker: Broker) -> bool:
+    process = s.brokers[broker]
+    at_rest = process.phase == Phase.WATCHING or is_in_office(s, broker)
+    return runs(process) and at_rest and len(process.events) == 0 and len(process.seen) == 0

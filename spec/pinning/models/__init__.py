@@ -1,0 +1,5 @@
+"""The models of KIP-39, in the order in which `fencepost list` shows them; the first is the design's default."""
+
+from spec.pinning.models import requests
+
+MODELS = [*requests.MODELS]
