@@ -35,29 +35,29 @@ class ReplicatedPartition:
     leader: Option[Broker]
     leader_epoch: LeaderEpoch
     isr: Set[Broker]
-    holders: Set[Broker]  # members of the ISR that have the record
+    replicas_with_record: Set[Broker]  # members of the ISR that have the record
     committed: bool
 
 
 @action(who="partition", source=SOURCE)
 def append(r: ReplicatedPartition, member: Broker) -> None:
     """A member of the ISR gets the record."""
-    require(member in r.isr and member not in r.holders)
-    r.holders |= {member}
+    require(member in r.isr and member not in r.replicas_with_record)
+    r.replicas_with_record |= {member}
 
 
 @action(who="partition", source=SOURCE)
 def commit(r: ReplicatedPartition) -> None:
     """The record is committed once every member of the ISR has it."""
-    require(not r.committed and r.isr <= r.holders)
+    require(not r.committed and r.isr <= r.replicas_with_record)
     r.committed = True
 
 
 @action(who="partition", source=SOURCE)
 def truncate(r: ReplicatedPartition, member: Broker) -> None:
     """A member of the ISR loses a record that is not committed."""
-    require(member in r.holders and not r.committed)
-    r.holders -= {member}
+    require(member in r.replicas_with_record and not r.committed)
+    r.replicas_with_record -= {member}
 
 
 @action(who="partition", source=SOURCE)
@@ -67,7 +67,7 @@ def expand(r: ReplicatedPartition, member: Broker, has_record: bool) -> None:
     require(has_record or not r.committed)
     r.isr |= {member}
     if has_record:
-        r.holders |= {member}
+        r.replicas_with_record |= {member}
 
 
 @action(who="partition", source=SOURCE)
@@ -78,7 +78,7 @@ def elect_from_isr(r: ReplicatedPartition, isr: Set[Broker], leader: Option[Brok
     if leader != r.leader:
         r.leader_epoch = fresh(r, LeaderEpoch)
     r.leader = leader
-    r.holders = r.holders & isr
+    r.replicas_with_record = r.replicas_with_record & isr
     r.isr = isr
 
 
@@ -95,13 +95,13 @@ def forfeit(r: ReplicatedPartition, last: Broker) -> None:
 @invariant(source=SOURCE)
 def committed_record_is_with_the_isr(r: ReplicatedPartition) -> bool:
     """Every member of the ISR has the committed record: whoever is elected from it has it."""
-    return not r.committed or r.isr <= r.holders
+    return not r.committed or r.isr <= r.replicas_with_record
 
 
 @invariant(source=SOURCE)
-def leader_and_holders_are_in_the_isr(r: ReplicatedPartition) -> bool:
+def leader_and_copies_are_in_the_isr(r: ReplicatedPartition) -> bool:
     """The ISR has members, of which one leads, or nobody; of other replicas nothing is known."""
-    return len(r.isr) > 0 and (r.leader is None or r.leader in r.isr) and r.holders <= r.isr
+    return len(r.isr) > 0 and (r.leader is None or r.leader in r.isr) and r.replicas_with_record <= r.isr
 
 
 @transition_invariant(source=SOURCE)
@@ -120,7 +120,7 @@ def committed_until_the_last_is_lost(before: ReplicatedPartition, after: Replica
 @transition_invariant(source=SOURCE)
 def record_is_copied_to_one_at_a_time(before: ReplicatedPartition, after: ReplicatedPartition) -> bool:
     """No step gives the record to more than one member."""
-    return len(after.holders - before.holders) <= 1
+    return len(after.replicas_with_record - before.replicas_with_record) <= 1
 
 
 @witness
@@ -142,7 +142,7 @@ ABSTRACT_ISR = Model(
     actions=(append, commit, truncate, expand, elect_from_isr, forfeit),
     properties=(
         committed_record_is_with_the_isr,
-        leader_and_holders_are_in_the_isr,
+        leader_and_copies_are_in_the_isr,
         epoch_is_of_one_leader,
         committed_until_the_last_is_lost,
         record_is_copied_to_one_at_a_time,
@@ -178,6 +178,6 @@ def as_partition(s: Cluster) -> ReplicatedPartition:
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
         isr=partition.isr,
-        holders=frozenset(member for member in partition.isr if has_record(s, member)),
+        replicas_with_record=frozenset(member for member in partition.isr if has_record(s, member)),
         committed=s.produced[TopicPartition(0)] == RecordStatus.ACKNOWLEDGED,
     )

@@ -72,7 +72,7 @@ class Design:
     "KAFKA-13173: where one decision fences two brokers, the second is fenced from the state that the first left."
     kafka_16952: bool = True
     "KAFKA-16952: a registration repeated by the incarnation that holds the id changes nothing: no new epoch."
-    lapsed_session: bool = True
+    expired_session: bool = True
     """A new incarnation that registers over a session that lapsed but was not yet fenced first takes the old one
     out of its leaderships and ISRs (akin to KAFKA-18106)."""
     superseded_stops: bool = True
@@ -210,7 +210,7 @@ REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
 SHIPPED = {
-    "lapsed_session": False,
+    "expired_session": False,
     "superseded_stops": False,
     "refusal_raises_epoch": False,
     "errors_wait": False,

@@ -83,7 +83,9 @@ def in_role(role: Role, image: Metadata) -> Controller:
     """A controller that remembers nothing of the brokers, and looks for leases that run out."""
     checks_leases = role == Role.ACTIVE or Design.lease_check_by_timer
     no_shutdowns = Map(dict.fromkeys(Broker))
-    return Controller(image, frozenset(), checks_leases, no_shutdowns, role, ControllerEpoch(0), behind=None, log=())
+    return Controller(
+        image, frozenset(), checks_leases, no_shutdowns, role, ControllerEpoch(0), lags_since=None, log=()
+    )
 
 
 @init
@@ -121,9 +123,9 @@ def running_cluster() -> Cluster:
     leadership = Leadership(
         partition_epoch=PartitionEpoch(0),
         isr=everyone,
-        asked=None,
+        pending_change=None,
         reply=None,
-        holders=frozenset(),
+        replicas_with_record=frozenset(),
         starts_with_record=False,
         applied=last,
         candidates=everyone,
@@ -179,7 +181,7 @@ def no_leader() -> Cluster:
 
 
 @init
-def addition_asked() -> Cluster:
+def addition_pending() -> Cluster:
     """The leader, broker 0, is alone in the ISR and has asked twice to add broker 1, which is unfenced."""
     s: Cluster = running_cluster()
     alone = frozenset({Broker(0)})
@@ -190,7 +192,7 @@ def addition_asked() -> Cluster:
         leadership = s.processes[Process(0)].replicas[p].leadership
         assert leadership is not None
         leadership.isr = alone
-        leadership.asked = IsrChange(Broker(1), BrokerEpoch(1))
+        leadership.pending_change = IsrChange(Broker(1), BrokerEpoch(1))
         request = AlterIsr(
             sender=Process(0),
             broker_epoch=BrokerEpoch(0),

@@ -74,7 +74,7 @@ class Shutdown:
     """The active controller's memory of a controlled shutdown."""
 
     offset: MetadataOffset  # the broker's leaderships have moved here
-    behind: Set[Broker]  # brokers whose last heartbeat did not reach it
+    lagging: Set[Broker]  # brokers whose last heartbeat did not reach it
 
 
 # How far the log reaches, if that moves where somebody compares it. No room where nobody is shut down over the quorum.
@@ -125,12 +125,12 @@ class Controller:
     """
 
     image: Metadata
-    lapsed: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    expired_leases: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
     checks_leases: bool  # soft state: it will look for leases that ran out
     shutdowns: Map[Broker, Option[Shutdown]]  # soft state
     role: Role
     epoch: ControllerEpoch  # the newest that it voted in or heard of
-    behind: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
+    lags_since: Option[ControllerEpoch]  # where it lacks something committed: the epoch of the last batch that it has
     log: Log  # what it has beyond the high watermark, oldest first
 
 
@@ -148,9 +148,9 @@ class Leadership:
 
     partition_epoch: PartitionEpoch
     isr: Set[Broker]  # the committed ISR as far as the leader knows
-    asked: Option[IsrChange]  # the one change that it has asked for, committed or not
+    pending_change: Option[IsrChange]  # the one change that it has asked for, committed or not
     reply: Option[AlterIsrReply]  # under way to the leader
-    holders: Set[Broker]  # followers that were seen, at their last fetch, to have the record
+    replicas_with_record: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     starts_with_record: bool  # the record lies below the start of this leader's epoch
     applied: Option[BrokerEpoch]  # the last registration record in the leader's image
     candidates: Set[Broker]  # the replicas that are unfenced in the leader's image
@@ -275,7 +275,7 @@ AlterNetwork = Annotated[Bag[AlterIsr], AtMost(lambda: Design.alter_in_flight + 
 
 
 @record
-class RemovalAsked:
+class RequestedRemoval:
     """A topic or a registration that an operator asked a controller to remove, who answers once that is committed."""
 
     topic: Option[TopicId]
@@ -285,7 +285,7 @@ class RemovalAsked:
     is_confirmed: bool  # the operator has the reply
 
 
-LastRemoval = Annotated[Seq[RemovalAsked], AtMost(lambda: Design.removals)]
+LastRemoval = Annotated[Seq[RequestedRemoval], AtMost(lambda: Design.removals)]
 
 
 @record
@@ -403,10 +403,10 @@ def is_answered(replica: Replica) -> bool:
 
 def proposed_isr(leadership: Leadership) -> Set[Broker]:
     """The ISR that the leader has asked for; the committed one where it has asked for nothing."""
-    if leadership.asked is None:
+    if leadership.pending_change is None:
         return leadership.isr
-    member = frozenset({leadership.asked.member})
-    return leadership.isr - member if leadership.asked.epoch is None else leadership.isr | member
+    member = frozenset({leadership.pending_change.member})
+    return leadership.isr - member if leadership.pending_change.epoch is None else leadership.isr | member
 
 
 def maximal_isr(leadership: Leadership) -> Set[Broker]:

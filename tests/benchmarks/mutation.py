@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from checker.cli.main import main; main()"]
 RUNS = {
     "two_phase_commit": ["tests/models/two_phase_commit.py"],
-    "kraft/membership, fence_lapsed": ["kraft/membership", "--only", "controller.fence_lapsed: "],
+    "kraft/membership, fence_expired": ["kraft/membership", "--only", "controller.fence_expired: "],
 }
 
 

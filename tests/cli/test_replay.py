@@ -275,7 +275,7 @@ def test_what_has_one_value_is_not_drawn() -> None:
     assert columns["shared"] == {"lifecycle", "alterations"}
     assert columns["faults"] == {"crashes", "disk_losses"}
     assert columns["process 0"] >= {"state", "broker_epoch", "replicas"} and "listing" not in columns["process 0"]
-    assert columns["voter 0"] >= {"image", "lapsed"} and "log" not in columns["voter 0"]
+    assert columns["voter 0"] >= {"image", "expired_leases"} and "log" not in columns["voter 0"]
 
 
 # The end of a counterexample: what a repaired design does with the same steps.

@@ -13,7 +13,7 @@ from checker.cli.output.table import fold, table, width
 ROWS = [
     ("claim", "kind", "verdict", "queries", "rests on"),
     ("committed_record_is_with_the_isr", "invariant", "proved", "48", ""),
-    ("leader_and_holders_are_in_the_isr", "transition invariant", "not proved (not inductive: unreachable)", "1,047",
+    ("leader_and_copies_are_in_the_isr", "transition invariant", "not proved (not inductive: unreachable)", "1,047",
      "committed_record_is_with_the_isr, epoch_is_of_one_leader"),
 ]  # fmt: skip
 RIGHT = (False, False, False, True, False)

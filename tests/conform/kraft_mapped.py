@@ -24,7 +24,7 @@ def mapped(cluster: Cluster, topic: UUID | None, records: tuple[str, ...] | None
     lapsed = {id_ for id_, one in image.registrations.items() if not one.fenced}
     lapsed -= {id_ for id_ in lapsed if host.core.has_valid_session(id_, host.now_ms)}
     controller = initial.in_role(types.Role.ACTIVE, metadata(image, topic))
-    controller.lapsed = frozenset(types.Broker(id_) for id_ in lapsed)
+    controller.expired_leases = frozenset(types.Broker(id_) for id_ in lapsed)
     known = records or ("UNWRITTEN",) * len(types.TopicPartition)
     return state.Cluster(
         controllers=Map({voter: controller for voter in types.Voter}),
@@ -115,16 +115,18 @@ def replica(core: Core, key: PartitionKey, idle: state.Replica) -> state.Replica
 
 def leadership(leader: PartitionLeader) -> state.Leadership:
     asked = None
-    if leader.asked is not None:
-        isr = {member.broker_id for member in leader.asked.new_isr}
+    if leader.pending_change is not None:
+        isr = {member.broker_id for member in leader.pending_change.new_isr}
         changed = types.Broker(min(isr ^ leader.isr))
         asked = state.IsrChange(changed, types.BrokerEpoch(0) if changed.index in isr else None)
     return state.Leadership(
         partition_epoch=types.PartitionEpoch(leader.partition_epoch),
         isr=frozenset(map(types.Broker, leader.isr)),
-        asked=asked,
+        pending_change=asked,
         reply=None,
-        holders=frozenset(types.Broker(id_) for id_, seen in leader.followers.items() if seen.log_end_offset > 0),
+        replicas_with_record=frozenset(
+            types.Broker(id_) for id_, seen in leader.followers.items() if seen.log_end_offset > 0
+        ),
         starts_with_record=leader.epoch_start_offset > 0,
         applied=None,
         candidates=frozenset(),

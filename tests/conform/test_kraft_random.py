@@ -53,9 +53,9 @@ MODEL = ("kraft/full", {"controllers": "1", "brokers": str(BROKERS), "partitions
                         "pending_batches": "0"})  # fmt: skip
 STATES = (
     properties.heartbeat.unfenced_broker_is_ready,
-    properties.heartbeat.lapsed_broker_is_unfenced,
+    properties.heartbeat.expired_lease_is_of_an_unfenced_broker,
     properties.leader_election.leader_may_lead,
-    properties.leader_election.leaderless_for_want_of_candidates,
+    properties.leader_election.leaderless_only_without_candidates,
     properties.isr.isr_is_never_empty,
     properties.isr.fenced_broker_is_out_of_isr,
     properties.isr.maximal_isr_covers_committed,
@@ -212,7 +212,7 @@ class Moves:
             who = names(voter=0, broker=broker)
             if cluster.controllers[0].core.has_valid_session(broker, cluster.controllers[0].now_ms):
                 yield partial(controllers.expire_lease, cluster, who, None)
-            yield partial(controllers.fence_lapsed, cluster, who, None)
+            yield partial(controllers.fence_expired, cluster, who, None)
         yield partial(controllers.fail_over, cluster, names(voter=0), None)
 
 
@@ -296,7 +296,7 @@ def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     who = names(voter=0, broker=leader, process=leader)
     crashed = done(processes.crash(cluster, who, None), cluster)
     lapsed = done(controllers.expire_lease(crashed, who, None), crashed)
-    held(lapsed, done(controllers.fence_lapsed(lapsed, who, None), lapsed))
+    held(lapsed, done(controllers.fence_expired(lapsed, who, None), lapsed))
     monkeypatch.setattr(partitions, "elect", lambda partition, may_lead: partition.replicas[0])
     with pytest.raises(AssertionError, match="leader_may_lead"):
-        held(lapsed, done(controllers.fence_lapsed(lapsed, who, None), lapsed))
+        held(lapsed, done(controllers.fence_expired(lapsed, who, None), lapsed))

@@ -417,10 +417,10 @@ class Cluster(RuleBasedStateMachine):
 
     @invariant()
     def one_request_of_a_kind_is_in_flight(self) -> None:
-        awaited = [(m.sender.slot, kind(m.request)) for m in self.network if self.is_awaited(m)]
+        awaited = [(m.sender.slot, kind(m.request)) for m in self.network if self.is_in_flight(m)]
         assert len(awaited) == len(set(awaited))
 
-    def is_awaited(self, message: Message) -> bool:
+    def is_in_flight(self, message: Message) -> bool:
         if message.late or self.alive.get(message.sender.slot) is not message.sender:
             return False
         if not isinstance(message.request, AlterPartitionRequest):
@@ -436,7 +436,7 @@ class Cluster(RuleBasedStateMachine):
             assert (Due.ISR_EXPIRATION,) in process.timers
             for key, leader in process.broker.leaders.items():
                 due = {what for what, *about in process.timers if about == [key[0].int, key[1]]}
-                assert leader.asked is None or leader.in_flight is not None or Due.ALTER_PARTITION in due
+                assert leader.pending_change is None or leader.in_flight is not None or Due.ALTER_PARTITION in due
                 assert leader.replicated_offset <= leader.log.high_watermark or Due.HIGH_WATERMARK in due
 
 

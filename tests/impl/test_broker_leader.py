@@ -53,8 +53,8 @@ def test_members_are_asked_for_in_the_order_of_their_ids() -> None:
     leader = leading().broker.leaders[KEY]
     leader.isr = frozenset({1, 8, 16, 3})
     leader.ask_to_remove([3])
-    assert leader.asked is not None
-    assert [member.broker_id for member in leader.asked.new_isr] == [1, 8, 16]
+    assert leader.pending_change is not None
+    assert [member.broker_id for member in leader.pending_change.new_isr] == [1, 8, 16]
 
 
 def test_a_follower_behind_the_high_watermark_may_not_join() -> None:
@@ -182,7 +182,7 @@ def test_a_success_is_taken_over_as_it_is() -> None:
     world.fetch(2, 0)
     world.answer(world.ask(), ErrorCode.NONE, isr=(1,))
     leader = world.broker.leaders[KEY]
-    assert (leader.isr, leader.partition_epoch, leader.asked) == (frozenset({1}), 1, None)
+    assert (leader.isr, leader.partition_epoch, leader.pending_change) == (frozenset({1}), 1, None)
 
 
 def test_one_success_after_another() -> None:
@@ -191,7 +191,7 @@ def test_one_success_after_another() -> None:
         world.fetch(isr[-1], 0)
         world.answer(world.ask(), ErrorCode.NONE, isr=isr)
     leader = world.broker.leaders[KEY]
-    assert (leader.isr, leader.asked) == (frozenset({1, 2, 3}), None)
+    assert (leader.isr, leader.pending_change) == (frozenset({1, 2, 3}), None)
     assert (leader.leader_epoch, leader.partition_epoch) == (0, 2)
 
 
@@ -200,7 +200,7 @@ def test_an_ineligible_replica_is_forgotten() -> None:
     world.fetch(2, 0)
     assert world.answer(world.ask(), ErrorCode.INELIGIBLE_REPLICA) == []
     leader = world.broker.leaders[KEY]
-    assert leader.asked is None and leader.maximal_isr == {1}
+    assert leader.pending_change is None and leader.maximal_isr == {1}
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_new_leader_epoch_begins_with_nothing_known_of_followers() -> None:
     world.change(leader=3)
     world.change(leader=1)
     leader = world.broker.leaders[KEY]
-    assert leader.followers == {} and leader.asked is None and leader.in_flight is None
+    assert leader.followers == {} and leader.pending_change is None and leader.in_flight is None
 
 
 def test_a_leader_that_is_elected_again_begins_a_new_epoch() -> None:
@@ -261,7 +261,7 @@ def test_a_leader_that_is_elected_again_begins_a_new_epoch() -> None:
     world.fetch(3, 1)
     world.change(leader=1)
     leader = world.broker.leaders[KEY]
-    assert (leader.leader_epoch, leader.epoch_start_offset, leader.followers, leader.asked) == (1, 1, {}, None)
+    assert (leader.leader_epoch, leader.epoch_start_offset, leader.followers, leader.pending_change) == (1, 1, {}, None)
 
 
 def test_a_second_response_is_nothing() -> None:
@@ -495,5 +495,5 @@ def test_below_metadata_version_3_5_fetches_have_no_broker_epoch(level: int, ask
     assert response.error == (ErrorCode.NONE if asks else ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert bool(effects) == asks
     if asks:
-        asked = world.broker.leaders[KEY].asked
+        asked = world.broker.leaders[KEY].pending_change
         assert asked is not None and asked.new_isr == (IsrMember(1, 0), IsrMember(2, -1))

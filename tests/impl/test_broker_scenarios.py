@@ -44,7 +44,7 @@ def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr() ->
     leader = c.alive[0].broker.leaders[c.key]
     assert leader.maximal_isr == {0, 2}
     c.start(1)
-    while leader.asked is None:
+    while leader.pending_change is None:
         c.calm_down(1)
     c.work(0)
     [late] = [message for message in c.network if isinstance(message.request, AlterPartitionRequest)]
@@ -59,8 +59,8 @@ def test_a_request_for_a_broker_epoch_that_is_over_lets_nobody_into_the_isr() ->
     c.network.append(late)
     c.deliver(len(c.network) - 1, answered=True)
     assert c.runtime.partition(c.key) == replace(before, partition_epoch=before.partition_epoch + 1)
-    assert leader.maximal_isr == {0, 2} and leader.asked is None
+    assert leader.maximal_isr == {0, 2} and leader.pending_change is None
     c.calm_down(3, uninformed=0)
-    assert c.has_all(1) and leader.asked is None, "the image of the leader has the process before"
+    assert c.has_all(1) and leader.pending_change is None, "the image of the leader has the process before"
     c.calm_down(3)
     assert set(c.runtime.partition(c.key).isr) == {0, 1, 2}

@@ -16,7 +16,8 @@ from checker.mutate.operators import Path, looked_up
 
 _PAIRS = (
     ("isr", "replicas"), ("adding_replicas", "removing_replicas"), ("leader_epoch", "partition_epoch"),
-    ("committed", "speculative"), ("asked", "in_flight"), ("high_watermark", "end_offset"), ("leaders", "followers"),
+    ("committed", "speculative"), ("pending_change", "in_flight"), ("high_watermark", "end_offset"),
+    ("leaders", "followers"),
     ("caught_up_ms", "fetched_ms"), ("log_end_offset", "leader_end_offset"), ("fenced", "in_controlled_shutdown"),
     ("want_fence", "want_shut_down"), ("metadata_offset", "shutdown_offset"), ("base_offset", "last_offset"),
     ("leaderless", "reassigning"), ("retry_backoff_ms", "retry_backoff_max_ms"),

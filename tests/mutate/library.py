@@ -59,7 +59,7 @@ class Loan:
 class Library:
     loans: Map[Book, Option[Loan]]
     banned: Set[Reader]
-    told: Set[Reader]
+    notified: Set[Reader]
     desk: Desk
     lent: Annotated[int, Range(0, 2)]
 
@@ -96,7 +96,7 @@ def becomes_late(s: Library, book: Book) -> None:
     loan = require_some(s.loans[book])
     require(not loan.late)
     s.loans[book] = replace(loan, late=True)
-    s.told = s.told | {loan.reader}
+    s.notified = s.notified | {loan.reader}
 
 
 @action(who="reader", source=SOURCE)
@@ -106,7 +106,7 @@ def bring_back(s: Library, book: Book) -> None:
     require(s.lent > 0)
     if loan.late and Rules.fines:
         s.banned |= {loan.reader}
-    s.told = s.told - {loan.reader} if loan.late else s.told
+    s.notified = s.notified - {loan.reader} if loan.late else s.notified
     s.loans[book] = None
     s.lent -= 1
 

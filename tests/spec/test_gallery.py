@@ -50,7 +50,7 @@ def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Pat
     assert run(*arguments).exit_code == 0
     assert run("--check", *arguments).exit_code == 0
     page = tmp_path / "last-member.md"
-    page.write_text(page.read_text().replace("fence_lapsed", "fence"))
+    page.write_text(page.read_text().replace("fence_expired", "fence"))
     result = run("--check", *arguments)
     assert (result.exit_code, "the page is out of date" in result.stdout) == (1, True)
     assert run(*arguments).exit_code == 0

@@ -101,33 +101,33 @@ class TestElection:
 
 class TestFencing:
     def test_of_a_follower_leaves_the_leader_epoch_alone(self, s: Cluster) -> None:
-        after = partition.without(s, the_partition(s), B, {A, C})
+        after = partition.without_broker(s, the_partition(s), B, {A, C})
         assert (after.isr, after.leader) == ({A, C}, A)
         assert after.leader_epoch == LeaderEpoch(0) and PartitionEpoch(0) < after.partition_epoch
 
     def test_of_the_leader_elects_another_at_a_new_leader_epoch(self, s: Cluster) -> None:
-        after = partition.without(s, the_partition(s), A, {B, C})
+        after = partition.without_broker(s, the_partition(s), A, {B, C})
         assert (after.isr, after.leader) == ({B, C}, B)
         assert LeaderEpoch(0) < after.leader_epoch and PartitionEpoch(0) < after.partition_epoch
 
     def test_of_the_last_member_leaves_it_in_the_isr_without_a_leader(self, s: Cluster) -> None:
         the_partition(s).isr = frozenset({A})
-        after = partition.without(s, the_partition(s), A, {B, C})
+        after = partition.without_broker(s, the_partition(s), A, {B, C})
         assert (after.isr, after.leader) == ({A}, None)
         switched(last_member_stays=False)
-        assert partition.without(s, the_partition(s), A, {B, C}).isr == frozenset()
+        assert partition.without_broker(s, the_partition(s), A, {B, C}).isr == frozenset()
 
     def test_of_two_in_one_decision_sees_what_the_first_left(self, s: Cluster) -> None:
         the_partition(s).isr = frozenset({A, B})
-        active(s).lapsed = frozenset({A, B})
-        controller.fence_two_lapsed(s, ONLY, A, B)
+        active(s).expired_leases = frozenset({A, B})
+        controller.fence_two_expired(s, ONLY, A, B)
         assert (the_partition(s).isr, the_partition(s).leader) == ({B}, None)
 
     def test_of_two_without_kafka_13173_makes_a_fenced_broker_leader(self, s: Cluster) -> None:
         switched(kafka_13173=False)
         the_partition(s).isr = frozenset({A, B})
-        active(s).lapsed = frozenset({A, B})
-        controller.fence_two_lapsed(s, ONLY, A, B)
+        active(s).expired_leases = frozenset({A, B})
+        controller.fence_two_expired(s, ONLY, A, B)
         assert (the_partition(s).isr, the_partition(s).leader) == ({A}, B)
         assert active_brokers(committed(s)) == {C}
 
@@ -136,12 +136,12 @@ class TestUnfencing:
     def test_adds_to_no_isr(self, s: Cluster) -> None:
         the_partition(s).isr = frozenset({A})
         fence(s, B)
-        assert partition.with_unfenced(s, committed(s), the_partition(s), B) == the_partition(s)
+        assert partition.with_broker_unfenced(s, committed(s), the_partition(s), B) == the_partition(s)
 
     def test_elects_where_there_was_no_leader(self, s: Cluster) -> None:
         the_partition(s).isr, the_partition(s).leader = frozenset({B}), None
         fence(s, B)
-        assert partition.with_unfenced(s, committed(s), the_partition(s), B).leader == B
+        assert partition.with_broker_unfenced(s, committed(s), the_partition(s), B).leader == B
 
 
 class TestRegistration:
@@ -158,12 +158,12 @@ class TestRegistration:
         assert active_brokers(committed(s)) == {A, B, C}
 
     def test_over_a_lapsed_session_takes_the_old_incarnation_out(self, s: Cluster) -> None:
-        active(s).lapsed = frozenset({B})
+        active(s).expired_leases = frozenset({B})
         controller.handle_registration(s, ONLY, self.request(s))
         registration = active(s).image.registrations[B]
         assert registration is not None and registration.fenced and BrokerEpoch(2) < registration.broker_epoch
         assert the_partition(s).isr == {A, C}
-        assert active(s).lapsed == frozenset()
+        assert active(s).expired_leases == frozenset()
 
     def test_repeated_changes_nothing(self, s: Cluster) -> None:
         controller.handle_registration(s, ONLY, self.request(s, incarnation=1))
@@ -192,16 +192,16 @@ class TestHeartbeat:
 
     def test_of_another_epoch_is_stale(self, s: Cluster) -> None:
         s.processes[Process(1)].broker_epoch = BrokerEpoch(9)
-        active(s).lapsed = frozenset({B})
+        active(s).expired_leases = frozenset({B})
         self.handled(s, epoch=9)
         reply = s.processes[Process(1)].reply
         assert reply is not None and reply.error == Error.STALE_BROKER_EPOCH
-        assert active(s).lapsed == {B}
+        assert active(s).expired_leases == {B}
 
     def test_renews_a_lapsed_lease(self, s: Cluster) -> None:
-        active(s).lapsed = frozenset({B})
+        active(s).expired_leases = frozenset({B})
         self.handled(s)
-        assert active(s).lapsed == frozenset() and active_brokers(committed(s)) == {A, B, C}
+        assert active(s).expired_leases == frozenset() and active_brokers(committed(s)) == {A, B, C}
 
     @pytest.mark.parametrize(
         ("want_fence", "caught_up", "unfenced"),
@@ -284,19 +284,19 @@ class TestLeader:
         leadership = leadership_of(s, Process(0))
         leadership.isr = frozenset({A, C})
         assert proposed_isr(leadership) == maximal_isr(leadership) == {A, C}
-        leadership.asked = IsrChange(B, BrokerEpoch(1))
+        leadership.pending_change = IsrChange(B, BrokerEpoch(1))
         assert proposed_isr(leadership) == maximal_isr(leadership) == {A, B, C}
-        leadership.asked = IsrChange(C, None)
+        leadership.pending_change = IsrChange(C, None)
         assert (proposed_isr(leadership), maximal_isr(leadership)) == ({A}, {A, C})
 
     def test_does_not_acknowledge_before_the_whole_maximal_isr_has_the_record(self, s: Cluster) -> None:
         replica.write(s, Process(0), P)
         leadership = leadership_of(s, Process(0))
-        leadership.isr, leadership.holders = frozenset({A, B}), frozenset({B})
-        leadership.asked = IsrChange(C, BrokerEpoch(2))
+        leadership.isr, leadership.replicas_with_record = frozenset({A, B}), frozenset({B})
+        leadership.pending_change = IsrChange(C, BrokerEpoch(2))
         with pytest.raises(Disabled):
             replica.advance_high_watermark(s, Process(0), P)
-        leadership.asked = None
+        leadership.pending_change = None
         replica.advance_high_watermark(s, Process(0), P)
         assert s.produced[P] == RecordStatus.ACKNOWLEDGED
 
@@ -315,20 +315,23 @@ class TestLeader:
     def test_sees_at_a_fetch_what_the_follower_had_before_it(self, s: Cluster) -> None:
         replica.write(s, Process(0), P)
         replica.fetch(s, Process(1), Process(0), P, True)
-        assert leadership_of(s, Process(0)).holders == frozenset() and s.processes[Process(1)].replicas[P].has_record
+        assert (
+            leadership_of(s, Process(0)).replicas_with_record == frozenset()
+            and s.processes[Process(1)].replicas[P].has_record
+        )
         replica.fetch(s, Process(1), Process(0), P, True)
-        assert leadership_of(s, Process(0)).holders == {B}
+        assert leadership_of(s, Process(0)).replicas_with_record == {B}
 
 
 class TestMetadata:
     def test_a_newer_partition_settles_what_the_leader_asked_for(self, s: Cluster) -> None:
         leadership = leadership_of(s, Process(0))
-        leadership.asked = IsrChange(C, None)
+        leadership.pending_change = IsrChange(C, None)
         the_partition(s).isr = frozenset({A, B})
         the_partition(s).partition_epoch = PartitionEpoch(1)
         broker.apply_metadata(s, Process(0))
         leadership = leadership_of(s, Process(0))
-        assert leadership.asked is None and leadership.isr == {A, B}
+        assert leadership.pending_change is None and leadership.isr == {A, B}
 
     def test_a_process_whose_id_was_taken_over_stops(self, s: Cluster) -> None:
         registration = active(s).image.registrations[A]

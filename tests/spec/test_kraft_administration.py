@@ -13,7 +13,7 @@ from checker.lang.declare import bind, replace
 from checker.lang.loader import load
 from checker.lang.values import Bag, Disabled
 from spec.kraft.actions import administration, broker, clients, coarse_lifecycle, controller, topics
-from spec.kraft.decisions.partition import cancelled, changed, completed, original_replicas, reassigned
+from spec.kraft.decisions.partition import build_change, cancelled, completed, original_replicas, reassigned
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr
 from spec.kraft.state import Cluster, IsrChange, Leadership, Partition, Replicas, active_brokers, committed
@@ -69,7 +69,7 @@ def alter_isr(s: Cluster, isr: set[Broker], added: Broker) -> None:
     request = AlterIsr(Process(0), BrokerEpoch(0), TopicId(0), P, *epochs, frozenset(isr), epoch, late=False, to=ONLY)
     s.alterations = Bag([request])
     leads(s).isr = frozenset(isr) - {added}
-    leads(s).asked = IsrChange(added, epoch)
+    leads(s).pending_change = IsrChange(added, epoch)
     controller.handle_alter_isr(s, ONLY, request)
 
 
@@ -238,4 +238,4 @@ def test_a_broker_lists_who_is_active_in_its_image() -> None:
 
 def test_a_change_that_changes_nothing_is_no_record(s: Cluster) -> None:
     before = the_partition(s)
-    assert changed(s, before, before, active_brokers(committed(s))) == before
+    assert build_change(s, before, before, active_brokers(committed(s))) == before

@@ -10,7 +10,7 @@ from checker.lang.declare import bind
 from checker.lang.loader import load
 from checker.lang.values import Disabled
 from spec.kraft.actions import faults, shutdown
-from spec.kraft.actions.shutdown import Ruling
+from spec.kraft.actions.shutdown import BrokerControlState
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import Heartbeat
 from spec.kraft.state import Cluster, Controller, Registration, Shutdown
@@ -43,11 +43,13 @@ def registration_of(s: Cluster, broker: Broker) -> Registration:
     return registration
 
 
-def ruled(s: Cluster, broker: Broker, *, shut_down: bool = True, fence: bool = False, caught_up: bool = True) -> Ruling:
+def ruled(
+    s: Cluster, broker: Broker, *, shut_down: bool = True, fence: bool = False, caught_up: bool = True
+) -> BrokerControlState:
     """The ruling of the controller on a heartbeat of `broker`."""
     epoch = registration_of(s, broker).broker_epoch
     request = Heartbeat(Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False, to=Voter(0))
-    return shutdown.ruling(controller_of(s), registration_of(s, broker), broker, request)
+    return shutdown.next_broker_state(controller_of(s), registration_of(s, broker), broker, request)
 
 
 def depose(s: Cluster) -> None:
@@ -59,53 +61,53 @@ def depose(s: Cluster) -> None:
 
 class TestFirstRequest:
     def test_of_a_leader_begins_a_controlled_shutdown(self, s: Cluster) -> None:
-        assert ruled(s, A) == Ruling.CONTROLLED_SHUTDOWN
+        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
 
     def test_of_a_leader_that_wants_the_fence_too_is_granted_at_once(self, s: Cluster) -> None:
         switched(idle_shutdown_waits=False)
-        assert ruled(s, A, fence=True) == Ruling.SHUT_DOWN_NOW
+        assert ruled(s, A, fence=True) == BrokerControlState.SHUTDOWN_NOW
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_of_a_broker_that_leads_nothing(self, s: Cluster, waits: bool) -> None:
         switched(idle_shutdown_waits=waits)
-        assert (ruled(s, B) == Ruling.CONTROLLED_SHUTDOWN) == waits
+        assert (ruled(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_of_a_fenced_broker(self, s: Cluster, waits: bool) -> None:
         switched(fenced_shutdown_waits=waits)
         registration_of(s, B).fenced = True
-        assert (ruled(s, B) == Ruling.CONTROLLED_SHUTDOWN) == waits
+        assert (ruled(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_after_a_failover(self, s: Cluster, waits: bool) -> None:
         switched(shutdown_outlives_soft_state=waits, idle_shutdown_waits=False)
         depose(s)
         registration_of(s, A).in_controlled_shutdown = True
-        controller_of(s).shutdowns[A] = Shutdown(NOW, behind=frozenset({B}))
+        controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset({B}))
         faults.fail_over(s, Voter(0))
         assert controller_of(s).shutdowns[A] is None
-        assert (ruled(s, A) == Ruling.CONTROLLED_SHUTDOWN) == waits
+        assert (ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
 
 class TestControlledShutdown:
     def test_waits_for_active_brokers_only(self, s: Cluster) -> None:
         depose(s)
         registration_of(s, A).in_controlled_shutdown = True
-        controller_of(s).shutdowns[A] = Shutdown(NOW, behind=frozenset({A, B}))
-        assert ruled(s, A) == Ruling.CONTROLLED_SHUTDOWN
+        controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset({A, B}))
+        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
         registration_of(s, B).fenced = True
-        assert ruled(s, A) == Ruling.SHUT_DOWN_NOW
+        assert ruled(s, A) == BrokerControlState.SHUTDOWN_NOW
 
     def test_waits_while_the_broker_leads(self, s: Cluster) -> None:
-        controller_of(s).shutdowns[A] = Shutdown(NOW, behind=frozenset())
-        assert ruled(s, A) == Ruling.CONTROLLED_SHUTDOWN
+        controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset())
+        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
 
     @pytest.mark.parametrize(("applied", "behind"), [(None, {A, B}), (NOW, {A, B}), (LATER, {A})])
     def test_is_behind_whose_last_heartbeat_did_not_reach_the_offset(
         self, applied: MetadataOffset | None, behind: set[Broker]
     ) -> None:
-        known = shutdown.reported(Shutdown(LATER, behind=frozenset({A})), B, applied)
-        assert known is not None and known.behind == behind
+        known = shutdown.with_report(Shutdown(LATER, lagging=frozenset({A})), B, applied)
+        assert known is not None and known.lagging == behind
 
 
 class TestUnfencing:
@@ -114,15 +116,15 @@ class TestUnfencing:
         switched(shutdown_is_final=final)
         registration = registration_of(s, B)
         registration.fenced = registration.in_controlled_shutdown = True
-        assert ruled(s, B, shut_down=False) == (Ruling.FENCED if final else Ruling.UNFENCED)
+        assert ruled(s, B, shut_down=False) == (BrokerControlState.FENCED if final else BrokerControlState.UNFENCED)
 
     @pytest.mark.parametrize("merged", [True, False])
     def test_while_the_log_grows(self, s: Cluster, merged: bool) -> None:
         switched(kafka_13959=merged)
         registration_of(s, B).fenced = True
         controller_of(s).image.offset = NOW
-        assert (ruled(s, B, shut_down=False) == Ruling.UNFENCED) == merged
-        assert ruled(s, B, shut_down=False, caught_up=False) == Ruling.FENCED
+        assert (ruled(s, B, shut_down=False) == BrokerControlState.UNFENCED) == merged
+        assert ruled(s, B, shut_down=False, caught_up=False) == BrokerControlState.FENCED
 
 
 class TestSigterm:

@@ -70,7 +70,7 @@ def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
     proved = [n for n, f in enumerate(membership.findings) if f.verdict == PROVED]
     kept = {membership.findings[n].claim.name for n in proved if membership.bounds_of(n).words()}
     counting = {"one_change_at_a_time", "one_request_at_a_time"}  # the requests in flight
-    budgets = {"lease_runs_out_for_silence", "process_moves_as_told"}  # read the fault that is spent
+    budgets = {"lease_runs_out_for_silence", "process_follows_the_state_machine"}  # read the fault that is spent
     assert kept == counting | budgets | OF_ONE_CHANGE
     places = {place.path for place in membership.places}
     assert places == {"lifecycle", "alterations", "faults.crashes", "faults.early_expiries"}
@@ -126,7 +126,7 @@ def test_a_changed_action_breaks_the_proof(mutant: Mutant) -> None:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("switch", ["last_member_stays", "kip_841", "kafka_13173", "kafka_16952", "lapsed_session"])
+@pytest.mark.parametrize("switch", ["last_member_stays", "kip_841", "kafka_13173", "kafka_16952", "expired_session"])
 def test_with_a_guard_switched_off_it_is_not_proved(switch: str) -> None:
     model = load("kraft/membership", {switch: "false"})
     properties = [p for p in provable(model) if p.name in SAFETY]

@@ -186,7 +186,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "handle_registration": handle_lifecycle,
     "handle_heartbeat": handle_lifecycle,
     "handle_alter_isr": handle_alter_isr,
-    "fence_lapsed": in_budget(controllers.fence_lapsed),
+    "fence_expired": in_budget(controllers.fence_expired),
     "reassign": in_budget(reassign, "reassignments", "max_reassignments"),
     "cancel_reassignment": in_budget(controllers.cancel_reassignment),
     "elect_preferred": in_budget(controllers.elect_preferred),

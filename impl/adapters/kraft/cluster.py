@@ -118,8 +118,8 @@ class ControllerHost(Remembering):
     """A controller and the host that runs it.
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
-    is_elected: it leads the quorum in `epoch`. behind: where it lacks something committed, the epoch of the last batch
-    that it has. high_watermark: the last offset that it knows to be committed. log: what it has beyond; what a standby
+    is_elected: it leads the quorum in `epoch`. lags_since: where it lacks something committed, the epoch of its last
+    batch. high_watermark: the last offset that it knows to be committed. log: what it has beyond; what a standby
     has that lacks something committed is left out.
     waiting: the requests of brokers that it has yet to answer, by call; operators: calls of operators; made: how many
     calls there were.
@@ -131,7 +131,7 @@ class ControllerHost(Remembering):
     now_ms: int = 0
     epoch: int = 0
     is_elected: bool = True
-    behind: int | None = None
+    lags_since: int | None = None
     high_watermark: int = -1
     log: tuple[Entry, ...] = ()
     waiting: Mapping[int, Envelope] = field(default_factory=dict)
@@ -144,12 +144,12 @@ class ControllerHost(Remembering):
 
         Epochs that it sees were issued again by others, so that it may decide otherwise than the spec.
         """
-        return self.core.is_active and self.behind is not None and len(self.log) > 0
+        return self.core.is_active and self.lags_since is not None and len(self.log) > 0
 
     @property
     def is_out_of_sight(self) -> bool:
         """True when it decides nothing: it is lost, or a standby that has yet to catch up."""
-        return self.is_lost or (self.behind is not None and not self.core.is_active)
+        return self.is_lost or (self.lags_since is not None and not self.core.is_active)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +361,7 @@ def asks_still(host: ProcessHost, answer: Answer) -> bool:
     request, response = answer.request, answer.response
     if isinstance(request, AlterPartitionRequest):
         leader = host.broker.leaders.get((request.topic_id, request.partition_id))
-        return leader is not None and leader.asked == request
+        return leader is not None and leader.pending_change == request
     return moves(response, is_recovering=host.broker.state == BrokerState.RECOVERY)
 
 

@@ -178,11 +178,11 @@ def awaits_fencing(host: ControllerHost, image: Image, broker: int | str) -> boo
     return unfenced and not host.core.has_valid_session(int(broker), host.now_ms)
 
 
-def fence_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+def fence_expired(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     return fence(cluster, arguments["voter"].index, arguments["broker"].index)
 
 
-def fence_two_lapsed(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
+def fence_two_expired(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """In two decisions: the implementation fences one broker in each."""
     first = fence(cluster, arguments["voter"].index, arguments["first"].index)
     return first if isinstance(first, Refusal) else fence(first, arguments["voter"].index, arguments["second"].index)

@@ -96,14 +96,14 @@ def ordered(identities: Any) -> tuple[int, ...]:
 
 def controller(one: Any, topic: Any) -> ControllerView:
     """topic: what is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
-    is_lost = one.role.name == "ACTIVE" and one.behind is not None and len(one.log) > 0
+    is_lost = one.role.name == "ACTIVE" and one.lags_since is not None and len(one.log) > 0
     return ControllerView(
         role=one.role.name,
         epoch=ordinal(one.epoch),
         image=nothing(one.image) if is_lost else metadata(one.image),
-        lapsed=() if is_lost else numbers(one.lapsed),
+        expired_leases=() if is_lost else numbers(one.expired_leases),
         shutdowns=tuple(shutdown(begun, one.image) for begun in one.shutdowns.values()),
-        behind=optional(one.behind),
+        lags_since=optional(one.lags_since),
         log=() if is_lost else batches(one.log, topic),
     )
 
@@ -161,7 +161,7 @@ def partition(p: Any, one: Any, topic: Any) -> PartitionView | None:
 def shutdown(begun: Any, image: Any) -> ShutdownView | None:
     if begun is None:
         return None
-    behind = (broker for broker in begun.behind if is_active(image.registrations[broker]))
+    behind = (broker for broker in begun.lagging if is_active(image.registrations[broker]))
     return ShutdownView(ordinal(begun.offset), numbers(behind))
 
 
@@ -218,15 +218,15 @@ def replica(p: Any, held: Any) -> ReplicaView:
 
 def leadership(p: Any, topic: int, led: Any) -> LeadershipView:
     asked, added_epoch = None, None
-    if led.asked is not None:
-        member, added_epoch = {led.asked.member}, led.asked.epoch
+    if led.pending_change is not None:
+        member, added_epoch = {led.pending_change.member}, led.pending_change.epoch
         asked = numbers(led.isr - member if added_epoch is None else led.isr | member)
     return LeadershipView(
         partition_epoch=partition_epoch(topic, p.index, led.partition_epoch.value),
         isr=numbers(led.isr),
-        asked=asked,
+        pending_change=asked,
         added_epoch=optional(added_epoch),
-        holders=numbers(led.holders),
+        replicas_with_record=numbers(led.replicas_with_record),
         starts_with_record=led.starts_with_record,
     )
 

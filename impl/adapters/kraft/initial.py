@@ -56,11 +56,11 @@ def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
             cluster = running(cluster, place, image.registrations)
     for request in state.alterations:
         if not request.late:
-            cluster = addition_asked(cluster, request)
+            cluster = addition_pending(cluster, request)
     return with_others(cluster, state) if len(state.controllers) > 1 else cluster
 
 
-def addition_asked(cluster: Cluster, request: Any) -> Cluster:
+def addition_pending(cluster: Cluster, request: Any) -> Cluster:
     """The leader asks to add a follower that fetches, and asks once more."""
     leader, p = request.sender, request.partition
     isr = cluster.processes[leader.index].broker.image.partitions[topic_id(0), p.index].isr

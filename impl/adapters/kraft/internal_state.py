@@ -117,9 +117,9 @@ def leader(history: EpochHistory, core: BrokerCore, timers: Timers, one: Partiti
         one.replicas,
         tuple(candidate(history, core.image, id_) for id_ in one.replicas if id_ != one.broker_id),
         tuple((id_, state.log_end_offset, history.broker_epoch(state.broker_epoch)) for id_, state in known),
-        asked(history, one.asked),
-        one.in_flight is not None and (one.in_flight == one.asked or asked(history, one.in_flight)),
-        due and one.asked is not None and one.in_flight is None,
+        asked(history, one.pending_change),
+        one.in_flight is not None and (one.in_flight == one.pending_change or asked(history, one.in_flight)),
+        due and one.pending_change is not None and one.in_flight is None,
     )
 
 

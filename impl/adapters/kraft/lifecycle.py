@@ -16,7 +16,7 @@ Arguments = Mapping[str, Any]
 def fence_alive(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
     """The lease of a broker runs out, and it is fenced."""
     after = controllers.expire_lease(cluster, arguments, before)
-    return after if isinstance(after, Refusal) else controllers.fence_lapsed(after, arguments, before)
+    return after if isinstance(after, Refusal) else controllers.fence_expired(after, arguments, before)
 
 
 def go_down(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:

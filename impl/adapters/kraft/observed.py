@@ -110,9 +110,9 @@ def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView
         role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
         epoch=controller_epoch(host.epoch),
         image=metadata_in(history, shape, Image() if is_blank else host.image, cluster.marks),
-        lapsed=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
+        expired_leases=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
-        behind=None if host.behind is None else controller_epoch(host.behind),
+        lags_since=None if host.lags_since is None else controller_epoch(host.lags_since),
         log=log,
     )
 
@@ -334,17 +334,19 @@ def replica(history: EpochHistory, host: ProcessHost, core: BrokerCore, p: int) 
 
 def leadership(history: EpochHistory, leader: PartitionLeader) -> LeadershipView:
     asked, added_epoch = None, None
-    if leader.asked is not None:
-        asked = tuple(sorted(member.broker_id for member in leader.asked.new_isr))
-        added = next((member for member in leader.asked.new_isr if member.broker_id not in leader.isr), None)
+    if leader.pending_change is not None:
+        asked = tuple(sorted(member.broker_id for member in leader.pending_change.new_isr))
+        added = next((member for member in leader.pending_change.new_isr if member.broker_id not in leader.isr), None)
         added_epoch = None if added is None else history.broker_epoch(added.broker_epoch)
     holds = has_record(leader.log)
     return LeadershipView(
         partition_epoch=history.partition_epoch(leader.key, leader.partition_epoch),
         isr=tuple(sorted(leader.isr)),
-        asked=asked,
+        pending_change=asked,
         added_epoch=added_epoch,
-        holders=tuple(id_ for id_, f in sorted(leader.followers.items()) if holds and f.log_end_offset > 0),
+        replicas_with_record=tuple(
+            id_ for id_, f in sorted(leader.followers.items()) if holds and f.log_end_offset > 0
+        ),
         starts_with_record=leader.epoch_start_offset > 0,
     )
 

@@ -333,9 +333,11 @@ class Probing:
         leads = self.classes["Leadership"](
             partition_epoch=message.partition_epoch,
             isr=message.isr,
-            asked=self.classes["IsrChange"](min(message.isr, key=lambda broker: broker.index), message.broker_epoch),
+            pending_change=self.classes["IsrChange"](
+                min(message.isr, key=lambda broker: broker.index), message.broker_epoch
+            ),
             reply=None,
-            holders=frozenset(),
+            replicas_with_record=frozenset(),
             starts_with_record=False,
             applied=None,
             candidates=frozenset(),
@@ -396,9 +398,9 @@ def replica_that_asks(history: EpochHistory, request: AlterPartitionRequest) -> 
     leads = LeadershipView(
         partition_epoch=history.partition_epoch(key, request.partition_epoch),
         isr=isr,
-        asked=isr,
+        pending_change=isr,
         added_epoch=history.broker_epoch(request.broker_epoch),
-        holders=(),
+        replicas_with_record=(),
         starts_with_record=False,
     )
     epoch = history.leader_epoch(key, request.leader_epoch)

@@ -218,7 +218,7 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
     late = host.broker.leaders[key].out_of_sync(late_ms, max_lag_ms)
     if member not in late:
         return Refusal("the member does not lag")
-    if host.broker.leaders[key].asked is not None:
+    if host.broker.leaders[key].pending_change is not None:
         after, _ = run(host, lambda core, now_ms: core.expire_isr(now_ms), by_ms=late_ms)
         return cluster.with_process(place, after)
 

@@ -67,7 +67,7 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
         cluster, refused = decide(cluster, voter, lambda core, now_ms: core.renounce(now_ms))
     if not before.waiting.keys() | before.operators <= refused.keys():
         raise AssertionError("a controller that renounced leaves somebody waiting")
-    host, is_up_to_date = cluster.controllers[voter], before.behind is None
+    host, is_up_to_date = cluster.controllers[voter], before.lags_since is None
     standby = replace(
         host,
         image=cluster.committed if is_up_to_date else host.image,
@@ -134,7 +134,7 @@ def following(cluster: Cluster, host: ControllerHost, core: ControllerCore) -> C
     """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
     for batch in missing(cluster.log, host.high_watermark):
         core.replay(batch)
-    return replace(host, core=core, image=cluster.committed, behind=None, high_watermark=cluster.committed.offset)
+    return replace(host, core=core, image=cluster.committed, lags_since=None, high_watermark=cluster.committed.offset)
 
 
 def missing(log: tuple[Batch, ...], offset: int) -> Iterable[Batch]:
@@ -161,14 +161,14 @@ def commit_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
 def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Cluster:
     """A controller once the leader of `epoch` has committed an entry. Who lacks it, or was deposed, is behind."""
     host = cluster.controllers[voter]
-    has_it = host.behind is None and host.log[:1] == (entry,)
+    has_it = host.lags_since is None and host.log[:1] == (entry,)
     if has_it and not (host.is_elected and host.epoch < epoch):
         cluster = cluster.with_controller(voter, replace(host, log=host.log[1:]))
         return noticed(cluster, voter)
     last = host.log[-1].batch if host.log else cluster.log[-2]
-    behind = last.epoch if host.behind is None else host.behind
+    behind = last.epoch if host.lags_since is None else host.lags_since
     log = host.log if host.core.is_active else ()
-    return cluster.with_controller(voter, replace(host, behind=behind, log=log))
+    return cluster.with_controller(voter, replace(host, lags_since=behind, log=log))
 
 
 def noticed(cluster: Cluster, voter: int) -> Cluster:

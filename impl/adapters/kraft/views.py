@@ -41,10 +41,10 @@ class MetadataView(NamedTuple):
 
 
 class ShutdownView(NamedTuple):
-    """behind: the active brokers whose last heartbeat did not reach the offset."""
+    """lagging: the active brokers whose last heartbeat did not reach the offset."""
 
     offset: Ordinal
-    behind: tuple[int, ...]
+    lagging: tuple[int, ...]
 
 
 class RemovedView(NamedTuple):
@@ -69,17 +69,17 @@ class BatchView(NamedTuple):
 
 
 class ControllerView(NamedTuple):
-    """lapsed: unfenced brokers whose lease ran out. log: what it has beyond its high watermark.
+    """expired_leases: unfenced brokers whose lease ran out. log: what it has beyond its high watermark.
 
-    behind: where it lacks something committed, the epoch of the last batch that it has.
+    lags_since: where it lacks something committed, the epoch of the last batch that it has.
     """
 
     role: str
     epoch: Ordinal
     image: MetadataView
-    lapsed: tuple[int, ...]
+    expired_leases: tuple[int, ...]
     shutdowns: tuple[ShutdownView | None, ...]
-    behind: Ordinal | None
+    lags_since: Ordinal | None
     log: tuple[BatchView, ...]
 
 
@@ -139,13 +139,17 @@ class AlterIsrReplyView(NamedTuple):
 
 
 class LeadershipView(NamedTuple):
-    """asked: the ISR that the leader has asked for. holders: followers that have the record, as far as it knows."""
+    """A leader's memory.
+
+    pending_change: the ISR that it has asked for. replicas_with_record: followers that have the record, as far as it
+    knows.
+    """
 
     partition_epoch: Ordinal
     isr: tuple[int, ...]
-    asked: tuple[int, ...] | None
+    pending_change: tuple[int, ...] | None
     added_epoch: Ordinal | None
-    holders: tuple[int, ...]
+    replicas_with_record: tuple[int, ...]
     starts_with_record: bool
 
 

@@ -362,7 +362,7 @@ class Broker:
         effects: Effects = []
         for key, leader in self.leaders.items():
             late = leader.out_of_sync(now_ms, self.settings.replica_lag_time_max_ms)
-            if late and leader.asked is None:
+            if late and leader.pending_change is None:
                 leader.ask_to_remove(late)
                 effects.append(due_for(Due.ALTER_PARTITION, key, now_ms))
         return effects
@@ -386,8 +386,8 @@ class Broker:
             return []
         leader.answered(response)
         effects = self._high_watermark_due(leader, now_ms)
-        if leader.asked is not None:
-            delay_ms = self.settings.alter_partition_retry_ms if leader.asked == request else 0
+        if leader.pending_change is not None:
+            delay_ms = self.settings.alter_partition_retry_ms if leader.pending_change == request else 0
             effects.append(due_for(Due.ALTER_PARTITION, key, now_ms + delay_ms))
         return effects
 

@@ -39,7 +39,7 @@ class FollowerState:
 class PartitionLeader:
     """A replica that leads, for as long as its leader epoch lasts.
 
-    isr: the committed ISR as far as it knows. asked: the one change of it that is not settled. in_flight: the request
+    isr: the committed ISR as far as it knows. pending_change: the one that is not resolved. in_flight: the request
     whose response it awaits, which may be about a change that is settled by now. since_ms: when it became the leader.
     """
 
@@ -54,7 +54,7 @@ class PartitionLeader:
     epoch_start_offset: int
     since_ms: int
     followers: dict[int, FollowerState] = field(default_factory=dict)
-    asked: AlterPartitionRequest | None = None
+    pending_change: AlterPartitionRequest | None = None
     in_flight: AlterPartitionRequest | None = None
 
     @classmethod
@@ -82,9 +82,9 @@ class PartitionLeader:
     @property
     def maximal_isr(self) -> frozenset[int]:
         """Every replica that may be in the ISR by now."""
-        if self.asked is None:
+        if self.pending_change is None:
             return self.isr
-        return self.isr.union(member.broker_id for member in self.asked.new_isr)
+        return self.isr.union(member.broker_id for member in self.pending_change.new_isr)
 
     def update(self, partition: Partition) -> None:
         """Take over the partition from the metadata. What is older than the last response is known already."""
@@ -93,7 +93,7 @@ class PartitionLeader:
         self.partition_epoch = partition.partition_epoch
         self.replicas = partition.replicas
         self.isr = frozenset(partition.isr)
-        self.asked = None
+        self.pending_change = None
 
     # Records.
 
@@ -172,7 +172,12 @@ class PartitionLeader:
         which the image has it as active (KIP-903).
         """
         follower = self.followers.get(broker_id)
-        if follower is None or self.asked is not None or broker_id in self.isr or broker_id not in self.replicas:
+        if (
+            follower is None
+            or self.pending_change is not None
+            or broker_id in self.isr
+            or broker_id not in self.replicas
+        ):
             return False
         registration = image.registrations.get(broker_id)
         if registration is None or not registration.is_active:
@@ -203,8 +208,8 @@ class PartitionLeader:
         self._ask(self.isr.difference(broker_ids))
 
     def _ask(self, isr: frozenset[int]) -> None:
-        assert self.asked is None and self.broker_id in isr
-        self.asked = AlterPartitionRequest(
+        assert self.pending_change is None and self.broker_id in isr
+        self.pending_change = AlterPartitionRequest(
             broker_id=self.broker_id,
             broker_epoch=self.broker_epoch,
             topic_id=self.key[0],
@@ -224,8 +229,8 @@ class PartitionLeader:
         """The request to send now, if there is one: it is in flight from now on, and one is at a time."""
         if self.in_flight is not None:
             return None
-        self.in_flight = self.asked
-        return self.asked
+        self.in_flight = self.pending_change
+        return self.pending_change
 
     def answered(self, response: AlterPartitionResponse | None) -> None:
         """Take over what the controller says of the request in flight, or that it was given up.
@@ -234,11 +239,11 @@ class PartitionLeader:
         newer leader epoch completed a reassignment: the leader waits for the metadata.
         """
         request, self.in_flight = self.in_flight, None
-        if response is None or self.asked != request:
+        if response is None or self.pending_change != request:
             return
         if response.error == ErrorCode.NONE and response.leader_epoch == self.leader_epoch:
             self.isr = frozenset(response.isr)
             self.partition_epoch = response.partition_epoch
-            self.asked = None
+            self.pending_change = None
         elif response.error == ErrorCode.INELIGIBLE_REPLICA:
-            self.asked = None
+            self.pending_change = None

@@ -15,13 +15,13 @@ from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from impl.kraft.records import BrokerRegistrationChangeRecord, Record, UnfenceBrokerRecord
 
 
-class Ruling(Enum):
+class BrokerControlState(Enum):
     """The state of a broker from its heartbeat on."""
 
     FENCED = auto()
     UNFENCED = auto()
     CONTROLLED_SHUTDOWN = auto()
-    SHUT_DOWN_NOW = auto()
+    SHUTDOWN_NOW = auto()
 
 
 def heartbeat(
@@ -35,44 +35,48 @@ def heartbeat(
     if registration is None or registration.broker_epoch != request.broker_epoch:
         return Decision(BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH))
     shutdown_offset = sessions.shutdown_offset(request.broker_id)
-    ruling = rule(image, sessions, registration, shutdown_offset, request)
-    begins_shutdown = ruling is Ruling.CONTROLLED_SHUTDOWN and shutdown_offset is None
-    records = records_of(image, settings, registration, ruling, begins_shutdown)
+    next_state = calculate_next_state(image, sessions, registration, shutdown_offset, request)
+    begins_shutdown = next_state is BrokerControlState.CONTROLLED_SHUTDOWN and shutdown_offset is None
+    records = records_of(image, settings, registration, next_state, begins_shutdown)
     if begins_shutdown:
         shutdown_offset = image.offset + len(records)
-    elif ruling is not Ruling.CONTROLLED_SHUTDOWN:
+    elif next_state is not BrokerControlState.CONTROLLED_SHUTDOWN:
         shutdown_offset = None
     sessions.of_broker[request.broker_id] = Session(now_ms, request.current_metadata_offset, shutdown_offset)
     response = BrokerHeartbeatResponse(
         ErrorCode.NONE,
         is_caught_up=is_caught_up(registration, request),
-        is_fenced=is_fenced_by(ruling, registration),
-        should_shut_down=ruling is Ruling.SHUT_DOWN_NOW,
+        is_fenced=is_fenced_by(next_state, registration),
+        should_shut_down=next_state is BrokerControlState.SHUTDOWN_NOW,
     )
     return Decision(response, records)
 
 
-def rule(
+def calculate_next_state(
     image: Image,
     sessions: Sessions,
     registration: Registration,
     shutdown_offset: int | None,
     request: BrokerHeartbeatRequest,
-) -> Ruling:
-    """The ruling on a broker's heartbeat.
+) -> BrokerControlState:
+    """The next_state on a broker's heartbeat.
 
     One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
     until their images say so, too. One in controlled shutdown stays fenced until it registers again.
     """
     if shutdown_offset is not None:
         others = (broker_id for broker_id, other in image.registrations.items() if other.is_active)
-        return Ruling.SHUT_DOWN_NOW if sessions.all_reach(shutdown_offset, others) else Ruling.CONTROLLED_SHUTDOWN
+        return (
+            BrokerControlState.SHUTDOWN_NOW
+            if sessions.all_reach(shutdown_offset, others)
+            else BrokerControlState.CONTROLLED_SHUTDOWN
+        )
     if request.want_shut_down:
-        return Ruling.CONTROLLED_SHUTDOWN
+        return BrokerControlState.CONTROLLED_SHUTDOWN
     may_serve = not registration.in_controlled_shutdown and is_caught_up(registration, request)
     if request.want_fence or (registration.fenced and not may_serve):
-        return Ruling.FENCED
-    return Ruling.UNFENCED
+        return BrokerControlState.FENCED
+    return BrokerControlState.UNFENCED
 
 
 def is_caught_up(registration: Registration, request: BrokerHeartbeatRequest) -> bool:
@@ -80,22 +84,26 @@ def is_caught_up(registration: Registration, request: BrokerHeartbeatRequest) ->
     return request.current_metadata_offset >= registration.broker_epoch
 
 
-def is_fenced_by(ruling: Ruling, registration: Registration) -> bool:
-    if ruling is Ruling.CONTROLLED_SHUTDOWN:
+def is_fenced_by(next_state: BrokerControlState, registration: Registration) -> bool:
+    if next_state is BrokerControlState.CONTROLLED_SHUTDOWN:
         return registration.fenced
-    return ruling is not Ruling.UNFENCED
+    return next_state is not BrokerControlState.UNFENCED
 
 
 def records_of(
-    image: Image, settings: ControllerSettings, registration: Registration, ruling: Ruling, begins_shutdown: bool
+    image: Image,
+    settings: ControllerSettings,
+    registration: Registration,
+    next_state: BrokerControlState,
+    begins_shutdown: bool,
 ) -> tuple[Record, ...]:
-    """The records that carry out a ruling."""
+    """The records that carry out a next_state."""
     broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
     if begins_shutdown:
         begins = BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True)
         return (*taken_out(image, settings, broker_id), begins)
-    if registration.fenced and ruling is Ruling.UNFENCED:
+    if registration.fenced and next_state is BrokerControlState.UNFENCED:
         return (UnfenceBrokerRecord(broker_id, broker_epoch), *led_anew(image, settings, broker_id))
-    if not registration.fenced and is_fenced_by(ruling, registration):
+    if not registration.fenced and is_fenced_by(next_state, registration):
         return fenced(image, settings, broker_id)
     return ()

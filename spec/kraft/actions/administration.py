@@ -12,7 +12,14 @@ from typing import Annotated
 
 from checker.lang import Arrangement, Seq, action, replace, require, require_some
 from spec.kraft.decisions.log import appended, can_decide
-from spec.kraft.decisions.partition import cancelled, changed, everyone, is_reassigned, original_replicas, reassigned
+from spec.kraft.decisions.partition import (
+    build_change,
+    cancelled,
+    is_reassigned,
+    original_replicas,
+    reassigned,
+    replica_set,
+)
 from spec.kraft.design import Design
 from spec.kraft.state import Cluster, Partition, ReassignmentListing, active_brokers, committed
 from spec.kraft.types import Broker, Role, TopicPartition, Voter
@@ -33,11 +40,11 @@ def reassign(s: Cluster, voter: Voter, p: TopicPartition, target: Target) -> Non
     image = controller.image
     partition = require_some(image.partitions[p])
     require(can_decide(controller))
-    require(len(everyone(target)) == len(target) and len(target) >= Design.min_insync_replicas)
+    require(len(replica_set(target)) == len(target) and len(target) >= Design.min_insync_replicas)
     require(all(image.registrations[broker] is not None for broker in target))
     require(s.faults.reassignments < Design.max_reassignments)
     before = replace(image)
-    image.partitions[p] = changed(s, partition, reassigned(partition, target), active_brokers(image))
+    image.partitions[p] = build_change(s, partition, reassigned(partition, target), active_brokers(image))
     controller.log = appended(controller, before)
     s.last_target[p] = target
     s.faults.reassignments += 1
@@ -57,7 +64,7 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     require(can_decide(controller))
     require(is_reassigned(partition) and may_be_cancelled(partition))
     before = replace(image)
-    image.partitions[p] = changed(s, partition, cancelled(partition), active_brokers(image))
+    image.partitions[p] = build_change(s, partition, cancelled(partition), active_brokers(image))
     controller.log = appended(controller, before)
     s.last_target[p] = ()
 
@@ -72,7 +79,7 @@ def cancel_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
 def list_reassignment(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     """An operator asks whether the partition is being reassigned, and has the answer at once."""
     controller = s.controllers[voter]
-    require(controller.role == Role.ACTIVE and controller.behind is None)
+    require(controller.role == Role.ACTIVE and controller.lags_since is None)
     image = committed(s) if Design.listing_is_committed else controller.image
     partition = require_some(image.partitions[p])
     s.last_listing = (ReassignmentListing(p, is_reassigned(partition), partition.partition_epoch),)
@@ -93,7 +100,7 @@ def elect_preferred(s: Cluster, voter: Voter, p: TopicPartition) -> None:
     before = replace(image)
     preferred = partition.replicas[0]
     require(partition.leader != preferred and preferred in partition.isr & active_brokers(image))
-    image.partitions[p] = changed(s, partition, replace(partition, leader=preferred), active_brokers(image))
+    image.partitions[p] = build_change(s, partition, replace(partition, leader=preferred), active_brokers(image))
     controller.log = appended(controller, before)
 
 

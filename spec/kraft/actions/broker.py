@@ -11,7 +11,7 @@ SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.
 from __future__ import annotations
 
 from checker.lang import Map, Option, Set, action, fresh, replace, require, require_some
-from spec.kraft.decisions.partition import everyone
+from spec.kraft.decisions.partition import replica_set
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
@@ -159,25 +159,25 @@ def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leader
     """The memory of a leader that begins, or that still leads after the partition changed."""
     image = committed(s)
     applied = newest_registration(image)
-    candidates = active_brokers(image) & everyone(partition.replicas)
+    candidates = active_brokers(image) & replica_set(partition.replicas)
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
         return Leadership(
             partition_epoch=partition.partition_epoch,
             isr=partition.isr,
-            asked=None,
+            pending_change=None,
             reply=None,
-            holders=frozenset(),
+            replicas_with_record=frozenset(),
             starts_with_record=replica.has_record,
             applied=applied,
             candidates=candidates,
         )
-    settled = replica.leadership.partition_epoch != partition.partition_epoch
+    is_resolved = replica.leadership.partition_epoch != partition.partition_epoch
     return replace(
         replica.leadership,
         partition_epoch=partition.partition_epoch,
         isr=partition.isr,
-        asked=None if settled else replica.leadership.asked,
-        reply=None if settled else replica.leadership.reply,
+        pending_change=None if is_resolved else replica.leadership.pending_change,
+        reply=None if is_resolved else replica.leadership.reply,
         applied=applied,
         candidates=candidates,
     )

@@ -11,9 +11,9 @@ from checker.lang import action, fresh, require, require_some
 from spec.kraft.actions.controller import (
     alter_isr_error,
     alter_isr_reply,
-    altered,
-    partitions_with_unfenced,
-    partitions_without,
+    partition_after_alter_isr,
+    partitions_with_broker_unfenced,
+    partitions_without_broker,
 )
 from spec.kraft.actions.replica import after_reply
 from spec.kraft.design import Design
@@ -39,7 +39,7 @@ def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     broker = node_id(process)
     registration = require_some(image.registrations[broker])
     if not registration.fenced:
-        image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+        image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
     registration.fenced = True
     s.processes[process] = stopped(disk(s.processes[process]))
     s.faults.crashes += 1
@@ -52,7 +52,7 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     image = s.controllers[voter].image
     broker = node_id(process)
     epoch = fresh(s, BrokerEpoch)
-    image.partitions = partitions_with_unfenced(s, image, broker)
+    image.partitions = partitions_with_broker_unfenced(s, image, broker)
     image.registrations[broker] = Registration(fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False)
     s.processes[process] = running(epoch, disk(s.processes[process]))
 
@@ -64,7 +64,7 @@ def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
     registration = require_some(image.registrations[broker])
     require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)
     require(any(is_alive(s.processes[q]) for q in Process if node_id(q) == broker))
-    image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
     registration.fenced = True
     s.faults.early_expiries += 1
 
@@ -75,7 +75,7 @@ def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
     image = s.controllers[voter].image
     registration = require_some(image.registrations[node_id(process)])
     require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
-    image.partitions = partitions_with_unfenced(s, image, node_id(process))
+    image.partitions = partitions_with_broker_unfenced(s, image, node_id(process))
     registration.fenced = False
 
 
@@ -91,7 +91,7 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     partition = require_some(image.partitions[p])
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    change = require_some(leadership.asked)
+    change = require_some(leadership.pending_change)
     epoch = require_some(s.processes[leader].broker_epoch)
     leader_epoch = require_some(replica.leader_epoch)
     request = AlterIsr(
@@ -107,6 +107,6 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
         to=voter,
     )
     error = alter_isr_error(image, request)
-    after = altered(s, image, partition, request, error)
+    after = partition_after_alter_isr(s, image, partition, request, error)
     replica.leadership = after_reply(leadership, alter_isr_reply(partition, after, request, error))
     image.partitions[p] = after

@@ -11,9 +11,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
-from spec.kraft.actions.shutdown import Ruling, reported, ruling
+from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_report
 from spec.kraft.decisions.log import appended, can_decide, deferred
-from spec.kraft.decisions.partition import changed, everyone, replayed_both, with_unfenced, without
+from spec.kraft.decisions.partition import (
+    build_change,
+    replayed_both,
+    replica_set,
+    with_broker_unfenced,
+    without_broker,
+)
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
@@ -52,26 +58,26 @@ Partitions = Map[TopicPartition, Option[Partition]]
 # What a decision leaves of every partition.
 
 
-def partitions_without(s: Cluster, partitions: Partitions, broker: Broker, active: Set[Broker]) -> Partitions:
+def partitions_without_broker(s: Cluster, partitions: Partitions, broker: Broker, active: Set[Broker]) -> Partitions:
     """The partitions once `broker` no longer serves. active: the brokers that stay unfenced."""
-    return Map({p: partition_without(s, partitions[p], broker, active) for p in TopicPartition})
+    return Map({p: partition_without_broker(s, partitions[p], broker, active) for p in TopicPartition})
 
 
-def partition_without(
+def partition_without_broker(
     s: Cluster, partition: Option[Partition], broker: Broker, active: Set[Broker]
 ) -> Option[Partition]:
-    return None if partition is None else without(s, partition, broker, active)
+    return None if partition is None else without_broker(s, partition, broker, active)
 
 
-def partitions_with_unfenced(s: Cluster, image: Metadata, broker: Broker) -> Partitions:
+def partitions_with_broker_unfenced(s: Cluster, image: Metadata, broker: Broker) -> Partitions:
     """The partitions once `broker` is unfenced."""
-    return Map({p: partition_with_unfenced(s, image, image.partitions[p], broker) for p in TopicPartition})
+    return Map({p: partition_with_broker_unfenced(s, image, image.partitions[p], broker) for p in TopicPartition})
 
 
-def partition_with_unfenced(
+def partition_with_broker_unfenced(
     s: Cluster, image: Metadata, partition: Option[Partition], broker: Broker
 ) -> Option[Partition]:
-    return None if partition is None else with_unfenced(s, image, partition, broker)
+    return None if partition is None else with_broker_unfenced(s, image, partition, broker)
 
 
 # Registration.
@@ -79,7 +85,7 @@ def partition_with_unfenced(
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
     """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_unfenced(controller.image, broker) and broker not in controller.lapsed
+    return is_unfenced(controller.image, broker) and broker not in controller.expired_leases
 
 
 @action(
@@ -104,19 +110,19 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         if waits:
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
-        controller.lapsed -= {broker}
+        controller.expired_leases -= {broker}
         controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
-        s.produced = Map({p: owed_after_registration(s, before, p, request) for p in TopicPartition})
-        if is_unfenced(controller.image, broker) and Design.lapsed_session:
+        s.produced = Map({p: record_status_after_registration(s, before, p, request) for p in TopicPartition})
+        if is_unfenced(controller.image, broker) and Design.expired_session:
             others = active_brokers(controller.image) - {broker}
-            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+            controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
         controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
         controller.shutdowns[broker] = None
-        controller.lapsed -= {broker}
+        controller.expired_leases -= {broker}
         controller.checks_leases = True
         if waits:
             sender.reply = RegisterReply(Error.NONE, epoch)
@@ -126,7 +132,9 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     s.lifecycle = s.lifecycle.remove(request)
 
 
-def owed_after_registration(s: Cluster, before: Metadata, p: TopicPartition, request: Register) -> RecordStatus:
+def record_status_after_registration(
+    s: Cluster, before: Metadata, p: TopicPartition, request: Register
+) -> RecordStatus:
     """The debt of the cluster to the producer. This is where acknowledged_record_survives states its exception.
 
     When the last member of the ISR, as the controller has it, comes back from a disk without the record, no other
@@ -164,25 +172,25 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
         if waits:
             sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
-        decided = ruling(controller, registration, broker, request)
-        stops = decided == Ruling.SHUT_DOWN_NOW
-        waits_for_others = decided == Ruling.CONTROLLED_SHUTDOWN
+        decided = next_broker_state(controller, registration, broker, request)
+        stops = decided == BrokerControlState.SHUTDOWN_NOW
+        waits_for_others = decided == BrokerControlState.CONTROLLED_SHUTDOWN
         begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
-        fenced = stops or decided == Ruling.FENCED or (waits_for_others and registration.fenced)
+        fenced = stops or decided == BrokerControlState.FENCED or (waits_for_others and registration.fenced)
         if registration.fenced and not fenced:
-            controller.image.partitions = partitions_with_unfenced(s, controller.image, broker)
+            controller.image.partitions = partitions_with_broker_unfenced(s, controller.image, broker)
         if not registration.fenced and (fenced or begins):
             others = active_brokers(controller.image) - {broker}
-            controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+            controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
         registration.fenced = fenced
         registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
-        controller.lapsed -= {broker}
+        controller.expired_leases -= {broker}
         controller.checks_leases = True
-        controller.shutdowns = Map({b: reported(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        controller.shutdowns = Map({b: with_report(controller.shutdowns[b], broker, request.applied) for b in Broker})
         if begins:
             offset = fresh(s, MetadataOffset)
             controller.image.offset = offset
-            controller.shutdowns[broker] = Shutdown(offset, behind=frozenset(Broker))
+            controller.shutdowns[broker] = Shutdown(offset, lagging=frozenset(Broker))
         elif not waits_for_others:
             controller.shutdowns[broker] = None
         if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
@@ -204,7 +212,7 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     require(controller.role == Role.ACTIVE)
     require(has_valid_session(controller, broker))
     require(is_silent(s, voter, broker))
-    controller.lapsed |= {broker}
+    controller.expired_leases |= {broker}
 
 
 @action(
@@ -212,18 +220,18 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
     source="KIP-631, Broker Leases",
     kafka="ReplicationControlManager.maybeFenceReplicas",
 )
-def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
+def fence_expired(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
     controller = s.controllers[voter]
     registration = require_some(controller.image.registrations[broker])
-    require(broker in controller.lapsed and controller.checks_leases)
+    require(broker in controller.expired_leases and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
     others = active_brokers(controller.image) - {broker}
-    controller.image.partitions = partitions_without(s, controller.image.partitions, broker, others)
+    controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
     registration.fenced = True
     controller.shutdowns[broker] = None
-    controller.lapsed -= {broker}
+    controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
 
 
@@ -233,21 +241,21 @@ def fence_lapsed(s: Cluster, voter: Voter, broker: Broker) -> None:
     kafka="ReplicationControlManager.maybeFenceReplicas",
     deviates="since KAFKA-13173 Kafka fences one broker in a decision; as a design, several in one decision must do",
 )
-def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) -> None:
+def fence_two_expired(s: Cluster, voter: Voter, first: Broker, second: Broker) -> None:
     """The controller fences two brokers whose leases ran out, in one decision: `first`, then `second`."""
     require(first != second)
     controller = s.controllers[voter]
     first_registration = require_some(controller.image.registrations[first])
     second_registration = require_some(controller.image.registrations[second])
-    require(first in controller.lapsed and second in controller.lapsed and controller.checks_leases)
+    require(first in controller.expired_leases and second in controller.expired_leases and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
     active = active_brokers(before)
-    once = partitions_without(s, before.partitions, first, active - {first})
+    once = partitions_without_broker(s, before.partitions, first, active - {first})
     if Design.kafka_13173:
-        controller.image.partitions = partitions_without(s, once, second, active - {first, second})
+        controller.image.partitions = partitions_without_broker(s, once, second, active - {first, second})
     else:
-        again = partitions_without(s, before.partitions, second, active - {second})
+        again = partitions_without_broker(s, before.partitions, second, active - {second})
         controller.image.partitions = Map(
             {p: replayed_both(before.partitions[p], once[p], again[p]) for p in TopicPartition}
         )
@@ -255,7 +263,7 @@ def fence_two_lapsed(s: Cluster, voter: Voter, first: Broker, second: Broker) ->
     second_registration.fenced = True
     controller.shutdowns[first] = None
     controller.shutdowns[second] = None
-    controller.lapsed -= {first, second}
+    controller.expired_leases -= {first, second}
     controller.log = appended(controller, before)
 
 
@@ -283,7 +291,7 @@ def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
         return Error.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
-    if not request.isr <= everyone(partition.replicas):
+    if not request.isr <= replica_set(partition.replicas):
         return Error.INVALID_REQUEST
     if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA
@@ -318,8 +326,8 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     partition = before.partitions[request.partition]
     error = alter_isr_error(before, request)
     sender = s.processes[request.sender].replicas[request.partition]
-    waits = sender.leader_epoch == request.leader_epoch and not request.late and asks_for(sender, request)
-    after = altered(s, before, partition, request, error)
+    waits = sender.leader_epoch == request.leader_epoch and not request.late and has_pending(sender, request)
+    after = partition_after_alter_isr(s, before, partition, request, error)
     controller.image.partitions[request.partition] = after
     controller.log = appended(controller, before)
     if waits and sender.leadership is not None:
@@ -328,14 +336,14 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     s.alterations = s.alterations.remove(request)
 
 
-def altered(
+def partition_after_alter_isr(
     s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
 ) -> Option[Partition]:
     """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
     if partition is None:
         return None
     if error == Error.NONE and request.isr != partition.isr:
-        return changed(s, partition, replace(partition, isr=request.isr), active_brokers(image))
+        return build_change(s, partition, replace(partition, isr=request.isr), active_brokers(image))
     if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
         return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
     return replace(partition)
@@ -353,12 +361,12 @@ def alter_isr_reply(
     return AlterIsrReply(error, at_new_leader_epoch, after.partition_epoch, after.isr)
 
 
-def asks_for(sender: Replica, request: AlterIsr) -> bool:
+def has_pending(sender: Replica, request: AlterIsr) -> bool:
     """The leader still asks for this very change."""
     leadership = sender.leadership
     return (
         leadership is not None
-        and leadership.asked is not None
+        and leadership.pending_change is not None
         and sender.topic == request.topic
         and leadership.partition_epoch == request.partition_epoch
         and proposed_isr(leadership) == request.isr

@@ -40,7 +40,7 @@ def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     require(has_valid_session(controller, broker))
     require(not is_silent(s, voter, broker))
     require(s.faults.early_expiries < Design.max_early_expiries)
-    controller.lapsed |= {broker}
+    controller.expired_leases |= {broker}
     s.faults.early_expiries += 1
 
 
@@ -61,7 +61,7 @@ def fail_over(s: Cluster, voter: Voter) -> None:
     """Another controller becomes active. It has what is committed; each broker gets a new lease."""
     controller = s.controllers[voter]
     require(s.faults.failovers < Design.max_failovers)
-    controller.lapsed = frozenset()
+    controller.expired_leases = frozenset()
     controller.checks_leases = Design.lease_check_by_timer
     controller.shutdowns = Map({broker: None for broker in Broker})
     s.faults.failovers += 1

@@ -44,7 +44,7 @@ def is_current_controller(s: Cluster, voter: Voter) -> bool:
     return s.controllers[voter].role == Role.ACTIVE and not is_deposed(s, voter)
 
 
-def nothing_known() -> Metadata:
+def empty_image() -> Metadata:
     nothing = no_records()
     return Metadata(nothing.registrations, nothing.topic, nothing.partitions, offset=None)
 
@@ -56,14 +56,14 @@ def stepped_down(controller: Controller, epoch: ControllerEpoch, stable: Metadat
     """
     reverted = stable if controller.role == Role.ACTIVE else controller.image
     return Controller(
-        image=reverted if controller.behind is None else nothing_known(),
-        lapsed=frozenset(),
+        image=reverted if controller.lags_since is None else empty_image(),
+        expired_leases=frozenset(),
         checks_leases=Design.lease_check_by_timer,
         shutdowns=Map({broker: None for broker in Broker}),
         role=Role.STANDBY,
         epoch=epoch,
-        behind=controller.behind,
-        log=controller.log if controller.behind is None else (),
+        lags_since=controller.lags_since,
+        log=controller.log if controller.lags_since is None else (),
     )
 
 
@@ -91,16 +91,16 @@ def without_reply_of(replica: Replica, voters: Set[Voter]) -> Replica:
     return replace(replica, leadership=replace(replica.leadership, reply=None), deferral=at_once())
 
 
-def after_one_more(process: BrokerProcess, voter: Voter) -> BrokerProcess:
+def process_after_commit(process: BrokerProcess, voter: Voter) -> BrokerProcess:
     """A process once one more batch of a controller's log is committed."""
     return replace(
         process,
         deferral=one_less(process.deferral, voter),
-        replicas=Map({p: after_one_more_of(process.replicas[p], voter) for p in TopicPartition}),
+        replicas=Map({p: replica_after_commit(process.replicas[p], voter) for p in TopicPartition}),
     )
 
 
-def after_one_more_of(replica: Replica, voter: Voter) -> Replica:
+def replica_after_commit(replica: Replica, voter: Voter) -> Replica:
     return replace(replica, deferral=one_less(replica.deferral, voter))
 
 
@@ -113,8 +113,8 @@ def one_less(deferral: Deferral, voter: Voter) -> Deferral:
 
 def last_epoch(controller: Controller, stable: Stable) -> ControllerEpoch:
     """The epoch of the last batch of a controller's log, committed or not."""
-    if controller.behind is not None:
-        return controller.behind
+    if controller.lags_since is not None:
+        return controller.lags_since
     return stable.epoch if len(controller.log) == 0 else controller.log[-1].epoch
 
 
@@ -126,9 +126,9 @@ def is_up_to_date(candidate: Controller, voter: Controller, stable: Stable) -> b
     last, wanted = last_epoch(candidate, stable), last_epoch(voter, stable)
     if last != wanted:
         return wanted < last
-    if candidate.behind is None and voter.behind is None:
+    if candidate.lags_since is None and voter.lags_since is None:
         return len(voter.log) <= len(candidate.log)
-    return voter.behind is not None
+    return voter.lags_since is not None
 
 
 @action(
@@ -205,7 +205,7 @@ def fetch_batch(s: Cluster, voter: Voter, leader: Voter) -> None:
     """A standby cuts off what its leader's log does not have, else it appends the leader's next batch to its own."""
     controller, source = s.controllers[voter], s.controllers[leader]
     require(controller.role == Role.STANDBY and is_raft_leader(source) and controller.epoch == source.epoch)
-    require(controller.behind is None and source.behind is None and controller.log != source.log)
+    require(controller.lags_since is None and source.lags_since is None and controller.log != source.log)
     same = same_batches(controller.log, source.log)
     if same < len(controller.log):
         controller.log = controller.log[:same]
@@ -224,19 +224,19 @@ def catch_up(s: Cluster, voter: Voter, leader: Voter) -> None:
     """A standby that lacks something committed fetches it from the leader."""
     controller, source = s.controllers[voter], s.controllers[leader]
     require(controller.role == Role.STANDBY and is_raft_leader(source) and controller.epoch == source.epoch)
-    require(controller.behind is not None and source.behind is None)
-    controller.behind = None
+    require(controller.lags_since is not None and source.lags_since is None)
+    controller.lags_since = None
     controller.image = committed(s)
 
 
 def is_on_majority(s: Cluster, batch: Batch, place: int) -> bool:
     """True when most controllers have this batch at this place of their logs (and so, all that is before it)."""
-    holders = sum(1 for voter in Voter if has_batch(s.controllers[voter], batch, place))
-    return 2 * holders > Design.controllers
+    voters_with_it = sum(1 for voter in Voter if has_batch(s.controllers[voter], batch, place))
+    return 2 * voters_with_it > Design.controllers
 
 
 def has_batch(controller: Controller, batch: Batch, place: int) -> bool:
-    return controller.behind is None and place < len(controller.log) and controller.log[place] == batch
+    return controller.lags_since is None and place < len(controller.log) and controller.log[place] == batch
 
 
 def may_commit(s: Cluster, leader: Voter) -> bool:
@@ -250,7 +250,7 @@ def may_commit(s: Cluster, leader: Voter) -> bool:
     )
 
 
-def after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, stable: Stable) -> Controller:
+def controller_after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, stable: Stable) -> Controller:
     """A controller once the leader of `epoch` has committed `batch`; stable: the log up to there.
 
     An active one has replayed it, the others do so now. Who lacks it has to catch up, and so has a leader of an older
@@ -262,8 +262,8 @@ def after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, s
         return replace(controller, image=image, log=controller.log[1:])
     last = last_epoch(controller, stable)
     if controller.role == Role.ACTIVE:
-        return replace(controller, behind=last)
-    return replace(controller, behind=last, image=nothing_known(), log=())
+        return replace(controller, lags_since=last)
+    return replace(controller, lags_since=last, image=empty_image(), log=())
 
 
 @action(
@@ -275,15 +275,15 @@ def after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, s
 def commit_batch(s: Cluster, leader: Voter) -> None:
     """The high watermark passes the oldest batch that is not committed, and the replies leave that waited for it."""
     controller = s.controllers[leader]
-    require(is_raft_leader(controller) and controller.behind is None and may_commit(s, leader))
+    require(is_raft_leader(controller) and controller.lags_since is None and may_commit(s, leader))
     batch, epoch, stable = controller.log[0], controller.epoch, s.stable[0]
     s.stable = (Stable(replayed(stable.image, batch.delta), batch.epoch),)
     if len(s.snapshots) > 0:
         s.snapshots = (replace(s.snapshots[0], since=composed(s.snapshots[0].since, batch.delta)),)
     for process in Process:
-        s.processes[process] = after_one_more(s.processes[process], leader)
+        s.processes[process] = process_after_commit(s.processes[process], leader)
     for voter in Voter:
-        s.controllers[voter] = after_commit(s.controllers[voter], batch, epoch, stable)
+        s.controllers[voter] = controller_after_commit(s.controllers[voter], batch, epoch, stable)
 
 
 @action(
@@ -294,7 +294,7 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
 def claim(s: Cluster, voter: Voter) -> None:
     """An elected controller becomes active once all that its log has is committed and replayed. Leases start again."""
     controller = s.controllers[voter]
-    require(controller.role == Role.ELECTED and controller.behind is None)
+    require(controller.role == Role.ELECTED and controller.lags_since is None)
     if Design.kafka_17333:
         require(len(controller.log) == 0)
     controller.role = Role.ACTIVE

@@ -62,7 +62,7 @@ def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_
     It must be caught up to the high watermark and to the start of the leader's epoch, and active in
     the leader's image; and no other change may be under way.
     """
-    if leadership.asked is not None or follower in leadership.isr or follower not in leadership.candidates:
+    if leadership.pending_change is not None or follower in leadership.isr or follower not in leadership.candidates:
         return False
     return has_record or not (leader.high_watermark or leadership.starts_with_record)
 
@@ -90,11 +90,11 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
     require(not is_known_stale(s, leadership, follower))
     member = node_id(follower)
     if has_seen_epoch(leadership, broker_epoch) and may_join_isr(serving, leadership, member, fetching.has_record):
-        leadership.asked = IsrChange(member, broker_epoch)
+        leadership.pending_change = IsrChange(member, broker_epoch)
     if fetching.has_record and serving.has_record:
-        leadership.holders |= {member}
+        leadership.replicas_with_record |= {member}
     else:
-        leadership.holders -= {member}
+        leadership.replicas_with_record -= {member}
     if answered:
         fetching.has_record = serving.has_record
         fetching.high_watermark = serving.high_watermark
@@ -111,9 +111,9 @@ def shrink_isr(s: Cluster, leader: Process, p: TopicPartition, member: Broker) -
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
     require(member != node_id(leader) and member in leadership.isr)
-    require(leadership.asked is None)
-    require(replica.has_record and member not in leadership.holders)
-    leadership.asked = IsrChange(member, None)
+    require(leadership.pending_change is None)
+    require(replica.has_record and member not in leadership.replicas_with_record)
+    leadership.pending_change = IsrChange(member, None)
 
 
 @action(
@@ -126,7 +126,7 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader sends the change that it asks for, again if need be; one request is under way at a time."""
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    change = require_some(leadership.asked)
+    change = require_some(leadership.pending_change)
     broker_epoch = require_some(s.processes[leader].broker_epoch)
     leader_epoch = require_some(replica.leader_epoch)
     require(alter_exchanges(s) < Design.alter_in_flight)
@@ -180,9 +180,11 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
     newer partition.
     """
     if reply.error == Error.NONE and not reply.at_new_leader_epoch:
-        return replace(leadership, isr=reply.isr, partition_epoch=reply.partition_epoch, asked=None, reply=None)
+        return replace(
+            leadership, isr=reply.isr, partition_epoch=reply.partition_epoch, pending_change=None, reply=None
+        )
     if reply.error == Error.INELIGIBLE_REPLICA:
-        return replace(leadership, asked=None, reply=None)
+        return replace(leadership, pending_change=None, reply=None)
     return replace(leadership, reply=None)
 
 
@@ -197,7 +199,7 @@ def advance_high_watermark(s: Cluster, leader: Process, p: TopicPartition) -> No
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
     require(replica.has_record and not replica.high_watermark)
-    require(maximal_isr(leadership) <= leadership.holders | {node_id(leader)})
+    require(maximal_isr(leadership) <= leadership.replicas_with_record | {node_id(leader)})
     replica.high_watermark = True
     is_current = committed(s).topic == replica.topic
     if is_current and s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:

@@ -27,28 +27,36 @@ from spec.kraft.state import (
 from spec.kraft.types import Broker, BrokerState, MetadataOffset, Process, TopicPartition
 
 
-class Ruling(Enum):
+class BrokerControlState(Enum):
     """The controller's decision on a broker's heartbeat."""
 
     FENCED = "FENCED"
     UNFENCED = "UNFENCED"
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    SHUT_DOWN_NOW = "SHUT_DOWN_NOW"
+    SHUTDOWN_NOW = "SHUTDOWN_NOW"
 
 
-def ruling(controller: Controller, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
+def next_broker_state(
+    controller: Controller, registration: Registration, broker: Broker, request: Heartbeat
+) -> BrokerControlState:
     """The decision on a broker's heartbeat (Kafka: BrokerHeartbeatManager.calculateNextBrokerState)."""
     shutdown = controller.shutdowns[broker]
     if shutdown is not None:
-        return Ruling.SHUT_DOWN_NOW if may_go(controller.image, broker, shutdown) else Ruling.CONTROLLED_SHUTDOWN
+        return (
+            BrokerControlState.SHUTDOWN_NOW
+            if may_shut_down_now(controller.image, broker, shutdown)
+            else BrokerControlState.CONTROLLED_SHUTDOWN
+        )
     if request.want_shut_down:
-        return first_ruling(controller.image, registration, broker, request)
+        return state_at_first_shutdown_request(controller.image, registration, broker, request)
     if request.want_fence or (registration.fenced and not may_be_unfenced(controller.image, registration, request)):
-        return Ruling.FENCED
-    return Ruling.UNFENCED
+        return BrokerControlState.FENCED
+    return BrokerControlState.UNFENCED
 
 
-def first_ruling(image: Metadata, registration: Registration, broker: Broker, request: Heartbeat) -> Ruling:
+def state_at_first_shutdown_request(
+    image: Metadata, registration: Registration, broker: Broker, request: Heartbeat
+) -> BrokerControlState:
     """The decision on a broker that asks to shut down, and for which no offset is remembered."""
     if registration.in_controlled_shutdown:
         waits = Design.shutdown_outlives_soft_state
@@ -57,8 +65,8 @@ def first_ruling(image: Metadata, registration: Registration, broker: Broker, re
     else:
         waits = Design.idle_shutdown_waits
     if waits or (leads_a_partition(image, broker) and not request.want_fence):
-        return Ruling.CONTROLLED_SHUTDOWN
-    return Ruling.SHUT_DOWN_NOW
+        return BrokerControlState.CONTROLLED_SHUTDOWN
+    return BrokerControlState.SHUTDOWN_NOW
 
 
 def may_be_unfenced(image: Metadata, registration: Registration, request: Heartbeat) -> bool:
@@ -68,11 +76,11 @@ def may_be_unfenced(image: Metadata, registration: Registration, request: Heartb
     return request.caught_up and (Design.kafka_13959 or request.applied == image.offset)
 
 
-def may_go(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
+def may_shut_down_now(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
     """A broker in controlled shutdown leads nothing, and every active broker has seen that."""
     if leads_a_partition(image, broker):
         return False
-    return not Design.shutdown_awaits_images or not shutdown.behind & active_brokers(image)
+    return not Design.shutdown_awaits_images or not shutdown.lagging & active_brokers(image)
 
 
 def leads_a_partition(image: Metadata, broker: Broker) -> bool:
@@ -84,12 +92,12 @@ def leads_partition(image: Metadata, broker: Broker, p: TopicPartition) -> bool:
     return partition is not None and partition.leader == broker
 
 
-def reported(shutdown: Option[Shutdown], sender: Broker, applied: Option[MetadataOffset]) -> Option[Shutdown]:
+def with_report(shutdown: Option[Shutdown], sender: Broker, applied: Option[MetadataOffset]) -> Option[Shutdown]:
     """The memory of a shutdown once a broker has reported how far its image reaches."""
     if shutdown is None:
         return None
     reaches = applied is not None and shutdown.offset <= applied
-    return replace(shutdown, behind=shutdown.behind - {sender} if reaches else shutdown.behind | {sender})
+    return replace(shutdown, lagging=shutdown.lagging - {sender} if reaches else shutdown.lagging | {sender})
 
 
 # The broker.

@@ -27,7 +27,7 @@ def stable_image(s: Cluster, controller: Controller) -> Metadata:
 def write_snapshot(s: Cluster, voter: Voter) -> None:
     """A controller that has all that is committed writes a snapshot of it."""
     controller = s.controllers[voter]
-    require(controller.behind is None)
+    require(controller.lags_since is None)
     s.snapshots = (Snapshot(image=stable_image(s, controller), since=no_records()),)
 
 
@@ -41,10 +41,10 @@ def load_snapshot(s: Cluster, voter: Voter) -> None:
     """A standby starts again, or lacks something committed: it loads the snapshot and replays what came after."""
     controller = s.controllers[voter]
     require(controller.role == Role.STANDBY and len(s.snapshots) > 0)
-    require(controller.behind is None or has_source(s, controller))
+    require(controller.lags_since is None or has_source(s, controller))
     snapshot = s.snapshots[0]
     controller.image = replayed(snapshot.image, snapshot.since)
-    controller.behind = None
+    controller.lags_since = None
 
 
 def has_source(s: Cluster, controller: Controller) -> bool:
@@ -52,6 +52,6 @@ def has_source(s: Cluster, controller: Controller) -> bool:
     return any(
         is_raft_leader(s.controllers[voter])
         and s.controllers[voter].epoch == controller.epoch
-        and s.controllers[voter].behind is None
+        and s.controllers[voter].lags_since is None
         for voter in Voter
     )

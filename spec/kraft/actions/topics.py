@@ -4,9 +4,9 @@ There is one topic of one name at a time; created again, it has a new id, and it
 is one batch of records (see `log`): TopicRecord and a PartitionRecord for each partition; RemoveTopicRecord, which
 takes all of its partitions with it; the changes of partitions and then UnregisterBrokerRecord. With more than one
 controller, whoever asked for a removal waits until it is committed; nobody waits for any other reply.
-Leaves out: data and reassignments of a topic whose deletion may be truncated (what is owed to the producer, and what
-was last asked for, end when the deletion is decided); more than one name; placement of replicas (all brokers are, in
-either order); configuration.
+Leaves out: data and reassignments of a topic whose deletion may be truncated (the producer's claim to its record, and
+the reassignment that was last asked for, end when the deletion is decided); more than one name; placement of replicas
+(all brokers are, in either order); configuration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, replace, require, require_some
-from spec.kraft.actions.controller import partitions_without
+from spec.kraft.actions.controller import partitions_without_broker
 from spec.kraft.decisions.log import appended, can_decide, removes_something
 from spec.kraft.decisions.partition import first_replica_among, those_in
 from spec.kraft.design import Design
@@ -24,8 +24,8 @@ from spec.kraft.state import (
     FirstEpochs,
     LastRemoval,
     Partition,
-    RemovalAsked,
     Replicas,
+    RequestedRemoval,
     active_brokers,
 )
 from spec.kraft.types import Broker, BrokerEpoch, RecordStatus, TopicId, TopicPartition, Voter
@@ -83,7 +83,7 @@ def delete_topic(s: Cluster, voter: Voter) -> None:
     image.topic = None
     image.partitions = Map({p: None for p in TopicPartition})
     controller.log = appended(controller, before)
-    s.last_removal = asked(controller, voter, before.topic, None)
+    s.last_removal = requested_removal(controller, voter, before.topic, None)
     s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})
     s.last_target = Map({p: () for p in TopicPartition})
 
@@ -103,21 +103,21 @@ def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
     require(s.faults.unregistrations < Design.max_unregistrations)
     before = replace(image)
     epoch = registration.broker_epoch
-    image.partitions = partitions_without(s, image.partitions, broker, active_brokers(image) - {broker})
+    image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
     image.registrations[broker] = None
-    controller.lapsed -= {broker}
+    controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
-    s.last_removal = asked(controller, voter, None, epoch)
+    s.last_removal = requested_removal(controller, voter, None, epoch)
     s.faults.unregistrations += 1
 
 
-def asked(
+def requested_removal(
     controller: Controller, voter: Voter, topic: Option[TopicId], registration: Option[BrokerEpoch]
 ) -> LastRemoval:
     """The removal that an operator waits for, with more than one controller."""
     if Design.removals == 0:
         return ()
-    return (RemovalAsked(topic, registration, voter, controller.epoch, is_confirmed=False),)
+    return (RequestedRemoval(topic, registration, voter, controller.epoch, is_confirmed=False),)
 
 
 @action(

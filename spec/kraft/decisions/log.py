@@ -35,23 +35,23 @@ def can_decide(controller: Controller) -> bool:
     return controller.role == Role.ACTIVE and (Design.controllers == 1 or room >= (1 if Design.atomic_batches else 2))
 
 
-def changed_registration(before: Option[Registration], after: Option[Registration]) -> Option[Registration]:
+def registration_delta(before: Option[Registration], after: Option[Registration]) -> Option[Registration]:
     return None if before == after else after
 
 
-def changed_partition(before: Option[Partition], after: Option[Partition]) -> Option[Partition]:
+def partition_delta(before: Option[Partition], after: Option[Partition]) -> Option[Partition]:
     return None if before == after else after
 
 
-def changed_topic(before: Option[TopicId], after: Option[TopicId]) -> Option[TopicId]:
+def topic_delta(before: Option[TopicId], after: Option[TopicId]) -> Option[TopicId]:
     return None if before == after else after
 
 
-def changed_offset(before: Option[MetadataOffset], after: Option[MetadataOffset]) -> NewOffset:
+def offset_delta(before: Option[MetadataOffset], after: Option[MetadataOffset]) -> NewOffset:
     return () if after is None or after == before else (after,)
 
 
-def removed(before: Metadata, after: Metadata) -> Removals:
+def removals_between(before: Metadata, after: Metadata) -> Removals:
     """The parts of one image that the other no longer has."""
     if Design.removals == 0:
         return ()
@@ -60,14 +60,14 @@ def removed(before: Metadata, after: Metadata) -> Removals:
     return (Removed(topic, brokers),) if topic or len(brokers) > 0 else ()
 
 
-def difference(before: Metadata, after: Metadata) -> Delta:
+def delta_between(before: Metadata, after: Metadata) -> Delta:
     """The records that lead from one image to another."""
     return Delta(
-        removals=removed(before, after),
-        registrations=Map({b: changed_registration(before.registrations[b], after.registrations[b]) for b in Broker}),
-        topic=changed_topic(before.topic, after.topic),
-        partitions=Map({p: changed_partition(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
-        offset=changed_offset(before.offset, after.offset),
+        removals=removals_between(before, after),
+        registrations=Map({b: registration_delta(before.registrations[b], after.registrations[b]) for b in Broker}),
+        topic=topic_delta(before.topic, after.topic),
+        partitions=Map({p: partition_delta(before.partitions[p], after.partitions[p]) for p in TopicPartition}),
+        offset=offset_delta(before.offset, after.offset),
     )
 
 
@@ -90,7 +90,7 @@ def appended(controller: Controller, before: Metadata) -> Log:
     """The log of a controller once it has written the decision that led from the image `before` to the one it has."""
     if Design.controllers == 1:
         return controller.log
-    delta = difference(before, controller.image)
+    delta = delta_between(before, controller.image)
     if delta == no_records():
         return controller.log
     if Design.atomic_batches:

@@ -1,7 +1,7 @@
 """Pure decisions about a partition: who may lead, who leads, what becomes of the ISR, when a reassignment is complete.
 
 Nothing here changes the state: each function returns the partition as the controller's records would leave
-it. Every change goes through `changed`, as every change of Kafka's goes through PartitionChangeBuilder.build.
+it. Every change goes through `build_change`, as every change of Kafka's goes through PartitionChangeBuilder.build.
 Leaves out: unclean election, ELR (KIP-966).
 """
 
@@ -28,14 +28,14 @@ def elect_leader(partition: Partition, isr: Set[Broker], active: Set[Broker]) ->
     return first_replica_among(partition.replicas, isr & active)
 
 
-def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Broker]) -> Partition:
+def build_change(s: Cluster, partition: Partition, wanted: Partition, active: Set[Broker]) -> Partition:
     """The partition changed to be as `wanted`: completed where it can be, with a leader and epochs.
 
     Each change raises the partition epoch; a new leader, or a replica less, the leader epoch.
     """
     after = completed(wanted, least_isr(partition))
     leader = elect_leader(after, after.isr, active)
-    if leader != partition.leader or not everyone(partition.replicas) <= everyone(after.replicas):
+    if leader != partition.leader or not replica_set(partition.replicas) <= replica_set(after.replicas):
         return replace(
             after, leader=leader, leader_epoch=fresh(s, LeaderEpoch), partition_epoch=fresh(s, PartitionEpoch)
         )
@@ -44,28 +44,28 @@ def changed(s: Cluster, partition: Partition, wanted: Partition, active: Set[Bro
     return replace(partition)
 
 
-def without(s: Cluster, partition: Partition, broker: Broker, active: Set[Broker]) -> Partition:
+def without_broker(s: Cluster, partition: Partition, broker: Broker, active: Set[Broker]) -> Partition:
     """The partition once `broker` no longer serves: out of the ISR unless it is the last there, and not its leader.
 
     active: the brokers that stay unfenced.
     """
     rest = partition.isr - {broker}
     isr = partition.isr if Design.last_member_stays and not rest else rest
-    return changed(s, partition, replace(partition, isr=isr), active)
+    return build_change(s, partition, replace(partition, isr=isr), active)
 
 
-def with_unfenced(s: Cluster, image: Metadata, partition: Partition, broker: Broker) -> Partition:
+def with_broker_unfenced(s: Cluster, image: Metadata, partition: Partition, broker: Broker) -> Partition:
     """The partition once `broker` is unfenced: no ISR gains a member, but one without a leader may get one."""
     active = active_brokers(image) | {broker}
     joins = not Design.unfencing_joins_no_isr and broker in partition.adding
     isr = partition.isr | {broker} if joins else partition.isr
-    return changed(s, partition, replace(partition, isr=isr), active)
+    return build_change(s, partition, replace(partition, isr=isr), active)
 
 
 # Reassignment.
 
 
-def everyone(replicas: Replicas) -> Set[Broker]:
+def replica_set(replicas: Replicas) -> Set[Broker]:
     return frozenset(replica for replica in replicas)
 
 
@@ -85,12 +85,12 @@ def is_reassigned(partition: Partition) -> bool:
 
 def target_replicas(partition: Partition) -> Set[Broker]:
     """The replicas that the reassignment under way is to end with."""
-    return everyone(partition.replicas) - everyone(partition.removing)
+    return replica_set(partition.replicas) - replica_set(partition.removing)
 
 
 def original_replicas(partition: Partition) -> Set[Broker]:
     """The replicas that it started from."""
-    return everyone(partition.replicas) - everyone(partition.adding)
+    return replica_set(partition.replicas) - replica_set(partition.adding)
 
 
 def least_isr(partition: Partition) -> int:
@@ -121,7 +121,7 @@ def completed(partition: Partition, fewest: int) -> Partition:
 
 def reassigned(partition: Partition, target: Replicas) -> Partition:
     """The partition with the reassignment to `target` under way: its replicas first, then those that are to go."""
-    before, wanted = everyone(partition.replicas), everyone(target)
+    before, wanted = replica_set(partition.replicas), replica_set(target)
     replicas = target + those_in(partition.replicas, before - wanted)
     adding: Moving = those_in(replicas, wanted - before)
     removing: Moving = those_in(replicas, before - wanted)

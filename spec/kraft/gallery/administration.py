@@ -49,7 +49,7 @@ REASSIGNMENT_REPLACED = Bug(
         what the operator last asked for never comes about.""",
     model=models.administration.REASSIGNMENT,
     constants={"reassignment_replaced": False},
-    violates=properties.reassignment.reassignment_ends_as_last_asked,
+    violates=properties.reassignment.reassignment_ends_as_last_requested,
     states=3,
     guard="A second reassignment replaces both lists, counted from the replicas before the first.",
 )

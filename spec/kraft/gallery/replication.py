@@ -87,7 +87,7 @@ LAPSED_SESSION = Bug(
         happens, since a fenced broker is not fenced again. The partition keeps a leader that may not lead, and a
         member of its ISR that may have come back without its log.""",
     model=models.replication.LATE,
-    constants={"lapsed_session": False},
+    constants={"expired_session": False},
     violates=properties.leader_election.leader_may_lead,
     states=6,
     guard="""A new incarnation that takes the id of an unfenced registration first takes the old one out of its

@@ -171,7 +171,7 @@ ASKS_FOR_EVER = Bug(
         ends: the process neither learns what became of its change nor that it does not lead.""",
     model=models.shutdown.CHANGES_END,
     constants={"superseded_stops": False},
-    violates=properties.alter_isr.pending_change_is_settled,
+    violates=properties.alter_isr.pending_change_is_resolved,
     states=35,
     guard="""A process that sees its id registered at another broker epoch than its own neither leads nor follows any
         more.""",

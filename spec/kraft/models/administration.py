@@ -18,7 +18,7 @@ ALTER_LOSS = (network.lose_alter_isr, network.lose_alter_isr_reply)
 ADMINISTRATION = (administration.reassign, administration.cancel_reassignment, administration.elect_preferred)
 REASSIGNED = (
     properties.leader_election.leader_may_lead,
-    properties.leader_election.leaderless_for_want_of_candidates,
+    properties.leader_election.leaderless_only_without_candidates,
     properties.isr.isr_is_never_empty,
     properties.isr.fenced_broker_is_out_of_isr,
     properties.leader_election.epochs_never_go_back,
@@ -27,7 +27,7 @@ REASSIGNED = (
     properties.leader_election.leader_changes_for_cause,
     properties.reassignment.removed_replica_keeps_nothing,
     properties.leadership.new_leader_starts_fresh,
-    properties.reassignment.reassignment_ends_as_last_asked,
+    properties.reassignment.reassignment_ends_as_last_requested,
     properties.reassignment.reassignment_can_be_taken_back,
     properties.reassignment.only_what_is_under_way_is_cancelled,
     properties.reassignment.reassignment_completes_in_sync,
@@ -35,7 +35,7 @@ REASSIGNED = (
     properties.reassignment.reassignment_under_way,
     properties.reassignment.reassignment_completed,
     properties.reassignment.leader_reassigned_away,
-    properties.reassignment.another_isr_than_asked,
+    properties.reassignment.another_isr_than_requested,
 )
 IN_ONE_STEP = (
     "what happens between a crash, the fencing and the next registration, which are one step (see `membership` and "
@@ -47,7 +47,7 @@ NOT_MODELLED = (
 )
 COPIES = (
     properties.replication.record_comes_from_its_leader,
-    properties.replication.holders_were_seen,
+    properties.replication.replicas_with_record_were_seen,
     properties.replication.high_watermark_spreads,
     properties.replication.follower_with_record_joins,
     properties.alter_isr.follower_falls_behind,
@@ -124,17 +124,17 @@ STUCK_REASSIGNMENT = Model(
     properties=(
         properties.reassignment.reassignment_completes,
         properties.leader_election.leader_may_lead,
-        properties.leader_election.leaderless_for_want_of_candidates,
+        properties.leader_election.leaderless_only_without_candidates,
         properties.heartbeat.unfenced_broker_is_ready,
-        properties.proof_lemmas.nobody_shuts_down_unasked,
+        properties.proof_lemmas.no_shutdown_without_request,
         properties.leader_election.epochs_never_go_back,
         properties.isr.isr_is_within_replicas,
         properties.leader_election.leader_changes_for_cause,
-        properties.reassignment.reassignment_ends_as_last_asked,
+        properties.reassignment.reassignment_ends_as_last_requested,
         properties.reassignment.reassignment_completes_in_sync,
         properties.reassignment.reassignment_keeps_min_isr,
         properties.leadership.leads_as_elected,
-        properties.leadership.leader_keeps_its_word,
+        properties.leadership.leader_state_changes_for_cause,
         properties.leader_election.leader_epoch_rises_for_cause,
         properties.reassignment.reassignment_completed,
         properties.reassignment.reassigned_to_fewest,
@@ -162,13 +162,13 @@ TOPICS = Model(
     ),
     properties=(
         properties.leader_election.leader_may_lead,
-        properties.leader_election.leaderless_for_want_of_candidates,
+        properties.leader_election.leaderless_only_without_candidates,
         properties.isr.isr_is_never_empty,
         properties.isr.fenced_broker_is_out_of_isr,
         properties.leader_election.epochs_never_go_back,
         properties.isr.maximal_isr_covers_committed,
         properties.isr.isr_is_within_replicas,
-        properties.reassignment.reassignment_ends_as_last_asked,
+        properties.reassignment.reassignment_ends_as_last_requested,
         properties.reassignment.reassignment_completes_in_sync,
         properties.topics.topics_are_complete,
         properties.topics.deleted_topic_changes_nothing,
@@ -191,7 +191,7 @@ RECREATED = Model(
     actions=(topics.create_topic, topics.delete_topic, *DATA, *ISR, *LIFECYCLE, *LOSS, faults.crash),
     properties=(
         properties.leader_election.leader_may_lead,
-        properties.leader_election.leaderless_for_want_of_candidates,
+        properties.leader_election.leaderless_only_without_candidates,
         properties.isr.isr_is_never_empty,
         properties.isr.fenced_broker_is_out_of_isr,
         properties.leader_election.epochs_never_go_back,
@@ -201,7 +201,7 @@ RECREATED = Model(
         properties.topics.deleted_topic_changes_nothing,
         properties.topics.deleted_log_stays_deleted,
         properties.topics.acknowledged_after_recreation,
-        properties.topics.deleted_topic_owes_nothing,
+        properties.topics.deleted_topic_has_no_record,
         properties.topics.log_outlives_its_topic,
         properties.topics.topic_created_again,
         properties.replication.record_acknowledged,
@@ -221,9 +221,9 @@ UNREGISTERED = Model(
     properties=(
         properties.registration.superseded_incarnation_changes_nothing,
         properties.registration.leader_epoch_has_one_incarnation,
-        properties.heartbeat.lapsed_broker_is_unfenced,
+        properties.heartbeat.expired_lease_is_of_an_unfenced_broker,
         properties.leader_election.leader_may_lead,
-        properties.leader_election.leaderless_for_want_of_candidates,
+        properties.leader_election.leaderless_only_without_candidates,
         properties.isr.isr_is_never_empty,
         properties.isr.fenced_broker_is_out_of_isr,
         properties.leader_election.epochs_never_go_back,

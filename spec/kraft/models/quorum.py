@@ -9,7 +9,7 @@ from checker.lang import Model, replace
 from spec.kraft import properties
 from spec.kraft.actions import broker, controller, faults, network, quorum, replica, snapshot, topics
 from spec.kraft.design import SETTINGS
-from spec.kraft.initial import addition_asked, no_leader, no_topic, running_cluster
+from spec.kraft.initial import addition_pending, no_leader, no_topic, running_cluster
 from spec.kraft.models.replication import CHANGES, LIFECYCLE, REPLIES
 from spec.kraft.models.sizes import several_controllers
 
@@ -72,7 +72,7 @@ QUORUM = Model(
         *WAITING,
         properties.failover.decision_survives_failover,
         *COMMITTED,
-        properties.heartbeat.lapsed_broker_is_unfenced,
+        properties.heartbeat.expired_lease_is_of_an_unfenced_broker,
         properties.failover.registration_is_never_truncated,
         properties.failover.no_decision_stays_half_done,
         properties.failover.reply_waits_for_commit,
@@ -91,7 +91,7 @@ ELECTION = Model(
     name="election",
     doc="Three controllers alone, and one lease that runs out to decide about; three failovers.",
     init=running_cluster,
-    actions=(*RAFT, quorum.catch_up, controller.fence_lapsed, faults.expire_lease_early),
+    actions=(*RAFT, quorum.catch_up, controller.fence_expired, faults.expire_lease_early),
     properties=(
         *LOGS,
         *COMMITTED,
@@ -148,12 +148,12 @@ SNAPSHOT = Model(
 REFUSAL = Model(
     name="refusal",
     doc="A leader has asked twice to add a follower that the controller is about to fence; two failovers.",
-    init=addition_asked,
+    init=addition_pending,
     actions=(
         *RAFT,
         quorum.catch_up,
         faults.expire_lease_early,
-        controller.fence_lapsed,
+        controller.fence_expired,
         controller.handle_alter_isr,
         replica.receive_alter_isr_reply,
     ),
@@ -188,7 +188,7 @@ CREATION = Model(
         *RAFT,
         quorum.catch_up,
         topics.create_topic,
-        controller.fence_lapsed,
+        controller.fence_expired,
         faults.expire_lease_early,
         broker.apply_metadata,
     ),
@@ -227,7 +227,7 @@ REMOVALS = (
 DELETION = Model(
     name="deletion",
     doc="The topic is deleted and created again, while its leader has asked twice to add a follower; one failover.",
-    init=addition_asked,
+    init=addition_pending,
     actions=(
         *RAFT,
         quorum.catch_up,

@@ -25,7 +25,7 @@ ISR = (
     replica.receive_alter_isr_reply,
 )
 DATA = (replica.write, replica.advance_high_watermark, replica.shrink_isr)
-LEASES = (controller.expire_lease, controller.fence_lapsed)
+LEASES = (controller.expire_lease, controller.fence_expired)
 LIFECYCLE = (
     broker.start,
     broker.send_registration,
@@ -52,11 +52,11 @@ SAFETY = (
     properties.registration.valid_session_keeps_its_id,
     properties.heartbeat.fenced_for_cause,
     properties.heartbeat.unfenced_broker_is_ready,
-    properties.heartbeat.lapsed_broker_is_unfenced,
-    properties.heartbeat.leases_are_looked_after,
+    properties.heartbeat.expired_lease_is_of_an_unfenced_broker,
+    properties.heartbeat.active_controller_checks_leases,
     properties.heartbeat.heartbeat_renews_lease,
     properties.leader_election.leader_may_lead,
-    properties.leader_election.leaderless_for_want_of_candidates,
+    properties.leader_election.leaderless_only_without_candidates,
     properties.leader_election.leader_changes_in_replica_order,
     properties.isr.isr_is_never_empty,
     properties.isr.fenced_broker_is_out_of_isr,
@@ -71,7 +71,7 @@ REPLIES = (
     properties.registration.decision_takes_its_request,
     properties.heartbeat.lease_runs_out_for_silence,
     properties.broker_states.process_fits_its_state,
-    properties.broker_states.process_moves_as_told,
+    properties.broker_states.process_follows_the_state_machine,
     properties.broker_states.recovering_before_registered,
 )
 CHANGES = (
@@ -79,7 +79,7 @@ CHANGES = (
     properties.alter_isr.alter_isr_reply_is_true,
     properties.isr.isr_gains_only_by_request,
     properties.leadership.leads_as_elected,
-    properties.leadership.leader_keeps_its_word,
+    properties.leadership.leader_state_changes_for_cause,
     properties.leader_election.leader_epoch_rises_for_cause,
     properties.leadership.service_is_remembered,
     properties.leadership.new_leader_starts_fresh,
@@ -88,7 +88,7 @@ RECORD = (
     properties.replication.acknowledged_on_enough_disks,
     properties.replication.high_watermark_is_in_the_log,
     properties.replication.acknowledged_record_survives,
-    properties.replication.record_is_owed_until_lost,
+    properties.replication.record_status_moves_forward,
     properties.replication.record_acknowledged,
 )
 SEEN = (
@@ -113,7 +113,7 @@ MEMBERSHIP = Model(
     name="membership",
     doc="Two brokers from their first registration on; one crash, one lease that runs out early. No data.",
     init=nothing_registered,
-    actions=(*ISR, *LIFECYCLE, controller.fence_two_lapsed, *LOSS, faults.expire_lease_early, faults.crash),
+    actions=(*ISR, *LIFECYCLE, controller.fence_two_expired, *LOSS, faults.expire_lease_early, faults.crash),
     properties=(
         *SAFETY,
         *SEEN,
@@ -143,7 +143,7 @@ LOSSY = Model(
         *DATA,
         *ISR,
         *LIFECYCLE,
-        controller.fence_two_lapsed,
+        controller.fence_two_expired,
         *LOSS,
         network.copy_alter_isr,
         faults.crash,
@@ -238,7 +238,7 @@ ZOMBIE = Model(
         *DATA,
         *ISR,
         *LIFECYCLE,
-        controller.fence_two_lapsed,
+        controller.fence_two_expired,
         *LOSS,
         faults.expire_lease_early,
         faults.crash,
@@ -272,7 +272,7 @@ ISR_SPURIOUS = Model(
         broker.apply_metadata,
         broker.send_heartbeat,
         controller.handle_heartbeat,
-        controller.fence_lapsed,
+        controller.fence_expired,
         network.lose_lifecycle_request,
         network.lose_alter_isr,
         network.lose_alter_isr_reply,
@@ -349,7 +349,7 @@ LARGE = Model(
         *DATA,
         *ISR,
         *LIFECYCLE,
-        controller.fence_two_lapsed,
+        controller.fence_two_expired,
         *LOSS,
         faults.expire_lease_early,
         faults.crash,

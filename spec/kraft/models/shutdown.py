@@ -24,8 +24,8 @@ NO_LOG_NO_DATA = "data; " + NO_LOG
 
 STOPPING = (shutdown.sigterm, shutdown.finish_shutdown)
 STOPPED = (
-    properties.shutdown.told_broker_leads_nothing,
-    properties.shutdown.told_broker_stays_fenced,
+    properties.shutdown.exiting_broker_leads_nothing,
+    properties.shutdown.exiting_broker_stays_fenced,
     properties.shutdown.shutdown_waits_for_images,
     properties.shutdown.shutdown_ends_with_registration,
     properties.shutdown.broker_pending_controlled_shutdown,
@@ -87,7 +87,7 @@ ROLLING = Model(
     doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
     init=running_cluster,
     actions=(*ISR, *(a for a in LIFECYCLE if a not in LEASES), *LOSS, *STOPPING, faults.fail_over),
-    properties=(*SAFETY, *STOPPED, properties.broker_states.process_moves_as_told),
+    properties=(*SAFETY, *STOPPED, properties.broker_states.process_follows_the_state_machine),
     constants={"brokers": 3, "max_shutdowns": 2, "max_failovers": 1},
     settings=SETTINGS,
     faults="an operator restarts two of three brokers, one after the other or at once, and the active controller "
@@ -233,7 +233,7 @@ CHANGES_END = Model(
         faults.expire_lease_early,
         faults.crash,
     ),
-    properties=(properties.alter_isr.pending_change_is_settled,),
+    properties=(properties.alter_isr.pending_change_is_resolved,),
     constants={"second_processes": 1, "max_second_starts": 1, "max_early_expiries": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator starts a second broker with the same id, one crash, and one lease runs out early",

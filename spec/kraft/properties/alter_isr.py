@@ -31,11 +31,13 @@ def one_change_at_a_time(s: Cluster) -> bool:
 
 def exchanges_of_leader(s: Cluster, process: Process, p: TopicPartition) -> int:
     replica = s.processes[process].replicas[p]
-    requests = sum(1 for m in s.alterations if m.sender == process and m.partition == p and asks(replica, m))
+    requests = sum(
+        1 for m in s.alterations if m.sender == process and m.partition == p and is_from_current_leader(replica, m)
+    )
     return requests + (1 if is_answered(replica) else 0)
 
 
-def asks(replica: Replica, request: AlterIsr) -> bool:
+def is_from_current_leader(replica: Replica, request: AlterIsr) -> bool:
     """The leader that sent the request still leads at its epoch."""
     return not request.late and replica.leadership is not None and replica.leader_epoch == request.leader_epoch
 
@@ -52,8 +54,8 @@ def alter_isr_reply_is_true(before: Cluster, after: Cluster) -> bool:
             m.sender == process
             and m.partition == p
             and after.alterations.count(m) < before.alterations.count(m)
-            and asks(before.processes[process].replicas[p], m)
-            and is_waited_for(before.processes[process].replicas[p].leadership, m)
+            and is_from_current_leader(before.processes[process].replicas[p], m)
+            and is_for_pending_change(before.processes[process].replicas[p].leadership, m)
             and answers_alter_isr(
                 before.controllers[m.to], after.controllers[m.to], m, after.processes[process].replicas[p].leadership
             )
@@ -64,9 +66,9 @@ def alter_isr_reply_is_true(before: Cluster, after: Cluster) -> bool:
     )
 
 
-def is_waited_for(leadership: Option[Leadership], request: AlterIsr) -> bool:
+def is_for_pending_change(leadership: Option[Leadership], request: AlterIsr) -> bool:
     """The request is for the change that the leader asks for, of the partition as it knows it."""
-    if leadership is None or leadership.asked is None or leadership.partition_epoch != request.partition_epoch:
+    if leadership is None or leadership.pending_change is None or leadership.partition_epoch != request.partition_epoch:
         return False
     return proposed_isr(leadership) == request.isr
 
@@ -122,10 +124,10 @@ def is_unfit(before: Controller, request: AlterIsr, member: Broker) -> bool:
 
 
 @leads_to(source="KIP-497 (L4)")
-def pending_change_is_settled(s: Cluster, process: Process, p: TopicPartition) -> tuple[bool, bool]:
+def pending_change_is_resolved(s: Cluster, process: Process, p: TopicPartition) -> tuple[bool, bool]:
     """A leader that asks for a change of the ISR learns what became of it, or leads no more."""
     leadership = s.processes[process].replicas[p].leadership
-    pending = leadership is not None and leadership.asked is not None
+    pending = leadership is not None and leadership.pending_change is not None
     return pending, not pending
 
 
@@ -196,11 +198,13 @@ def next_change_overtakes_late_one(s: Cluster) -> bool:
 @witness
 def follower_falls_behind(s: Cluster) -> bool:
     """A leader asks to remove a follower from the ISR."""
-    return any(removes(s.processes[process].replicas[p].leadership) for process in Process for p in TopicPartition)
+    return any(
+        asks_to_remove(s.processes[process].replicas[p].leadership) for process in Process for p in TopicPartition
+    )
 
 
-def removes(leadership: Option[Leadership]) -> bool:
-    return leadership is not None and leadership.asked is not None and leadership.asked.epoch is None
+def asks_to_remove(leadership: Option[Leadership]) -> bool:
+    return leadership is not None and leadership.pending_change is not None and leadership.pending_change.epoch is None
 
 
 @witness
@@ -212,7 +216,7 @@ def reply_of_change_lost(s: Cluster) -> bool:
 def is_changed_unheard(s: Cluster, process: Process, p: TopicPartition) -> bool:
     partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
     leadership = replica.leadership
-    if partition is None or leadership is None or leadership.asked is None or leadership.reply is not None:
+    if partition is None or leadership is None or leadership.pending_change is None or leadership.reply is not None:
         return False
-    is_made = leadership.asked.member in partition.isr - leadership.isr
+    is_made = leadership.pending_change.member in partition.isr - leadership.isr
     return is_made and leads_now(s, replica, p) and not any(m.sender == process for m in s.alterations)

@@ -35,14 +35,14 @@ def fits_state(broker: BrokerProcess) -> bool:
 
 
 @transition_invariant(source="KIP-631, The Broker State Machine")
-def process_moves_as_told(before: Cluster, after: Cluster) -> bool:
+def process_follows_the_state_machine(before: Cluster, after: Cluster) -> bool:
     """States follow one another as KIP-631 has it, to RUNNING and SHUTTING_DOWN by a reply, which is gone then.
 
     A process ends after SHUTTING_DOWN, by a crash, or by a SIGTERM before it runs.
     """
     return all(
         after.processes[process].state == BrokerState.NOT_RUNNING
-        or moves_as_told(before.processes[process], after.processes[process])
+        or follows_the_state_machine(before.processes[process], after.processes[process])
         for process in Process
     ) and all(
         after.processes[process].state != BrokerState.NOT_RUNNING
@@ -57,7 +57,7 @@ def may_end(before: Cluster, after: Cluster, state: BrokerState) -> bool:
     return state in (BrokerState.STARTING, BrokerState.RECOVERY) and before.faults.shutdowns < after.faults.shutdowns
 
 
-def moves_as_told(old: BrokerProcess, new: BrokerProcess) -> bool:
+def follows_the_state_machine(old: BrokerProcess, new: BrokerProcess) -> bool:
     if old.state == new.state:
         return True
     if new.state == BrokerState.STARTING:

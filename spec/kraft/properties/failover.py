@@ -15,7 +15,7 @@ from spec.kraft.design import Design
 from spec.kraft.messages import LifecycleReply, RegisterReply
 from spec.kraft.properties.leader_election import is_led_if_possible
 from spec.kraft.properties.raft import has_removal, has_topic, moves
-from spec.kraft.properties.registration import is_active_throughout, is_taken
+from spec.kraft.properties.registration import is_active_throughout, is_handled
 from spec.kraft.properties.topics import has_all_partitions, leads_current
 from spec.kraft.state import (
     BrokerProcess,
@@ -25,7 +25,7 @@ from spec.kraft.state import (
     Metadata,
     Partition,
     ReassignmentListing,
-    RemovalAsked,
+    RequestedRemoval,
     active_brokers,
     committed,
     is_alive,
@@ -45,7 +45,7 @@ def image_is_replay_of_log(s: Cluster) -> bool:
 
 
 def has_replayed(controller: Controller, stable: Metadata) -> bool:
-    if controller.behind is not None:
+    if controller.lags_since is not None:
         return True
     return controller.image == (replay(stable, controller.log) if controller.role == Role.ACTIVE else stable)
 
@@ -74,12 +74,12 @@ def no_decision_stays_half_done(s: Cluster) -> bool:
     A topic has all its partitions, and a partition is without a leader only for want of candidates.
     """
     image = committed(s)
-    return not any(is_settled(s, voter) for voter in Voter) or (
+    return not any(has_committed_all(s, voter) for voter in Voter) or (
         has_all_partitions(image) and all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
     )
 
 
-def is_settled(s: Cluster, voter: Voter) -> bool:
+def has_committed_all(s: Cluster, voter: Voter) -> bool:
     return is_current_controller(s, voter) and len(s.controllers[voter].log) == 0
 
 
@@ -87,7 +87,7 @@ def is_settled(s: Cluster, voter: Voter) -> bool:
 def failover_loses_soft_state(before: Cluster, after: Cluster) -> bool:
     """A new active controller knows of no lease that ran out, and of no shutdown under way."""
     return before.faults.failovers == after.faults.failovers or all(
-        len(after.controllers[voter].lapsed) == 0
+        len(after.controllers[voter].expired_leases) == 0
         and all(after.controllers[voter].shutdowns[broker] is None for broker in Broker)
         for voter in Voter
     )
@@ -96,7 +96,9 @@ def failover_loses_soft_state(before: Cluster, after: Cluster) -> bool:
 @invariant(source="KIP-631, Broker Leases (soft state)")
 def leases_are_for_the_active_controller(s: Cluster) -> bool:
     """Only a controller that takes itself for the active one knows of leases that ran out."""
-    return all(s.controllers[voter].role == Role.ACTIVE or len(s.controllers[voter].lapsed) == 0 for voter in Voter)
+    return all(
+        s.controllers[voter].role == Role.ACTIVE or len(s.controllers[voter].expired_leases) == 0 for voter in Voter
+    )
 
 
 # Replies wait for the log.
@@ -106,16 +108,18 @@ def leases_are_for_the_active_controller(s: Cluster) -> bool:
 def reply_waits_in_one_memory(s: Cluster) -> bool:
     """A reply waits in an active controller, for no more batches than are in its log; nothing else waits."""
     return all(
-        waits_rightly(s, s.processes[process].deferral, s.processes[process].reply is not None)
+        deferral_is_valid(s, s.processes[process].deferral, s.processes[process].reply is not None)
         and all(
-            waits_rightly(s, s.processes[process].replicas[p].deferral, is_answered(s.processes[process].replicas[p]))
+            deferral_is_valid(
+                s, s.processes[process].replicas[p].deferral, is_answered(s.processes[process].replicas[p])
+            )
             for p in TopicPartition
         )
         for process in Process
     )
 
 
-def waits_rightly(s: Cluster, deferral: Deferral, is_given: bool) -> bool:
+def deferral_is_valid(s: Cluster, deferral: Deferral, is_given: bool) -> bool:
     keepers = sum(1 for voter in Voter if deferral[voter] > 0)
     return keepers == 0 or (
         is_given
@@ -135,7 +139,7 @@ def success_waits_for_the_log(before: Cluster, after: Cluster) -> bool:
         not gets_success(before.processes[process], after.processes[process])
         or any(
             m.sender == process
-            and is_taken(before, after, m)
+            and is_handled(before, after, m)
             and all(waits_for_all(after, voter, after.processes[process].deferral, m.to) for voter in Voter)
             for m in before.lifecycle
         )
@@ -187,10 +191,10 @@ def turns_to_a_leader(s: Cluster, known: Voter, found: Voter) -> bool:
 @invariant(source="KIP-631, Broker Registration; KIP-595 (S7)")
 def registration_is_never_truncated(s: Cluster) -> bool:
     """Of a registration that was replied, there is always a log that has it or a newer one, unless it was removed."""
-    return all(is_kept(s, process, epoch_told(s.processes[process])) for process in Process)
+    return all(is_kept(s, process, epoch_replied(s.processes[process])) for process in Process)
 
 
-def epoch_told(process: BrokerProcess) -> Option[BrokerEpoch]:
+def epoch_replied(process: BrokerProcess) -> Option[BrokerEpoch]:
     """The broker epoch that a process has, or that a reply has which is under way to it."""
     if process.broker_epoch is None and not is_deferred(process.deferral):
         return epoch_in(process.reply)
@@ -205,7 +209,7 @@ def is_kept(s: Cluster, process: Process, epoch: Option[BrokerEpoch]) -> bool:
     if epoch is None or any(removal.registration == epoch for removal in s.last_removal):
         return True
     return is_registered_since(committed(s), node_id(process), epoch) or any(
-        s.controllers[voter].behind is None
+        s.controllers[voter].lags_since is None
         and is_registered_since(replay(committed(s), s.controllers[voter].log), node_id(process), epoch)
         for voter in Voter
     )
@@ -222,9 +226,9 @@ def removal_is_never_truncated(s: Cluster) -> bool:
     return all(not removal.is_confirmed or is_carried_out(s, removal) for removal in s.last_removal)
 
 
-def is_carried_out(s: Cluster, removal: RemovalAsked) -> bool:
+def is_carried_out(s: Cluster, removal: RequestedRemoval) -> bool:
     return is_gone(committed(s), removal) or any(
-        s.controllers[voter].behind is None and is_gone(replay(committed(s), s.controllers[voter].log), removal)
+        s.controllers[voter].lags_since is None and is_gone(replay(committed(s), s.controllers[voter].log), removal)
         for voter in Voter
     )
 
@@ -242,7 +246,7 @@ def removal_is_of_what_there_is(before: Cluster, after: Cluster) -> bool:
     )
 
 
-def is_gone(image: Metadata, removal: RemovalAsked) -> bool:
+def is_gone(image: Metadata, removal: RequestedRemoval) -> bool:
     """The removed topic or registration is not there. Its successors are of another id or epoch."""
     if removal.topic is not None and image.topic == removal.topic:
         return False
@@ -257,7 +261,7 @@ def listing_is_never_truncated(s: Cluster) -> bool:
 
 def is_known(s: Cluster, listing: ReassignmentListing) -> bool:
     return is_as_new(committed(s).partitions[listing.partition], listing) or any(
-        s.controllers[voter].behind is None
+        s.controllers[voter].lags_since is None
         and is_as_new(replay(committed(s), s.controllers[voter].log).partitions[listing.partition], listing)
         for voter in Voter
     )
@@ -276,7 +280,7 @@ def listing_is_true(before: Cluster, after: Cluster) -> bool:
 
 
 def may_show(s: Cluster, controller: Controller, listing: ReassignmentListing) -> bool:
-    if controller.role != Role.ACTIVE or controller.behind is not None:
+    if controller.role != Role.ACTIVE or controller.lags_since is not None:
         return False
     return is_shown(committed(s), listing) or is_shown(controller.image, listing)
 
@@ -304,7 +308,7 @@ def reply_waits_in_deposed_controller(s: Cluster) -> bool:
 
 
 def waits_in_deposed(s: Cluster, deferral: Deferral) -> bool:
-    return any(deferral[voter] > 0 and s.controllers[voter].behind is not None for voter in Voter)
+    return any(deferral[voter] > 0 and s.controllers[voter].lags_since is not None for voter in Voter)
 
 
 @witness

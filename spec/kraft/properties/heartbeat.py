@@ -8,7 +8,7 @@ from __future__ import annotations
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply, LifecycleRequest
-from spec.kraft.properties.registration import is_awaited, is_registered, is_taken
+from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
 from spec.kraft.state import Cluster, Controller, committed, is_alive, is_silent, is_unfenced
 from spec.kraft.types import Broker, Error, Process, Role, Voter, node_id
 
@@ -16,14 +16,14 @@ from spec.kraft.types import Broker, Error, Process, Role, Voter, node_id
 @transition_invariant(source="KIP-631, Broker Leases (S9)")
 def fenced_for_cause(before: Cluster, after: Cluster) -> bool:
     """A broker is fenced because its lease ran out, on its own wish, or by a new incarnation that takes its id."""
-    return all(stays_or_has_cause(before, after, broker) for broker in Broker)
+    return all(is_fenced_for_cause(before, after, broker) for broker in Broker)
 
 
-def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
+def is_fenced_for_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
     old, new = committed(before).registrations[broker], committed(after).registrations[broker]
     if old is None or new is None or old.fenced or not new.fenced:
         return True
-    if has_lapsed(before, broker) or old.incarnation != new.incarnation:
+    if has_expired_lease(before, broker) or old.incarnation != new.incarnation:
         return True
     return old.in_controlled_shutdown or any(
         isinstance(m, Heartbeat) and (m.want_fence or m.want_shut_down) and m.broker_epoch == old.broker_epoch
@@ -31,8 +31,8 @@ def stays_or_has_cause(before: Cluster, after: Cluster, broker: Broker) -> bool:
     )
 
 
-def has_lapsed(s: Cluster, broker: Broker) -> bool:
-    return any(broker in s.controllers[voter].lapsed for voter in Voter)
+def has_expired_lease(s: Cluster, broker: Broker) -> bool:
+    return any(broker in s.controllers[voter].expired_leases for voter in Voter)
 
 
 @invariant(source="KIP-631, Broker Leases")
@@ -50,15 +50,17 @@ def is_ready_if_unfenced(s: Cluster, process: Process) -> bool:
 
 
 @invariant(source="Kafka, BrokerHeartbeatManager: sessions are of unfenced brokers")
-def lapsed_broker_is_unfenced(s: Cluster) -> bool:
+def expired_lease_is_of_an_unfenced_broker(s: Cluster) -> bool:
     """The controller waits to fence only brokers that are unfenced."""
     return all(
-        is_unfenced(s.controllers[voter].image, broker) for voter in Voter for broker in s.controllers[voter].lapsed
+        is_unfenced(s.controllers[voter].image, broker)
+        for voter in Voter
+        for broker in s.controllers[voter].expired_leases
     )
 
 
 @invariant(source="KIP-631, Broker Leases (L1)")
-def leases_are_looked_after(s: Cluster) -> bool:
+def active_controller_checks_leases(s: Cluster) -> bool:
     """An active controller looks for leases that ran out, whatever it has heard or not heard last."""
     return not Design.lease_check_by_timer or all(
         s.controllers[voter].role != Role.ACTIVE or s.controllers[voter].checks_leases for voter in Voter
@@ -69,7 +71,7 @@ def leases_are_looked_after(s: Cluster) -> bool:
 def heartbeat_renews_lease(before: Cluster, after: Cluster) -> bool:
     """When a heartbeat is answered without an error, the lease of its broker holds."""
     return all(
-        not has_lapsed(after, node_id(process))
+        not has_expired_lease(after, node_id(process))
         or is_success(before.processes[process].reply)
         or not is_success(after.processes[process].reply)
         for process in Process
@@ -86,7 +88,7 @@ def lease_runs_out_for_silence(before: Cluster, after: Cluster) -> bool:
     return after.faults.early_expiries > before.faults.early_expiries or all(
         is_silent(before, voter, broker)
         for voter in Voter
-        for broker in after.controllers[voter].lapsed - before.controllers[voter].lapsed
+        for broker in after.controllers[voter].expired_leases - before.controllers[voter].expired_leases
     )
 
 
@@ -102,8 +104,8 @@ def heartbeat_reply_is_true(before: Cluster, after: Cluster) -> bool:
         or any(
             isinstance(m, Heartbeat)
             and m.sender == process
-            and is_taken(before, after, m)
-            and is_awaited(before.processes[process], m)
+            and is_handled(before, after, m)
+            and is_in_flight(before.processes[process], m)
             and answers_heartbeat(after.controllers[m.to], m, after.processes[process].reply)
             for m in before.lifecycle
         )

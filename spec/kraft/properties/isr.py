@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant, witness
-from spec.kraft.decisions.partition import everyone
+from spec.kraft.decisions.partition import replica_set
 from spec.kraft.messages import AlterIsr
 from spec.kraft.properties.registration import is_active_throughout
 from spec.kraft.state import Cluster, Metadata, Partition, Replica, committed, is_active, is_fenced, maximal_isr
@@ -27,7 +27,7 @@ def isr_is_within_replicas(s: Cluster) -> bool:
 
 
 def has_isr_within(partition: Option[Partition]) -> bool:
-    return partition is None or partition.isr <= everyone(partition.replicas)
+    return partition is None or partition.isr <= replica_set(partition.replicas)
 
 
 @invariant(source="KIP-631, FenceBrokerRecord; KIP-841 (S4)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_partition
-from spec.kraft.decisions.partition import everyone
+from spec.kraft.decisions.partition import replica_set
 from spec.kraft.properties.heartbeat import is_ready
 from spec.kraft.state import Cluster, Metadata, Partition, Replicas, active_brokers, committed, is_active
 from spec.kraft.types import Broker, Process, TopicPartition, node_id
@@ -24,7 +24,7 @@ def has_fit_leader(image: Metadata, partition: Option[Partition]) -> bool:
 
 
 @invariant(source="KIP-631, Three Cluster Membership States; Kafka, ReplicationControlManager.handleBrokerUnfenced")
-def leaderless_for_want_of_candidates(s: Cluster) -> bool:
+def leaderless_only_without_candidates(s: Cluster) -> bool:
     """A partition is without a leader only while no member of its ISR is active."""
     image = committed(s)
     return all(is_led_if_possible(image, image.partitions[p]) for p in TopicPartition)
@@ -97,7 +97,7 @@ def leader_epoch_rises_for_cause(before: Cluster, after: Cluster) -> bool:
 def is_led_on(old: Option[Partition], new: Option[Partition]) -> bool:
     if old is None or new is None or old.leader != new.leader:
         return True
-    return (old.leader_epoch < new.leader_epoch) == (not everyone(old.replicas) <= everyone(new.replicas))
+    return (old.leader_epoch < new.leader_epoch) == (not replica_set(old.replicas) <= replica_set(new.replicas))
 
 
 @leads_to(source="KIP-631, Three Cluster Membership States (L7)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant, witness
-from spec.kraft.decisions.partition import everyone
+from spec.kraft.decisions.partition import replica_set
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.state import Cluster, Leadership, Replica, active_brokers, committed, is_answered, is_deferred
 from spec.kraft.types import Error, Process, TopicPartition, node_id
@@ -15,14 +15,14 @@ def leads_as_elected(s: Cluster) -> bool:
     partition epoch. Who is at no leader epoch, or follows, remembers nothing of a leader. Nobody hears of a change
     that it does not ask for.
     """
-    return all(leads_rightly(s, process, p) for process in Process for p in TopicPartition)
+    return all(leads_as_its_metadata_says(s, process, p) for process in Process for p in TopicPartition)
 
 
-def leads_rightly(s: Cluster, process: Process, p: TopicPartition) -> bool:
+def leads_as_its_metadata_says(s: Cluster, process: Process, p: TopicPartition) -> bool:
     partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
     if replica.leadership is None and is_deferred(replica.deferral):
         return False
-    if is_answered(replica) and replica.leadership is not None and replica.leadership.asked is None:
+    if is_answered(replica) and replica.leadership is not None and replica.leadership.pending_change is None:
         return False
     if replica.leader_epoch is None:
         return replica.leadership is None and replica.image_leader is None
@@ -37,29 +37,29 @@ def leads_rightly(s: Cluster, process: Process, p: TopicPartition) -> bool:
 
 
 @transition_invariant(source="Kafka, Partition.makeLeader; KIP-497")
-def leader_keeps_its_word(before: Cluster, after: Cluster) -> bool:
+def leader_state_changes_for_cause(before: Cluster, after: Cluster) -> bool:
     """A leader begins its leader epoch with the partition of the metadata, and has asked for nothing. From then on its
     partition epoch only rises, by a success that it hears of or by the metadata, which settles what it has asked for,
     and its ISR changes with it. Until then it asks for no other change; and only of a candidate that it joins, of a
     member that lacks the record that it leaves.
     """
     return all(
-        leads_on(after, p, before.processes[process].replicas[p], after.processes[process].replicas[p])
-        or begins_afresh(after, process, p)
+        continues_leader_epoch(after, p, before.processes[process].replicas[p], after.processes[process].replicas[p])
+        or starts_leader_epoch(after, process, p)
         for process in Process
         for p in TopicPartition
     )
 
 
-def leads_on(after: Cluster, p: TopicPartition, old: Replica, new: Replica) -> bool:
+def continues_leader_epoch(after: Cluster, p: TopicPartition, old: Replica, new: Replica) -> bool:
     if new.leadership is None:
         return True
     if old.leadership is None or old.topic != new.topic or old.leader_epoch != new.leader_epoch:
         return False
     was, now = old.leadership, new.leadership
     if was.partition_epoch == now.partition_epoch:
-        return was.isr == now.isr and asks_on(old, was, now)
-    if was.partition_epoch > now.partition_epoch or now.asked is not None or now.reply is not None:
+        return was.isr == now.isr and keeps_or_starts_a_change(old, was, now)
+    if was.partition_epoch > now.partition_epoch or now.pending_change is not None or now.reply is not None:
         return False
     is_told = was.reply is not None and was.reply.error == Error.NONE
     return is_told or knows_partition(after, p, new, now)
@@ -73,23 +73,23 @@ def knows_partition(s: Cluster, p: TopicPartition, replica: Replica, leadership:
     return leadership.partition_epoch == partition.partition_epoch
 
 
-def asks_on(old: Replica, was: Leadership, now: Leadership) -> bool:
-    if was.asked == now.asked or now.asked is None:
+def keeps_or_starts_a_change(old: Replica, was: Leadership, now: Leadership) -> bool:
+    if was.pending_change == now.pending_change or now.pending_change is None:
         return True
-    if was.asked is not None:
+    if was.pending_change is not None:
         return False
-    if now.asked.epoch is not None:
-        return now.asked.member in now.candidates
-    return now.asked.member in now.isr - now.holders and old.has_record
+    if now.pending_change.epoch is not None:
+        return now.pending_change.member in now.candidates
+    return now.pending_change.member in now.isr - now.replicas_with_record and old.has_record
 
 
-def begins_afresh(s: Cluster, process: Process, p: TopicPartition) -> bool:
+def starts_leader_epoch(s: Cluster, process: Process, p: TopicPartition) -> bool:
     partition, replica = committed(s).partitions[p], s.processes[process].replicas[p]
     if partition is None or replica.leadership is None or not is_at_epoch(committed(s), partition, replica):
         return False
     started = replica.leadership
-    is_new = started.asked is None and started.reply is None and len(started.holders) == 0
-    candidates = active_brokers(committed(s)) & everyone(partition.replicas)
+    is_new = started.pending_change is None and started.reply is None and len(started.replicas_with_record) == 0
+    candidates = active_brokers(committed(s)) & replica_set(partition.replicas)
     return (
         is_new
         and started.partition_epoch == partition.partition_epoch
@@ -111,7 +111,11 @@ def new_leader_starts_fresh(before: Cluster, after: Cluster) -> bool:
 def starts_fresh(old: Replica, new: Replica) -> bool:
     if new.leadership is None or old.leader_epoch == new.leader_epoch:
         return True
-    return new.leadership.asked is None and new.leadership.reply is None and len(new.leadership.holders) == 0
+    return (
+        new.leadership.pending_change is None
+        and new.leadership.reply is None
+        and len(new.leadership.replicas_with_record) == 0
+    )
 
 
 @invariant(source="KIP-631, Broker Registration (S1)")

@@ -47,7 +47,7 @@ def is_in_order(process: BrokerProcess) -> bool:
 
 
 @invariant(source="KIP-631, The Broker State Machine")
-def nobody_shuts_down_unasked(s: Cluster) -> bool:
+def no_shutdown_without_request(s: Cluster) -> bool:
     """Where no broker is ever asked to shut down, none is shutting down, nor asks to, nor is taken to."""
     return Design.max_shutdowns > 0 or (
         all(controller.shutdowns[broker] is None for controller in s.controllers.values() for broker in Broker)
@@ -200,10 +200,10 @@ def is_truthful(s: Cluster, process: Process, heartbeat: Heartbeat) -> bool:
 @invariant(source="KIP-631, Broker Leases")
 def unfenced_reply_is_to_a_ready_process(s: Cluster) -> bool:
     """A process that is about to hear that it is unfenced has recovered, and has applied its own registration."""
-    return all(is_ready_if_told(s.processes[process]) for process in Process)
+    return all(is_ready_if_replied_unfenced(s.processes[process]) for process in Process)
 
 
-def is_ready_if_told(process: BrokerProcess) -> bool:
+def is_ready_if_replied_unfenced(process: BrokerProcess) -> bool:
     reply = process.reply
     if not isinstance(reply, HeartbeatReply) or reply.is_fenced:
         return True
@@ -268,12 +268,12 @@ def stays_in_its_isr(leader: Broker, leadership: Option[Leadership]) -> bool:
 
 
 @invariant(source="KIP-497")
-def leader_is_behind_by_what_it_asked(s: Cluster) -> bool:
+def leader_lags_by_its_pending_change(s: Cluster) -> bool:
     """Between the committed partition and what its leader knows of it stand only what it asked for, and fencing."""
-    return all(is_behind_by_what_it_asked(s, process, p) for process in Process for p in TopicPartition)
+    return all(lags_by_its_pending_change(s, process, p) for process in Process for p in TopicPartition)
 
 
-def is_behind_by_what_it_asked(s: Cluster, process: Process, p: TopicPartition) -> bool:
+def lags_by_its_pending_change(s: Cluster, process: Process, p: TopicPartition) -> bool:
     partition, leadership = committed(s).partitions[p], s.processes[process].replicas[p].leadership
     if partition is None or leadership is None or not leads_at_current_epoch(s, process, p):
         return True
@@ -292,10 +292,10 @@ def reply_is_true(partition: Partition, leadership: Leadership) -> bool:
 
 
 @invariant(source="KIP-497")
-def open_request_is_what_its_leader_asks(s: Cluster) -> bool:
+def open_request_is_for_the_pending_change(s: Cluster) -> bool:
     """An AlterIsr request that may still commit is one that its leader, if it still leads, waits for."""
     return all(
-        was_sent_by_a_leader(s, m) and all(is_what_leader_asks(s, process, m) for process in Process)
+        was_sent_by_a_leader(s, m) and all(is_for_the_change_of(s, process, m) for process in Process)
         for m in s.alterations
     )
 
@@ -305,16 +305,16 @@ def was_sent_by_a_leader(s: Cluster, request: AlterIsr) -> bool:
     return served is not None and request.leader_epoch <= served.leader_epoch
 
 
-def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool:
+def is_for_the_change_of(s: Cluster, process: Process, request: AlterIsr) -> bool:
     partition = committed(s).partitions[request.partition]
     leadership = s.processes[process].replicas[request.partition].leadership
     if partition is None or leadership is None or not leads_at_current_epoch(s, process, request.partition):
         return True
     is_open = request.leader_epoch == partition.leader_epoch and request.partition_epoch == partition.partition_epoch
     return not is_open or (
-        leadership.asked is not None
+        leadership.pending_change is not None
         and leadership.partition_epoch == request.partition_epoch
-        and leadership.asked.epoch == request.added_epoch
+        and leadership.pending_change.epoch == request.added_epoch
         and proposed_isr(leadership) == request.isr
         and (leadership.reply is None or leadership.reply.error not in (Error.NONE, Error.INELIGIBLE_REPLICA))
     )
@@ -322,7 +322,7 @@ def is_what_leader_asks(s: Cluster, process: Process, request: AlterIsr) -> bool
 
 LEMMAS = (
     registers_before_it_leads,
-    nobody_shuts_down_unasked,
+    no_shutdown_without_request,
     topic_stays,
     service_is_of_a_registration,
     incarnations_differ,
@@ -334,6 +334,6 @@ LEMMAS = (
     every_broker_is_a_replica,
     leader_serves_until_deposed,
     leader_stays_in_its_isr,
-    leader_is_behind_by_what_it_asked,
-    open_request_is_what_its_leader_asks,
+    leader_lags_by_its_pending_change,
+    open_request_is_for_the_pending_change,
 )

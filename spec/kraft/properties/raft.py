@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.quorum import (
+    empty_image,
     is_current_controller,
     is_deposed,
     is_raft_leader,
     may_commit,
-    nothing_known,
     same_batches,
 )
 from spec.kraft.decisions.log import no_records, removes_something, replay
@@ -25,7 +25,7 @@ from spec.kraft.types import ControllerEpoch, Role, TopicPartition, Voter
 def newest_leader_has_what_is_committed(s: Cluster) -> bool:
     """The controller that was elected last, and has not been deposed, has all that is committed."""
     return all(
-        not is_raft_leader(s.controllers[voter]) or s.controllers[voter].behind is None or is_deposed(s, voter)
+        not is_raft_leader(s.controllers[voter]) or s.controllers[voter].lags_since is None or is_deposed(s, voter)
         for voter in Voter
     )
 
@@ -37,7 +37,7 @@ def logs_match(s: Cluster) -> bool:
 
 
 def agree(one: Controller, another: Controller) -> bool:
-    if one.behind is not None or another.behind is not None:
+    if one.lags_since is not None or another.lags_since is not None:
         return True
     log, other = one.log, another.log
     return all(
@@ -57,7 +57,7 @@ def controller_leads_its_epoch(before: Cluster, after: Cluster) -> bool:
 
 def leads_its_epoch(old: Controller, new: Controller) -> bool:
     if old.epoch == new.epoch:
-        return is_raft_leader(old) == is_raft_leader(new) and (old.role == new.role or new.behind is None)
+        return is_raft_leader(old) == is_raft_leader(new) and (old.role == new.role or new.lags_since is None)
     return old.epoch < new.epoch and (not is_raft_leader(new) or (len(new.log) > 0 and new.log[-1].epoch == new.epoch))
 
 
@@ -68,9 +68,9 @@ def lagging_controller_keeps_nothing(s: Cluster) -> bool:
 
 
 def has_no_gap(controller: Controller) -> bool:
-    if controller.behind is None or controller.role == Role.ACTIVE:
+    if controller.lags_since is None or controller.role == Role.ACTIVE:
         return True
-    return len(controller.log) == 0 and controller.image == nothing_known()
+    return len(controller.log) == 0 and controller.image == empty_image()
 
 
 @transition_invariant(source="KIP-595, Fetch; Truncation")
@@ -91,13 +91,18 @@ def log_follows_its_leader(before: Cluster, after: Cluster) -> bool:
 def is_as_before(old: Controller, new: Controller) -> bool:
     """The step is none of a standby that stays one, or leaves its log as it was."""
     is_standby = old.role == Role.STANDBY and new.role == Role.STANDBY and old.epoch == new.epoch
-    return not is_standby or (old.behind == new.behind and old.log == new.log)
+    return not is_standby or (old.lags_since == new.lags_since and old.log == new.log)
 
 
 def is_copied(old: Controller, new: Controller, leader: Controller) -> bool:
-    if not is_raft_leader(leader) or leader.epoch != old.epoch or leader.behind is not None or new.behind is not None:
+    if (
+        not is_raft_leader(leader)
+        or leader.epoch != old.epoch
+        or leader.lags_since is not None
+        or new.lags_since is not None
+    ):
         return False
-    if old.behind is not None:
+    if old.lags_since is not None:
         return len(new.log) == 0
     same = same_batches(old.log, leader.log)
     return new.log == (old.log[:same] if same < len(old.log) else leader.log[: same + 1])
@@ -116,12 +121,12 @@ def commit_leaves_logs_that_have_it(before: Cluster, after: Cluster) -> bool:
 
 
 def is_passed_by(before: Cluster, after: Cluster, old: Controller, new: Controller) -> bool:
-    has_it = old.behind is None and len(old.log) > 0 and old.log[0].epoch == after.stable[0].epoch
-    if new.behind is None:
+    has_it = old.lags_since is None and len(old.log) > 0 and old.log[0].epoch == after.stable[0].epoch
+    if new.lags_since is None:
         return has_it and new.log == old.log[1:] and (not is_raft_leader(old) or may_be_committed(before, old.epoch))
     if old.role == Role.ACTIVE and (new.log != old.log or new.image != old.image):
         return False
-    return new.behind == epoch_of_last(before, old) and (is_raft_leader(old) or not has_it)
+    return new.lags_since == epoch_of_last(before, old) and (is_raft_leader(old) or not has_it)
 
 
 def may_be_committed(s: Cluster, epoch: ControllerEpoch) -> bool:
@@ -134,8 +139,8 @@ def may_be_committed(s: Cluster, epoch: ControllerEpoch) -> bool:
 
 def epoch_of_last(s: Cluster, controller: Controller) -> ControllerEpoch:
     """The epoch of the last batch that a controller has. One that lacks something committed remembers it."""
-    if controller.behind is not None:
-        return controller.behind
+    if controller.lags_since is not None:
+        return controller.lags_since
     return controller.log[-1].epoch if len(controller.log) > 0 else s.stable[0].epoch
 
 
@@ -161,7 +166,7 @@ def in_lead(s: Cluster, voter: Voter) -> bool:
 
 
 def has_same_log(controller: Controller, leader: Controller) -> bool:
-    return controller.epoch == leader.epoch and controller.behind is None and controller.log == leader.log
+    return controller.epoch == leader.epoch and controller.lags_since is None and controller.log == leader.log
 
 
 # Witnesses.
@@ -176,7 +181,7 @@ def two_controllers_active(s: Cluster) -> bool:
 @witness
 def controller_lacks_committed(s: Cluster) -> bool:
     """A standby lacks something that is committed."""
-    return any(s.controllers[v].role == Role.STANDBY and s.controllers[v].behind is not None for v in Voter)
+    return any(s.controllers[v].role == Role.STANDBY and s.controllers[v].lags_since is not None for v in Voter)
 
 
 @witness
@@ -191,7 +196,7 @@ def is_elected_by_one_that_lags(s: Cluster, leader: Voter) -> bool:
     alone = not any(voter != leader and is_raft_leader(s.controllers[voter]) for voter in Voter)
     know = sum(1 for voter in Voter if s.controllers[voter].epoch == elected.epoch)
     lags = any(
-        s.controllers[voter].epoch == elected.epoch and s.controllers[voter].behind == stable.epoch
+        s.controllers[voter].epoch == elected.epoch and s.controllers[voter].lags_since == stable.epoch
         for voter in Voter
         for stable in s.stable
     )
@@ -235,10 +240,10 @@ def end_of_reassignment_is_truncated(s: Cluster) -> bool:
 
 
 def moves(image: Metadata) -> bool:
-    return any(is_moved(image.partitions[p]) for p in TopicPartition)
+    return any(is_under_reassignment(image.partitions[p]) for p in TopicPartition)
 
 
-def is_moved(partition: Option[Partition]) -> bool:
+def is_under_reassignment(partition: Option[Partition]) -> bool:
     return partition is not None and is_reassigned(partition)
 
 
@@ -247,6 +252,6 @@ def cut_off(s: Cluster, voter: Voter, leader: Voter) -> Log:
     controller, source = s.controllers[voter], s.controllers[leader]
     if not is_raft_leader(source) or is_raft_leader(controller) or controller.epoch != source.epoch:
         return ()
-    if controller.behind is not None or source.behind is not None:
+    if controller.lags_since is not None or source.lags_since is not None:
         return ()
     return controller.log[same_batches(controller.log, source.log) :]

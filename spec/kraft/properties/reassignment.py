@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.administration import may_be_cancelled
-from spec.kraft.decisions.partition import everyone, is_reassigned, original_replicas, target_replicas, those_in
+from spec.kraft.decisions.partition import is_reassigned, original_replicas, replica_set, target_replicas, those_in
 from spec.kraft.design import Design
 from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, is_alive, proposed_isr
 from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
 
 
 @invariant(source="KIP-455, AlterPartitionReassignments")
-def reassignment_ends_as_last_asked(s: Cluster) -> bool:
+def reassignment_ends_as_last_requested(s: Cluster) -> bool:
     """A partition has, or will have once its reassignment completes, the replicas that were last asked for."""
-    return all(ends_as_asked(committed(s).partitions[p], s.last_target[p]) for p in TopicPartition)
+    return all(ends_as_requested(committed(s).partitions[p], s.last_target[p]) for p in TopicPartition)
 
 
-def ends_as_asked(partition: Option[Partition], target: Moving) -> bool:
+def ends_as_requested(partition: Option[Partition], target: Moving) -> bool:
     if partition is None:
         return True
     if len(target) == 0:
@@ -61,11 +61,11 @@ def reassignment_completes_in_sync(before: Cluster, after: Cluster) -> bool:
 
 
 def completes_in_sync(old: Option[Partition], new: Option[Partition]) -> bool:
-    if old is None or new is None or is_reassigned(new) or everyone(new.replicas) == original_replicas(old):
+    if old is None or new is None or is_reassigned(new) or replica_set(new.replicas) == original_replicas(old):
         return True
-    added = everyone(new.replicas) - original_replicas(old)
+    added = replica_set(new.replicas) - original_replicas(old)
     shrinks = len(new.replicas) < len(original_replicas(old))
-    in_sync = added <= new.isr and (not shrinks or everyone(new.replicas) <= new.isr)
+    in_sync = added <= new.isr and (not shrinks or replica_set(new.replicas) <= new.isr)
     return in_sync and len(new.isr - old.isr) <= 1
 
 
@@ -184,9 +184,14 @@ def cancelled_with_one_in_sync(s: Cluster) -> bool:
 
 
 def is_alone(partition: Option[Partition], leader: Replica) -> bool:
-    if partition is None or is_reassigned(partition) or leader.leadership is None or leader.leadership.asked is None:
+    if (
+        partition is None
+        or is_reassigned(partition)
+        or leader.leadership is None
+        or leader.leadership.pending_change is None
+    ):
         return False
-    asks_for_another = leader.leadership.asked.member not in partition.replicas
+    asks_for_another = leader.leadership.pending_change.member not in partition.replicas
     return len(partition.isr) == 1 and len(leader.leadership.isr) == 1 and asks_for_another
 
 
@@ -207,7 +212,7 @@ def replica_only_removed(s: Cluster) -> bool:
 
 
 def consists_of(partition: Option[Partition], replicas: Set[Broker]) -> bool:
-    return partition is not None and not is_reassigned(partition) and everyone(partition.replicas) == replicas
+    return partition is not None and not is_reassigned(partition) and replica_set(partition.replicas) == replicas
 
 
 @witness
@@ -226,10 +231,10 @@ def prefers_second(partition: Option[Partition]) -> bool:
 @witness
 def leader_reassigned_away(s: Cluster) -> bool:
     """The change that a leader asked for completed a reassignment and took it out: NEW_LEADER_ELECTED."""
-    return any(is_told_to_wait(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
+    return any(gets_new_leader_elected(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
-def is_told_to_wait(replica: Replica) -> bool:
+def gets_new_leader_elected(replica: Replica) -> bool:
     leadership = replica.leadership
     if leadership is None or leadership.reply is None:
         return False
@@ -237,12 +242,12 @@ def is_told_to_wait(replica: Replica) -> bool:
 
 
 @witness
-def another_isr_than_asked(s: Cluster) -> bool:
+def another_isr_than_requested(s: Cluster) -> bool:
     """A leader that stays hears of another ISR than it asked for: its change completed a reassignment."""
-    return any(is_told_another(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
+    return any(gets_another_isr(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
-def is_told_another(replica: Replica) -> bool:
+def gets_another_isr(replica: Replica) -> bool:
     leadership = replica.leadership
     if leadership is None or leadership.reply is None or leadership.reply.error != Error.NONE:
         return False

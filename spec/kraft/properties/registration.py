@@ -104,7 +104,7 @@ def session_keeps_id(before: Cluster, after: Cluster, voter: Voter, broker: Brok
     old, new = before.controllers[voter], after.controllers[voter]
     if old.role != Role.ACTIVE or new.role != Role.ACTIVE or old.epoch != new.epoch:
         return True  # what it has is another's decision
-    if not is_unfenced(old.image, broker) or broker in old.lapsed:
+    if not is_unfenced(old.image, broker) or broker in old.expired_leases:
         return True
     held, holds = old.image.registrations[broker], new.image.registrations[broker]
     return held is None or holds is None or held.incarnation == holds.incarnation
@@ -113,7 +113,7 @@ def session_keeps_id(before: Cluster, after: Cluster, voter: Voter, broker: Brok
 # Requests and replies.
 
 
-def is_awaited(broker: BrokerProcess, request: LifecycleRequest) -> bool:
+def is_in_flight(broker: BrokerProcess, request: LifecycleRequest) -> bool:
     """The process that sent the request still waits for its reply."""
     if request.late:
         return False
@@ -125,16 +125,16 @@ def is_awaited(broker: BrokerProcess, request: LifecycleRequest) -> bool:
 @invariant(source="Kafka, BrokerLifecycleManager (one request in flight)")
 def one_request_at_a_time(s: Cluster) -> bool:
     """A process waits for the reply to one registration or heartbeat at a time."""
-    return all(exchanges(s, process) <= 1 for process in Process)
+    return all(requests_in_flight(s, process) <= 1 for process in Process)
 
 
-def exchanges(s: Cluster, process: Process) -> int:
+def requests_in_flight(s: Cluster, process: Process) -> int:
     broker = s.processes[process]
-    requests = sum(1 for m in s.lifecycle if m.sender == process and is_awaited(broker, m))
+    requests = sum(1 for m in s.lifecycle if m.sender == process and is_in_flight(broker, m))
     return requests + (0 if broker.reply is None else 1)
 
 
-def is_taken(before: Cluster, after: Cluster, request: LifecycleRequest) -> bool:
+def is_handled(before: Cluster, after: Cluster, request: LifecycleRequest) -> bool:
     """The step took the request off the network."""
     return after.lifecycle.count(request) < before.lifecycle.count(request)
 
@@ -150,8 +150,8 @@ def registration_reply_is_true(before: Cluster, after: Cluster) -> bool:
         or any(
             isinstance(m, Register)
             and m.sender == process
-            and is_taken(before, after, m)
-            and is_awaited(before.processes[process], m)
+            and is_handled(before, after, m)
+            and is_in_flight(before.processes[process], m)
             and answers_registration(
                 before.controllers[m.to], after.controllers[m.to], m, after.processes[process].reply
             )
@@ -170,7 +170,7 @@ def answers_registration(
     old, new = before.image.registrations[broker], after.image.registrations[broker]
     if reply.error == Error.NONE:
         return new is not None and new.incarnation == request.incarnation and new.broker_epoch == reply.broker_epoch
-    has_session = is_unfenced(before.image, broker) and broker not in before.lapsed
+    has_session = is_unfenced(before.image, broker) and broker not in before.expired_leases
     is_another = old is not None and old.incarnation != request.incarnation
     refused = reply.error == Error.DUPLICATE_BROKER_REGISTRATION and reply.broker_epoch is None
     return refused and has_session and is_another and old == new
@@ -181,8 +181,8 @@ def registered_process_gets_reply(before: Cluster, after: Cluster) -> bool:
     """A process that is registered by the request that it waits for gets a reply."""
     return all(
         not isinstance(m, Register)
-        or not is_taken(before, after, m)
-        or not is_awaited(before.processes[m.sender], m)
+        or not is_handled(before, after, m)
+        or not is_in_flight(before.processes[m.sender], m)
         or before.controllers[m.to].image.registrations == after.controllers[m.to].image.registrations
         or after.processes[m.sender].reply is not None
         for m in before.lifecycle
@@ -202,7 +202,7 @@ def is_decided_once(before: Cluster, after: Cluster, voter: Voter, broker: Broke
         return True
     if old is not None and old.broker_epoch == new.broker_epoch and new.fenced:
         return True
-    return any(node_id(m.sender) == broker and is_taken(before, after, m) for m in before.lifecycle)
+    return any(node_id(m.sender) == broker and is_handled(before, after, m) for m in before.lifecycle)
 
 
 def is_active_throughout(before: Cluster, after: Cluster, voter: Voter) -> bool:

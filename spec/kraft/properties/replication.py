@@ -18,7 +18,7 @@ def acknowledged_record_survives(s: Cluster) -> bool:
 
     Allowed failures: any number of clean crashes, early lease expiries, lost and copied messages, and lost
     disks, but for one: the last member of the ISR registers again from a disk without the record (the last
-    replica standing lost its disk; `controller.owed_after_registration` ends the claim there).
+    replica standing lost its disk; `controller.record_status_after_registration` ends the claim there).
     """
     return all(
         s.produced[p] != RecordStatus.ACKNOWLEDGED
@@ -69,7 +69,7 @@ def acknowledged_on_enough_disks(before: Cluster, after: Cluster) -> bool:
 
 
 @transition_invariant(source="Kafka, acks=all (S13)")
-def record_is_owed_until_lost(before: Cluster, after: Cluster) -> bool:
+def record_status_moves_forward(before: Cluster, after: Cluster) -> bool:
     """A record is written, acknowledged, and forfeited, in this order, and one that was acknowledged only if a disk was
     lost.
     """
@@ -100,7 +100,7 @@ def high_watermark_is_in_the_log(s: Cluster) -> bool:
 def record_comes_from_its_leader(before: Cluster, after: Cluster) -> bool:
     """Within a leader epoch, a follower's log and high watermark become those of a leader of this epoch."""
     return all(
-        goes_on_as_before(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        keeps_its_log(before.processes[process].replicas[p], after.processes[process].replicas[p])
         or any(
             is_copy_of(after.processes[process].replicas[p], before.processes[leader].replicas[p]) for leader in Process
         )
@@ -109,7 +109,7 @@ def record_comes_from_its_leader(before: Cluster, after: Cluster) -> bool:
     )
 
 
-def goes_on_as_before(old: Replica, new: Replica) -> bool:
+def keeps_its_log(old: Replica, new: Replica) -> bool:
     """The replica does not follow at the same leader epoch throughout, or it has the same log."""
     follows = old.leadership is None and new.leadership is None and old.leader_epoch is not None
     if not follows or old.leader_epoch != new.leader_epoch or old.topic != new.topic:
@@ -124,21 +124,21 @@ def is_copy_of(copy: Replica, leader: Replica) -> bool:
 
 
 @transition_invariant(source="Kafka, Partition.updateFollowerFetchState")
-def holders_were_seen(before: Cluster, after: Cluster) -> bool:
+def replicas_with_record_were_seen(before: Cluster, after: Cluster) -> bool:
     """A leader takes a follower to have the record when both have it, and the follower is at its leader epoch."""
     return all(
         any(is_seen(before.processes[q].replicas[p], before.processes[process].replicas[p])
             for q in Process if node_id(q) == member)
         for process in Process
         for p in TopicPartition
-        for member in holders(after, process, p) - holders(before, process, p)
+        for member in replicas_with_record_of(after, process, p) - replicas_with_record_of(before, process, p)
     )  # fmt: skip
 
 
-def holders(s: Cluster, process: Process, p: TopicPartition) -> Set[Broker]:
+def replicas_with_record_of(s: Cluster, process: Process, p: TopicPartition) -> Set[Broker]:
     leadership = s.processes[process].replicas[p].leadership
     nobody: Set[Broker] = frozenset()
-    return nobody if leadership is None else leadership.holders
+    return nobody if leadership is None else leadership.replicas_with_record
 
 
 def is_seen(follower: Replica, leader: Replica) -> bool:
@@ -203,9 +203,9 @@ def follower_with_record_joins(s: Cluster) -> bool:
 
 def adds_with_record(replica: Replica) -> bool:
     leadership = replica.leadership
-    if leadership is None or leadership.asked is None:
+    if leadership is None or leadership.pending_change is None:
         return False
-    return leadership.starts_with_record and leadership.asked.epoch is not None
+    return leadership.starts_with_record and leadership.pending_change.epoch is not None
 
 
 @witness

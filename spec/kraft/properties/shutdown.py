@@ -5,27 +5,27 @@ from __future__ import annotations
 from checker.lang import invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_a_partition
 from spec.kraft.messages import Heartbeat, HeartbeatReply
-from spec.kraft.properties.registration import is_awaited, is_registered, is_taken
+from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
 from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
 
 
-def may_leave(process: BrokerProcess) -> bool:
+def is_granted_shutdown(process: BrokerProcess) -> bool:
     """A reply with `should_shut_down` is under way to the process."""
     reply = process.reply
     return isinstance(reply, HeartbeatReply) and reply.should_shut_down and not is_deferred(process.deferral)
 
 
-def may_exit(s: Cluster, process: Process) -> bool:
+def is_exiting(s: Cluster, process: Process) -> bool:
     """A process knows, or is about to hear, that it may shut down. It does not run again: it will be gone."""
-    return s.processes[process].state == BrokerState.SHUTTING_DOWN or may_leave(s.processes[process])
+    return s.processes[process].state == BrokerState.SHUTTING_DOWN or is_granted_shutdown(s.processes[process])
 
 
 @invariant(source="KIP-631, Controlled Shutdown (S8)")
-def told_broker_leads_nothing(s: Cluster) -> bool:
+def exiting_broker_leads_nothing(s: Cluster) -> bool:
     """A broker that was told to shut down leads nothing in committed state."""
     return all(
-        not may_exit(s, process)
+        not is_exiting(s, process)
         or not is_registered(s, process)
         or not leads_a_partition(committed(s), node_id(process))
         for process in Process
@@ -33,10 +33,10 @@ def told_broker_leads_nothing(s: Cluster) -> bool:
 
 
 @invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerControlState.SHUTDOWN_NOW")
-def told_broker_stays_fenced(s: Cluster) -> bool:
+def exiting_broker_stays_fenced(s: Cluster) -> bool:
     """A broker that was told to shut down is fenced, so that nobody is sent to it and it is elected nowhere."""
     return all(
-        not may_exit(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
+        not is_exiting(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
         for process in Process
     )
 
@@ -49,8 +49,8 @@ def shutdown_waits_for_images(before: Cluster, after: Cluster) -> bool:
     be unfenced it needs to have applied its own registration only (KAFKA-13959).
     """
     return all(
-        may_leave(before.processes[process])
-        or not may_leave(after.processes[process])
+        is_granted_shutdown(before.processes[process])
+        or not is_granted_shutdown(after.processes[process])
         or not is_seen_leading(after, node_id(process))
         for process in Process
     )
@@ -64,7 +64,7 @@ def shutdown_ends_with_registration(before: Cluster, after: Cluster) -> bool:
     """
     return all(
         stays_in_shutdown(before, after, node_id(process))
-        and (not is_fenced_by_wish(before, after, process) or may_leave(after.processes[process]))
+        and (not is_fenced_by_wish(before, after, process) or is_granted_shutdown(after.processes[process]))
         for process in Process
     )
 
@@ -84,8 +84,8 @@ def is_fenced_by_wish(before: Cluster, after: Cluster, process: Process) -> bool
         isinstance(m, Heartbeat)
         and m.sender == process
         and m.want_shut_down
-        and is_taken(before, after, m)
-        and is_awaited(before.processes[process], m)
+        and is_handled(before, after, m)
+        and is_in_flight(before.processes[process], m)
         for m in before.lifecycle
     )
 
@@ -107,7 +107,7 @@ def shutdown_ends_heartbeats(s: Cluster) -> bool:
     """A process that was told to shut down sends no more heartbeats."""
     return not any(
         isinstance(m, Heartbeat)
-        and is_awaited(s.processes[m.sender], m)
+        and is_in_flight(s.processes[m.sender], m)
         and s.processes[m.sender].state == BrokerState.SHUTTING_DOWN
         for m in s.lifecycle
     )

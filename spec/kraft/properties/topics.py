@@ -46,7 +46,7 @@ def deleted_log_stays_deleted(s: Cluster) -> bool:
 
 
 @invariant(source="KIP-631, RemoveTopicRecord")
-def deleted_topic_owes_nothing(s: Cluster) -> bool:
+def deleted_topic_has_no_record(s: Cluster) -> bool:
     """Where there is no topic, no producer waits for its record, or has it acknowledged."""
     return committed(s).topic is not None or all(s.produced[p] == RecordStatus.UNWRITTEN for p in TopicPartition)
 
@@ -75,10 +75,10 @@ def acknowledged_after_recreation(s: Cluster) -> bool:
 @witness
 def unknown_topic_refused(s: Cluster) -> bool:
     """A leader of a deleted topic gets UNKNOWN_TOPIC_ID."""
-    return any(is_told_unknown(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
+    return any(gets_unknown_topic_id(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
 
 
-def is_told_unknown(replica: Replica) -> bool:
+def gets_unknown_topic_id(replica: Replica) -> bool:
     leadership = replica.leadership
     return leadership is not None and leadership.reply is not None and leadership.reply.error == Error.UNKNOWN_TOPIC_ID
 
@@ -104,4 +104,4 @@ def change_outlives_topic(s: Cluster) -> bool:
 
 def asks_for_change(replica: Replica) -> bool:
     leadership = replica.leadership
-    return leadership is not None and leadership.asked is not None
+    return leadership is not None and leadership.pending_change is not None

@@ -252,8 +252,13 @@ FAULTS = [
         "ErrorCode.STALE_BROKER_EPOCH",
         "ErrorCode.BROKER_ID_NOT_REGISTERED",
     ),
-    Fault("late", "the wish for the fence is not heard", "rule", "request.want_fence"),
-    Fault("late", "a broker is unfenced that has not caught up", "rule", "is_caught_up(registration, request)"),
+    Fault("late", "the wish for the fence is not heard", "calculate_next_state", "request.want_fence"),
+    Fault(
+        "late",
+        "a broker is unfenced that has not caught up",
+        "calculate_next_state",
+        "is_caught_up(registration, request)",
+    ),
     Fault(
         "membership",
         "a broker is caught up one record too late",
@@ -262,20 +267,31 @@ FAULTS = [
         "request.current_metadata_offset > registration.broker_epoch",
     ),
     Fault(
-        "shutdown", "a broker is unfenced that was told to shut down", "rule", "not registration.in_controlled_shutdown"
+        "shutdown",
+        "a broker is unfenced that was told to shut down",
+        "calculate_next_state",
+        "not registration.in_controlled_shutdown",
     ),
-    Fault("unregistered", "an unfenced broker with an old image is fenced", "rule", "registration.fenced"),
+    Fault(
+        "unregistered", "an unfenced broker with an old image is fenced", "calculate_next_state", "registration.fenced"
+    ),
     Fault(
         "shutdown",
         "the shutdown's offset moves with each heartbeat (KAFKA-14292)",
         "heartbeat",
         "shutdown_offset is None",
     ),
-    Fault("shutdown", "a shutdown waits for nobody", "rule", "sessions.all_reach(shutdown_offset, others)", "True"),
+    Fault(
+        "shutdown",
+        "a shutdown waits for nobody",
+        "calculate_next_state",
+        "sessions.all_reach(shutdown_offset, others)",
+        "True",
+    ),
     Fault(
         "shutdown",
         "a shutdown waits for fenced brokers, too",
-        "rule",
+        "calculate_next_state",
         "(broker_id for broker_id, other in image.registrations.items() if other.is_active)",
         "(broker_id for broker_id, other in image.registrations.items())",
     ),
@@ -297,8 +313,8 @@ FAULTS = [
         "shutdown",
         "a broker that was told to shut down stays unfenced",
         "is_fenced_by",
-        "ruling is not Ruling.UNFENCED",
-        "ruling is Ruling.FENCED",
+        "next_state is not BrokerControlState.UNFENCED",
+        "next_state is BrokerControlState.FENCED",
     ),
     Fault(
         "membership",
@@ -549,7 +565,12 @@ FAULTS = [
         "self.state == BrokerState.PENDING_CONTROLLED_SHUTDOWN",
         "False",
     ),
-    Fault("zombie", "what a change asked for survives newer metadata", "PartitionLeader.update", "self.asked = None"),
+    Fault(
+        "zombie",
+        "what a change asked for survives newer metadata",
+        "PartitionLeader.update",
+        "self.pending_change = None",
+    ),
     Fault(
         "late",
         "a leader forgets its change after any error",
