@@ -118,9 +118,9 @@ class ZooKeeper:
         return self.disconnect(client, done=1)
 
     def out_of_touch(self, client: int) -> ZooKeeper:
-        """Two thirds of the session's timeout pass without a connection, by the client's own clock."""
+        """Two thirds of the session's timeout pass without an answer, by the client's own clock."""
         before = self.clients[client]
-        _require(bool(before.session) and not before.is_connected, f"client {client} is in touch, or has no session")
+        _require(bool(before.session), f"client {client} has no session")
         return self._with(client, _arrives(before, OutOfTouch()))
 
     def reconnect(self, client: int) -> ZooKeeper:
@@ -133,15 +133,22 @@ class ZooKeeper:
         unsent = [Result(submitted.id, Failed(ErrorCode.SESSION_EXPIRED)) for submitted in before.sent]
         return self._with(client, Client(arriving=(*before.arriving, Expired(), *unsent)))._trimmed()
 
-    def expire(self, session: int) -> ZooKeeper:
-        """The servers end a session: its ephemeral znodes go. The client will hear of it when it reaches a server."""
+    def expire(self, session: int, *, is_heard: bool = False) -> ZooKeeper:
+        """The servers end a session: its ephemeral znodes go. The client will hear of it when it reaches a server.
+
+        is_heard: a connection on which nothing comes from the client (it is paused, or cut one way) still takes the
+        watch events that this fires to it.
+        """
         _require(session in self.sessions, f"session {session} is not alive")
-        ended = self._ended(session)
-        for number, client in enumerate(ended.clients):
+        ended = self._ended(session) if is_heard else self._unwatched(session)._ended(session)
+        return ended._unwatched(session)
+
+    def _unwatched(self, session: int) -> ZooKeeper:
+        after = self
+        for number, client in enumerate(self.clients):
             if client.session == session:
-                unwatched = replace(client, data_watches=frozenset(), child_watches=frozenset())
-                ended = ended._with(number, unwatched)
-        return ended
+                after = after._with(number, replace(client, data_watches=frozenset(), child_watches=frozenset()))
+        return after
 
     def crash(self, client: int) -> ZooKeeper:
         """A client's process dies: what was under way to it and from it is gone, its session lives until it expires."""

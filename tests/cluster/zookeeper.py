@@ -1,0 +1,170 @@
+"""A real ZooKeeper: one server, or an ensemble, from the jar that comes with pyspark, on the Java that Spark would use.
+
+Ports and folders are its own; sessions may be as short as a second. Data survives the death of a server, and goes with
+the ensemble.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from checker.spark.java import java_home
+from tests.cluster.processes import ManagedProcess, free_ports
+
+START_LIMIT_S = 60.0
+_TICK_MS = 500
+_JARS = (
+    "zookeeper",
+    "zookeeper-jute",
+    "slf4j-api",
+    "metrics-core",
+    "log4j-slf4j2-impl",
+    "log4j-api",
+    "log4j-core",
+    "snappy-java",
+)
+_JVM = (
+    "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dlog4j2.level=WARN",
+    "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.forceSync=no", "-Dzookeeper.admin.enableServer=false",
+)  # fmt: skip
+# Not forced to disk: a killed process loses nothing that it handed to the operating system.
+
+
+class Server:
+    """A server of an ensemble. number: from 1. address: "127.0.0.1:port", for clients."""
+
+    def __init__(self, number: int, folder: Path, client_port: int, main: str, config: str) -> None:
+        self.number = number
+        self.address = f"127.0.0.1:{client_port}"
+        self.process: ManagedProcess | None = None
+        self._folder, self._port, self._main = folder, client_port, main
+        (folder / "data").mkdir(parents=True)
+        (folder / "data" / "myid").write_text(f"{number}\n")
+        self._config = folder / "zoo.cfg"
+        self._config.write_text(config)
+
+    def start(self) -> None:
+        """Start the process; `mode` says when it serves."""
+        command = [str(_java()), *_JVM, "-cp", _class_path(), self._main, str(self._config)]
+        self.process = ManagedProcess(command, self._folder / "log")
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self.process is not None:
+            self.process.kill()
+            self.process = None
+
+    def mode(self) -> str:
+        """standalone, leader or follower; "" while it does not serve."""
+        try:
+            with socket.create_connection(("127.0.0.1", self._port), timeout=2) as connection:
+                connection.sendall(b"srvr")
+                answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+        except OSError:
+            return ""
+        return next((line.partition(": ")[2] for line in answer.splitlines() if line.startswith("Mode: ")), "")
+
+    def output(self) -> str:
+        """The end of its log."""
+        return (self._folder / "log").read_text(errors="replace")[-4000:]
+
+
+class Ensemble:
+    """Servers that have a quorum, or one alone."""
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self.servers = servers
+
+    @property
+    def hosts(self) -> str:
+        """As in zookeeper.connect."""
+        return ",".join(server.address for server in self.servers)
+
+    def start(self) -> None:
+        """Start what does not run; returns when every server serves. Raises RuntimeError with what a server wrote."""
+        for server in self.servers:
+            if server.process is None:
+                server.start()
+        self.await_modes(len(self.servers))
+
+    def await_modes(self, count: int) -> None:
+        """Wait until so many servers serve."""
+        end = time.monotonic() + START_LIMIT_S
+        while sum(bool(server.mode()) for server in self.servers) < count:
+            dead = [s for s in self.servers if s.process is not None and s.process.exit_code is not None]
+            if dead or time.monotonic() > end:
+                raise RuntimeError(f"ZooKeeper does not serve:\n{(dead or list(self.servers))[0].output()}")
+            time.sleep(0.05)
+
+    def leader(self) -> Server | None:
+        """The server that leads, if there is a quorum."""
+        return next((server for server in self.servers if server.mode() in ("leader", "standalone")), None)
+
+    def stop(self) -> None:
+        for server in self.servers:
+            server.kill()
+
+
+@contextmanager
+def zookeeper(servers: int = 1) -> Iterator[Ensemble]:
+    """An ensemble that serves; in the end its processes and folders are removed."""
+    folder = Path(tempfile.mkdtemp(prefix="zookeeper-"))
+    try:
+        ensemble = _started(folder, servers)
+        try:
+            yield ensemble
+        finally:
+            ensemble.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path, servers: int, attempts: int = 3) -> Ensemble:
+    """An ensemble that serves. A port that was free may be taken by the time it is used: then with others."""
+    ensemble = _made(folder / str(attempts), servers)
+    try:
+        ensemble.start()
+        return ensemble
+    except BaseException as error:
+        ensemble.stop()
+        if attempts == 1 or "BindException" not in str(error):
+            raise
+    return _started(folder, servers, attempts - 1)
+
+
+def _made(folder: Path, count: int) -> Ensemble:
+    ports = free_ports(3 * count)
+    clients, peers, elections = ports[:count], ports[count : 2 * count], ports[2 * count :]
+    names = [f"server.{n + 1}=127.0.0.1:{peers[n]}:{elections[n]}" for n in range(count)] if count > 1 else []
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    if count == 1:
+        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
+    servers = []
+    for n, port in enumerate(clients):
+        lines = [
+            f"dataDir={folder / str(n + 1) / 'data'}", f"clientPort={port}", "clientPortAddress=127.0.0.1",
+            f"tickTime={_TICK_MS}", "initLimit=20", "syncLimit=6", "maxClientCnxns=0", "4lw.commands.whitelist=srvr",
+            *names,
+        ]  # fmt: skip
+        servers.append(Server(n + 1, folder / str(n + 1), port, main, "\n".join(lines) + "\n"))
+    return Ensemble(servers)
+
+
+@functools.cache
+def _java() -> Path:
+    return Path(java_home()) / "bin" / "java"
+
+
+@functools.cache
+def _class_path() -> str:
+    jars = Path(pyspark.__file__).parent / "jars"
+    return ":".join(str(jar) for name in _JARS for jar in sorted(jars.glob(f"{name}-[0-9]*.jar")))
