@@ -44,7 +44,7 @@ PINS = [
     Pin("late", {"max_crashes": 1, "lifecycle_in_flight": 1}, 29_780, 5_605),
     Pin("twins_spurious", {"max_crashes": 0}, 7_109, 1_617, 562),
     Pin("twins", {"max_crashes": 0, "max_disk_losses": 0}, 24_295, 3_465),
-    Pin("zombie", {"max_crashes": 0, "max_disk_losses": 0, "max_early_expiries": 1}, 36_678, 6_024),
+    Pin("zombie", {"max_crashes": 0, "max_disk_losses": 0, "max_early_expiries": 2}, 287_472, 45_507),
     Pin("isr_spurious", {"max_early_expiries": 0}, 49_758, 9_032, 705),
     Pin("shutdown", {"max_crashes": 0, "max_early_expiries": 0}, 5_943, 3_272, 5_402),
     Pin("shutdown_late", {"max_crashes": 0}, 40_072, 10_597),
