@@ -26,6 +26,8 @@ class Design:
     "How many processes beyond one an id there are: with 1, a second process is configured as broker 0."
     min_insync_replicas: int = 1
     "min.insync.replicas: members that the ISR must have for a record to be written and acknowledged (acks=all)."
+    records: int = 1
+    "Records that a partition's log has room for in the models of `replica_logs`; elsewhere there is one."
     lifecycle_in_flight: int = 1
     "Registrations and heartbeats under way at once in the whole cluster, copies not counted."
     alter_in_flight: int = 1
@@ -130,6 +132,13 @@ class Design:
     "KIP-516: AlterIsr names its topic by id, which distinguishes it from a later topic of the same name."
     kafka_14616: bool = True
     "KAFKA-14616: what a process that starts finds on disk of a deleted topic, it deletes."
+    kip_101: bool = True
+    "KIP-101: a follower cuts its log off where its newest epoch ends in its leader's log; else at its high watermark."
+    kip_279: bool = True
+    """KIP-279: the leader says which epoch it answers for, and the follower cuts off what it has of others; else it
+    takes the start of the leader's next epoch for the end of its own."""
+    kip_320: bool = True
+    "KIP-320: a leader answers only followers that are at its own leader epoch."
 
 
 @assume

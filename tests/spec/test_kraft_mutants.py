@@ -195,6 +195,12 @@ MUTANTS = [
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
     Mutant("listing_is_true", "failover_reassignment", "list_reassignment", "is_reassigned(partition)",
            "not is_reassigned(partition)"),
+    Mutant("acknowledged_records_survive", "epoch_logs", "truncate_to_epoch",
+           "replica.log[: min(shared, records_up_to(serving.log, asked))]", "replica.log"),
+    Mutant("consumers_read_the_same", "epoch_logs", "truncate_to_epoch",
+           "replica.log[: min(shared, records_up_to(serving.log, asked))]", "replica.log"),
+    Mutant("epochs_of_a_log_rise", "epoch_logs", "append_record", "replica.log + (epoch,)", "(epoch,) + replica.log"),
+    Mutant("log_reaches_its_high_watermark", "epoch_logs", "hear_of_epoch", "log=log", "log=() if leads else log"),
     # Two subjects at once: each holds in the models of either alone.
     Mutant("image_is_replay_of_log", "snapshot_reassignment", "load_snapshot",
            "controller.image = replayed(snapshot.image, snapshot.since)",

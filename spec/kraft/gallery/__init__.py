@@ -4,6 +4,6 @@
 model where its story is shortest; what is said here of Kafka's versions is from its KIPs, issues and source.
 """
 
-from spec.kraft.gallery import administration, quorum, replication, shutdown
+from spec.kraft.gallery import administration, logs, quorum, replication, shutdown
 
-BUGS = [*replication.BUGS, *quorum.BUGS, *shutdown.BUGS, *administration.BUGS]
+BUGS = [*replication.BUGS, *quorum.BUGS, *shutdown.BUGS, *administration.BUGS, *logs.BUGS]

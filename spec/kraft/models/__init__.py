@@ -1,7 +1,17 @@
 """The models of KIP-631, in the order in which `fencepost list` shows them; the first is the design's default."""
 
 from spec.kraft import abstract_isr
-from spec.kraft.models import administration, composed, failover, full, quorum, replication, shutdown, timed
+from spec.kraft.models import (
+    administration,
+    composed,
+    failover,
+    full,
+    quorum,
+    replica_logs,
+    replication,
+    shutdown,
+    timed,
+)
 
 MODELS = [
     *replication.MODELS,
@@ -13,4 +23,5 @@ MODELS = [
     *shutdown.MODELS,
     *timed.MODELS,
     *composed.MODELS,
+    *replica_logs.MODELS,
 ]

@@ -15,6 +15,7 @@ from spec.kraft.properties import (
     raft,
     reassignment,
     registration,
+    replica_logs,
     replication,
     shutdown,
     timed,
@@ -23,7 +24,7 @@ from spec.kraft.properties import (
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "reassignment", "registration", "replication", "shutdown", "timed", "topics",
+    "raft", "reassignment", "registration", "replica_logs", "replication", "shutdown", "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {

@@ -1,0 +1,130 @@
+"""Properties of the replicas' logs with leader epochs (S13), and states that its models must be able to reach."""
+
+from __future__ import annotations
+
+from checker.lang import invariant, transition_invariant, witness
+from spec.kraft.design import Design
+from spec.kraft.replica_logs import LogReplica, RecordEpochs, ReplicatedLog, is_leading, knows_newest
+from spec.kraft.types import Broker
+
+
+@invariant(source="KIP-101, Motivation; KIP-279 (S13)")
+def acknowledged_records_survive(s: ReplicatedLog) -> bool:
+    """Whatever was acknowledged is in the log of the newest leader, and of every member of the ISR that follows it.
+
+    No failure is excepted: disks keep what they have here.
+    """
+    return all(
+        not knows_newest(s, broker)
+        or not has_to_have_all(s, broker)
+        or s.replicas[broker].log[: len(s.acknowledged)] == s.acknowledged
+        for broker in Broker
+    )
+
+
+def has_to_have_all(s: ReplicatedLog, broker: Broker) -> bool:
+    return is_leading(s.replicas[broker], broker) or (broker in s.isr and s.replicas[broker].is_reconciled)
+
+
+@invariant(source="KIP-101, Motivation: log divergence; KIP-279")
+def consumers_read_the_same(s: ReplicatedLog) -> bool:
+    """Up to the high watermark of both, the logs of two replicas are the same."""
+    return all(agree_below(s.replicas[one], s.replicas[other]) for one in Broker for other in Broker)
+
+
+def agree_below(one: LogReplica, other: LogReplica) -> bool:
+    visible = min(one.high_watermark, other.high_watermark)
+    return one.log[:visible] == other.log[:visible]
+
+
+@invariant(source="KIP-101; KIP-320")
+def follower_extends_no_other_log(s: ReplicatedLog) -> bool:
+    """A follower that fetches at its leader's epoch has a prefix of the leader's log, as far as that goes."""
+    return all(has_prefix(s, s.replicas[broker]) for broker in Broker)
+
+
+def has_prefix(s: ReplicatedLog, follower: LogReplica) -> bool:
+    leader = follower.leader
+    if leader is None or not follower.is_reconciled:
+        return True
+    serving = s.replicas[leader]
+    if serving.leader_epoch != follower.leader_epoch:
+        return True
+    return follower.log == serving.log[: len(follower.log)]
+
+
+@invariant(source="KIP-101")
+def log_reaches_its_high_watermark(s: ReplicatedLog) -> bool:
+    """The high watermark of a replica is not past the end of its log."""
+    return all(s.replicas[broker].high_watermark <= len(s.replicas[broker].log) for broker in Broker)
+
+
+@transition_invariant(source="KIP-101; Kafka, UnifiedLog.append")
+def epochs_of_a_log_rise(before: ReplicatedLog, after: ReplicatedLog) -> bool:
+    """Records stand in the order of their epochs, and a replica that leads on loses none."""
+    return all(
+        is_ordered(after.replicas[broker].log)
+        and keeps_its_log(before.replicas[broker], after.replicas[broker], broker)
+        for broker in Broker
+    )
+
+
+def is_ordered(log: RecordEpochs) -> bool:
+    return all(i + 1 >= len(log) or log[i] <= log[i + 1] for i in range(Design.records))
+
+
+def keeps_its_log(old: LogReplica, new: LogReplica, broker: Broker) -> bool:
+    if not is_leading(old, broker) or old.leader_epoch != new.leader_epoch:
+        return True
+    return new.log[: len(old.log)] == old.log
+
+
+# Witnesses.
+
+
+@witness
+def two_epochs_in_a_log(s: ReplicatedLog) -> bool:
+    """A log has acknowledged records of two leaders."""
+    return len(s.acknowledged) > 1 and s.acknowledged[0] != s.acknowledged[1]
+
+
+@witness
+def follower_has_what_no_leader_has(s: ReplicatedLog) -> bool:
+    """A follower has to cut off a record: at the same offset its leader has one of an older epoch."""
+    return any(has_newer_record(s, s.replicas[broker]) for broker in Broker)
+
+
+def has_newer_record(s: ReplicatedLog, follower: LogReplica) -> bool:
+    leader = follower.leader
+    if leader is None or follower.is_reconciled or follower.leader_epoch != s.replicas[leader].leader_epoch:
+        return False
+    log, other = follower.log, s.replicas[leader].log
+    return any(i < len(log) and i < len(other) and other[i] < log[i] for i in range(Design.records))
+
+
+@witness
+def deposed_leader_leads_on(s: ReplicatedLog) -> bool:
+    """Two replicas take themselves for the leader, each with a record of its own."""
+    return any(one != other and is_deposed_beside(s, one, other) for one in Broker for other in Broker)
+
+
+def is_deposed_beside(s: ReplicatedLog, one: Broker, other: Broker) -> bool:
+    deposed, newest = s.replicas[one], s.replicas[other]
+    if not is_leading(deposed, one) or not is_leading(newest, other) or not knows_newest(s, other):
+        return False
+    return len(deposed.log) > 0 and len(newest.log) > 0 and deposed.log[-1] != newest.log[-1]
+
+
+@witness
+def acknowledged_by_one(s: ReplicatedLog) -> bool:
+    """A replica that is alone in the ISR acknowledges a record, and others are alive that do not have it."""
+    return any(is_alone_with_it(s, broker) for broker in Broker)
+
+
+def is_alone_with_it(s: ReplicatedLog, broker: Broker) -> bool:
+    replica = s.replicas[broker]
+    return is_leading(replica, broker) and s.isr == {broker} and replica.high_watermark > 0 and lacks_it(s, broker)
+
+
+def lacks_it(s: ReplicatedLog, leader: Broker) -> bool:
+    return any(other != leader and s.replicas[other].alive and len(s.replicas[other].log) == 0 for other in Broker)
