@@ -64,7 +64,7 @@ def epochs_of_a_log_rise(before: ReplicatedLog, after: ReplicatedLog) -> bool:
     """Records stand in the order of their epochs, and a replica that leads on loses none."""
     return all(
         is_ordered(after.replicas[broker].log)
-        and keeps_its_log(before.replicas[broker], after.replicas[broker], broker)
+        and keeps_its_records(before.replicas[broker], after.replicas[broker], broker)
         for broker in Broker
     )
 
@@ -73,7 +73,7 @@ def is_ordered(log: RecordEpochs) -> bool:
     return all(i + 1 >= len(log) or log[i] <= log[i + 1] for i in range(Design.records))
 
 
-def keeps_its_log(old: LogReplica, new: LogReplica, broker: Broker) -> bool:
+def keeps_its_records(old: LogReplica, new: LogReplica, broker: Broker) -> bool:
     if not is_leading(old, broker) or old.leader_epoch != new.leader_epoch:
         return True
     return new.log[: len(old.log)] == old.log
