@@ -65,7 +65,7 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
 
 @pytest.mark.usefixtures("no_cluster")
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_tasks, "strike", lambda *arguments: None)
+    monkeypatch.setattr(shard_tasks, "mark_seen", lambda *arguments: None)
     model = load("tests/models/verdicts.py/never_fires")
     options = SparkOptions(partitions=2, small=EVERYTHING, limits=Limits(max_depth=8))
     report = check(model, options, started=time.perf_counter())
