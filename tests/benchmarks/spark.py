@@ -164,17 +164,17 @@ def hits() -> None:
 
     beside, found = runs._beside, np.zeros(4, np.int64)
 
-    def strike(folder: Any, run: Any, order: Any, records: Any, struck: Any) -> None:
+    def mark_seen(folder: Any, run: Any, order: Any, records: Any, is_seen: Any) -> None:
         for _, first, end, states in beside(folder, run, order, records):
             there = np.zeros(len(records), np.uint8)
-            order.strike(records, first, states, there)
-            struck |= there
+            order.mark_seen(records, first, states, there)
+            is_seen |= there
             parts = order.locate(np.ascontiguousarray(records[first:end, :-1]), states) >> 12
             hit = parts[there[first:end] == 1]
             found[:] += [1, len(hit) > 0, len(np.unique(parts)), len(np.unique(hit))]
 
     target = "kraft/membership"
-    with patch.object(shard_tasks, "strike", strike):
+    with patch.object(shard_tasks, "mark_seen", mark_seen):
         on_spark(target, {}, LOCAL, partitions=2, small=1 << 60, small_groups=1 << 60)
     line(f"{target}: row groups next to a candidate that have one", f"{found[1] / found[0]:.3f}")
     line(f"{target}: parts of 4,096 states next to a candidate that have one", f"{found[3] / found[2]:.3f}")
