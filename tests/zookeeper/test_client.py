@@ -182,17 +182,20 @@ def test_what_is_submitted_before_there_is_a_session_fails(loop: asyncio.Abstrac
     one.stop()
 
 
-def test_a_client_that_is_cut_one_way_still_hears_the_watches_that_its_own_expiry_fires(
+def test_a_client_that_is_cut_one_way_may_hear_the_watches_that_its_own_expiry_fires(
     connect: Connect, link: Proxy
 ) -> None:
-    """As `ZooKeeper.expire(..., is_heard=True)` has it."""
+    """`is_heard` of `ZooKeeper.expire`. The server sends them, and closes the connection: either may be first."""
     one = connect(link, timeout_ms=1000)
     one.do(Create("/mine", ephemeral=True))
     one.do(Exists("/mine", watch=True))
     one.taken()
+    one.client._kazoo.client._connection._send_ping = lambda _: None  # so that kazoo does not notice the cut first
     link.cut(Direction.TO_SERVER)
-    one.until(lambda events: WatchEvent("/mine", WatchType.DELETED) in events)
+    one.until(lambda events: Disconnected() in events)
     link.heal()
     one.until(lambda events: Expired() in events)
     events = [event for event in one.taken() if not isinstance(event, Result)]
-    assert events[:4] == [OutOfTouch(), WatchEvent("/mine", WatchType.DELETED), Disconnected(), Expired()]
+    heard = WatchEvent("/mine", WatchType.DELETED)
+    assert [event for event in events if event != heard][:3] == [OutOfTouch(), Disconnected(), Expired()]
+    assert events.count(heard) <= 1 and heard not in events[events.index(Disconnected()) :]
