@@ -26,27 +26,35 @@ INIT = "init"
 
 
 def header_line(model: str = "", *, constants: Mapping[str, Any] | None = None, **further: Any) -> str:
-    """The first line of a trace. further: `name`, `starts`, `silent`, `events`."""
+    """The first line of a trace. further: `name`, `starts`, `silent`, `events`, `process`."""
     about = {"model": model, "constants": dict(constants or {}), **further}
-    return _line({"format": FORMAT, "version": VERSION, **{name: value for name, value in about.items() if value}})
+    return _line({"format": FORMAT, "version": VERSION} | _given(about))
 
 
 def event_line(
-    action: str | None = None, parameters: Mapping[str, Any] | None = None, state: Mapping[str, Any] | None = None
-) -> str:
-    """The line of one step: its action, parameters and the state after it, as far as they are known."""
+    action: str | None = None, parameters: Mapping[str, Any] | None = None, state: Mapping[str, Any] | None = None,
+    **stamp: Any,
+) -> str:  # fmt: skip
+    """The line of one step: its action, parameters and the state after it, as far as they are known.
+
+    stamp: in a run of several processes `process`, `sends`, `receives`, `at` and `time_ms`: see `traces.merge`.
+    """
     event = {"action": action, "parameters": parameters, "state": state}
-    return _line({name: value for name, value in event.items() if value is not None})
+    return _line({name: value for name, value in event.items() if value is not None} | _given(stamp))
 
 
-def seen_line(state: Mapping[str, Any]) -> str:
-    """The line of a look at the state, without a step."""
-    return _line({"seen": state})
+def seen_line(state: Mapping[str, Any], **stamp: Any) -> str:
+    """The line of a look at the state, without a step. stamp: as of `event_line`."""
+    return _line({"seen": state} | _given(stamp))
 
 
 def end_line(events: int) -> str:
     """The last line of a trace with that many events."""
     return _line({"end": events})
+
+
+def _given(entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entries.items() if value}
 
 
 def _line(value: Mapping[str, Any]) -> str:

@@ -1,0 +1,124 @@
+"""An asyncio loop around a core without I/O: one step at a time, timers, and an orderly stop.
+
+A step is a call of the core with the time; what it returns is carried out before the next step. A timer that came due
+precedes whatever waits: a process that was paused learns how late it is before it answers anybody. A timer that is set
+for now or earlier waits its turn behind what is waiting already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+Effect = TypeVar("Effect")
+
+
+def monotonic_ms() -> int:
+    """Milliseconds of a clock that never goes back, and that goes on while the process is paused."""
+    return time.monotonic_ns() // 1_000_000
+
+
+class CoreLoop(Generic[Effect]):
+    """Runs the steps of one core.
+
+    on_timer: the step for a timer that is due, given the timer and the time in ms. carry_out: is given each effect, and
+    must not block. before_each: called before each step; what it posts first comes first.
+    """
+
+    def __init__(
+        self, on_timer: Callable[[Hashable, int], Iterable[Effect]], carry_out: Callable[[Effect], None], *,
+        before_each: Callable[[], None] | None = None, clock_ms: Callable[[], int] = monotonic_ms,
+    ) -> None:  # fmt: skip
+        self._on_timer = on_timer
+        self._carry_out = carry_out
+        self._before_each = before_each
+        self._clock_ms = clock_ms
+        self._waiting: deque[Callable[[int], Iterable[Effect]]] = deque()
+        self._timers: dict[Hashable, int] = {}
+        self._due: dict[Hashable, object] = {}
+        """Timers that were set for at once, each with a mark: a timer that is set again or cancelled loses its own."""
+        self._wake = asyncio.Event()
+        self._is_stopping = False
+
+    def post(self, step: Callable[[int], Iterable[Effect]], *, first: bool = False) -> None:
+        """Take a step after those that wait; first: before them. Called in the loop's thread."""
+        if first:
+            self._waiting.appendleft(step)
+        else:
+            self._waiting.append(step)
+        self._wake.set()
+
+    def set_timer(self, timer: Hashable, at_ms: int) -> None:
+        """Call `on_timer` at this time or later. A timer that is set again is moved."""
+        self.cancel_timer(timer)
+        if at_ms > self._clock_ms():
+            self._timers[timer] = at_ms
+            self._wake.set()
+            return
+        mark = self._due[timer] = object()
+        self.post(lambda now_ms: self._on_timer(timer, now_ms) if self._takes(timer, mark) else ())
+
+    def cancel_timer(self, timer: Hashable) -> None:
+        """The timer is not wanted any more, if it is set."""
+        self._timers.pop(timer, None)
+        self._due.pop(timer, None)
+
+    async def run(self) -> None:
+        """Take steps until `stop`. An exception of the core ends it: its state is not to be trusted any more."""
+        while not self._is_stopping:
+            self._wake.clear()
+            if not self._step():
+                await self._sleep()
+            await asyncio.sleep(0)  # let others read and write between any two steps
+
+    def stop(self) -> None:
+        """End `run` after the step at hand; what waits is dropped."""
+        self._is_stopping = True
+        self._wake.set()
+
+    def _step(self) -> bool:
+        """Take one step, if there is one to take."""
+        if self._before_each is not None:
+            self._before_each()
+        now_ms = self._clock_ms()
+        timer = min(self._timers, key=lambda timer: self._timers[timer], default=None)
+        if timer is not None and self._timers[timer] <= now_ms:
+            del self._timers[timer]
+            effects = self._on_timer(timer, now_ms)
+        elif self._waiting:
+            effects = self._waiting.popleft()(now_ms)
+        else:
+            return False
+        for effect in effects:
+            self._carry_out(effect)
+        return True
+
+    def _takes(self, timer: Hashable, mark: object) -> bool:
+        if self._due.get(timer) is not mark:
+            return False
+        del self._due[timer]
+        return True
+
+    async def _sleep(self) -> None:
+        next_ms = min(self._timers.values(), default=None)
+        limit_s = None if next_ms is None else max(0, next_ms - self._clock_ms()) / 1000
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), limit_s)
+
+
+def on_signals(stop: Callable[[], None]) -> None:
+    """Let SIGTERM and SIGINT call `stop` in the running loop: an orderly end. A second one ends the process at once."""
+    loop = asyncio.get_running_loop()
+
+    def stopped() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped)

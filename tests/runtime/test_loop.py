@@ -1,0 +1,144 @@
+"""The loop around a core: the order of steps, timers after a pause, an orderly stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Hashable
+
+import pytest
+
+from impl.runtime.loop import CoreLoop, on_signals
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+def recording(clock: Clock, before_each: Callable[[], None] | None = None) -> tuple[CoreLoop[str], list[str]]:
+    """A loop whose effects are texts, which are collected; "stop" stops it."""
+    done: list[str] = []
+
+    def carry_out(effect: str) -> None:
+        done.append(effect)
+        if effect.startswith("stop"):
+            loop.stop()
+
+    def on_timer(timer: Hashable, now_ms: int) -> list[str]:
+        return [f"{timer} at {now_ms}"]
+
+    loop = CoreLoop[str](on_timer, carry_out, before_each=before_each, clock_ms=clock)
+    return loop, done
+
+
+def test_steps_are_taken_in_order_and_what_is_first_precedes_them() -> None:
+    async def run() -> list[str]:
+        loop, done = recording(Clock())
+        loop.post(lambda now_ms: [f"one at {now_ms}"])
+        loop.post(lambda now_ms: [f"two at {now_ms}"])
+        loop.post(lambda now_ms: [f"stop at {now_ms}"])
+        loop.post(lambda now_ms: ["expired"], first=True)
+        await loop.run()
+        return done
+
+    assert asyncio.run(run()) == ["expired", "one at 1000", "two at 1000", "stop at 1000"]
+
+
+def test_after_a_pause_a_due_timer_precedes_what_waits() -> None:
+    async def run() -> list[str]:
+        clock = Clock()
+        loop, done = recording(clock)
+        loop.set_timer("lease", 1500)
+        loop.set_timer("other", 9000)
+        loop.post(lambda _: ["request"])
+        loop.post(lambda _: ["stop"])
+        clock.now_ms = 6000
+        await loop.run()
+        return done
+
+    assert asyncio.run(run()) == ["lease at 6000", "request", "stop"]
+
+
+def test_a_timer_for_now_waits_its_turn_and_may_be_moved_or_cancelled() -> None:
+    async def run() -> list[str]:
+        clock = Clock()
+        loop, done = recording(clock)
+        loop.post(lambda _: ["waiting"])
+        for timer in ("moved", "cancelled", "decide"):
+            loop.set_timer(timer, clock.now_ms)
+        loop.set_timer("moved", clock.now_ms)
+        loop.cancel_timer("cancelled")
+        loop.post(lambda _: ["stop"])
+        await loop.run()
+        return done
+
+    assert asyncio.run(run()) == ["waiting", "decide at 1000", "moved at 1000", "stop"]
+
+
+def test_a_timer_fires_when_its_time_comes() -> None:
+    async def run() -> list[str]:
+        done: list[str] = []
+
+        def on_timer(timer: Hashable, now_ms: int) -> list[str]:
+            loop.stop()
+            return [str(timer)]
+
+        loop = CoreLoop[str](on_timer, done.append)
+        started_ms = loop._clock_ms()
+        loop.set_timer("later", started_ms + 20)
+        await loop.run()
+        assert loop._clock_ms() >= started_ms + 20
+        return done
+
+    assert asyncio.run(run()) == ["later"]
+
+
+def test_what_has_to_be_known_before_each_step_comes_first() -> None:
+    async def run() -> list[str]:
+        checked: list[bool] = []
+
+        def check() -> None:
+            if not checked:
+                checked.append(True)
+                loop.post(lambda _: ["out of touch"], first=True)
+
+        loop, done = recording(Clock(), check)
+        loop.post(lambda _: ["stop: a request"])
+        await loop.run()
+        return done
+
+    assert asyncio.run(run()) == ["out of touch", "stop: a request"]
+
+
+def test_an_exception_of_the_core_ends_the_loop() -> None:
+    async def run() -> None:
+        loop, _ = recording(Clock())
+        loop.post(lambda _: [str(1 // 0)])
+        await loop.run()
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_in_good_order(number: signal.Signals) -> None:
+    async def run() -> list[str]:
+        loop, done = recording(Clock())
+        on_signals(loop.stop)
+
+        def signalled(_: int) -> list[str]:
+            os.kill(os.getpid(), number)
+            return ["signalled"]
+
+        loop.post(signalled)
+        await asyncio.wait_for(loop.run(), 10)
+        return done
+
+    assert asyncio.run(run()) == ["signalled"]
