@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from checker.conform.system import Refusal
-from impl.adapters.kraft import controllers, network, processes
+from impl.adapters.kraft import controllers, network, processes, unmodelled
 from impl.adapters.kraft.cluster import Answer, Cluster, Envelope, run
 from impl.adapters.kraft.processes import UNWRITTEN, answered, followed, led, waits
 from impl.kraft.broker import BrokerState
@@ -137,11 +137,21 @@ def may_decide(cluster: Cluster, voter: int) -> bool:
 
 
 def handle_lifecycle(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if cluster.is_asked_the_rest:
+        return held_to_the_document(cluster, arguments["voter"].index)
     return refused(cluster, arguments, network.matching_lifecycle_request(cluster, arguments["request"], before))
 
 
 def handle_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+    if cluster.is_asked_the_rest:
+        return held_to_the_document(cluster, arguments["voter"].index)
     return refused(cluster, arguments, network.matching_alteration(cluster, arguments["request"], before))
+
+
+def held_to_the_document(cluster: Cluster, voter: int) -> Refusal:
+    """Everything that the spec leaves out is asked of copies of a controller."""
+    unmodelled.held(cluster.shape, cluster.controllers[voter])
+    return Refusal("it was asked of a copy")
 
 
 def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -> Cluster | Refusal | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
+from impl.adapters.kraft import record_rules
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import Remembering, replace
@@ -29,7 +30,7 @@ from impl.kraft.messages import (
     Request,
     Response,
 )
-from impl.kraft.records import Batch
+from impl.kraft.records import Batch, Endpoint, SupportedFeature
 from impl.kraft.snapshot import Snapshot
 
 CLUSTER_ID = "cluster under test"
@@ -43,6 +44,29 @@ Timers = dict[Timer, int]
 Disk = dict[PartitionKey, InMemoryReplicaLog]
 T = TypeVar("T")
 ONE_HISTORY = EpochHistory()
+FEATURES = (SupportedFeature("metadata.version", 1, 20), SupportedFeature("feature", 0, 5))
+"""Of every controller and broker."""
+
+
+def listeners(broker_id: int) -> tuple[Endpoint, ...]:
+    return (Endpoint("PLAINTEXT", f"host-{broker_id}", 9092 + broker_id, 0),)
+
+
+def rack(broker_id: int) -> str:
+    """Every other broker is in the same one."""
+    return f"rack-{broker_id % 2}"
+
+
+def is_described(broker_id: int, request: BrokerRegistrationRequest) -> bool:
+    """A registration says of its broker what that was configured with."""
+    return (request.listeners, request.features, request.rack) == (listeners(broker_id), FEATURES, rack(broker_id))
+
+
+def registration_request(broker_id: int, incarnation: UUID) -> BrokerRegistrationRequest:
+    """The registration that a broker of this cluster sends."""
+    return BrokerRegistrationRequest(
+        broker_id, CLUSTER_ID, incarnation, listeners(broker_id), FEATURES, rack(broker_id)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +88,17 @@ class Shape:
             cluster_id=CLUSTER_ID,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             min_insync_replicas=self.min_insync_replicas,
+            supported_features=FEATURES,
         )
 
     def broker_settings(self, process: int) -> BrokerSettings:
+        broker_id = self.node_ids[process]
         return BrokerSettings(
-            broker_id=self.node_ids[process],
+            broker_id=broker_id,
             cluster_id=CLUSTER_ID,
+            listeners=listeners(broker_id),
+            features=FEATURES,
+            rack=rack(broker_id),
             initial_registration_timeout_ms=FOR_EVER_MS,
             controlled_shutdown_timeout_ms=FOR_EVER_MS,
             min_insync_replicas=self.min_insync_replicas,
@@ -227,6 +256,7 @@ class Cluster:
     answer: tuple[int, tuple[int, ...]] | None = None
     removal: Removal | None = None
     listing: tuple[int, bool] | None = None
+    is_asked_the_rest: bool = False
 
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
         return replace(self, controllers=put(self.controllers, voter, host))
@@ -278,7 +308,7 @@ def decide(
     """Let a controller act, and append what it appends. One that is alone commits that at once.
 
     Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
-    response leaves together with what it rests on, which is not committed by then.
+    response leaves together with what it rests on, which is not committed by then, or a batch breaks `record_rules`.
     """
     host = cluster.controllers[voter]
     core, now_ms = host.core.copy(), max(host.now_ms, by_ms)
@@ -289,8 +319,7 @@ def decide(
         for effect in pending:
             match effect:
                 case Append(batch):
-                    image = image.copy() if image is host.image else image
-                    image.replay(batch)
+                    image = record_rules.replayed(image, batch, host.epoch)
                     batches.append(batch)
                 case Reply(call, response):
                     if appended:

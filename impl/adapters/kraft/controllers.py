@@ -7,7 +7,6 @@ from typing import Any
 
 from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
-    CLUSTER_ID,
     SESSION_TIMEOUT_MS,
     TOPIC,
     Answer,
@@ -17,6 +16,7 @@ from impl.adapters.kraft.cluster import (
     Removal,
     decide,
     fire,
+    registration_request,
     topic_id,
 )
 from impl.adapters.kraft.core import ControllerCore
@@ -157,7 +157,7 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
     for id_, registration in sorted(host.core.speculative.registrations.items()):
         if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
-            again = BrokerRegistrationRequest(id_, CLUSTER_ID, registration.incarnation_id)
+            again = registration_request(id_, registration.incarnation_id)
             cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
     cluster = cluster.with_controller(voter, replace(cluster.controllers[voter], now_ms=late_ms))
     return without_spent_timers(cluster, voter)

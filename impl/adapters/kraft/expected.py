@@ -141,7 +141,9 @@ def metadata(image: Any) -> MetadataView:
 def registration(one: Any) -> RegistrationView | None:
     if one is None:
         return None
-    return RegistrationView(ordinal(one.incarnation), ordinal(one.broker_epoch), one.fenced, one.in_controlled_shutdown)
+    return RegistrationView(
+        ordinal(one.incarnation), ordinal(one.broker_epoch), one.fenced, one.in_controlled_shutdown, is_described=True
+    )
 
 
 def partition(p: Any, one: Any, topic: Any) -> PartitionView | None:
@@ -247,7 +249,8 @@ def alter_isr_reply(p: Any, topic: int, answer: Any) -> AlterIsrReplyView:
 
 def lifecycle_request(request: Any, current: Any) -> RegisterView | HeartbeatView:
     if hasattr(request, "incarnation"):
-        return RegisterView(request.sender.index, ordinal(request.incarnation), request.late, request.to.index)
+        incarnation = ordinal(request.incarnation)
+        return RegisterView(request.sender.index, incarnation, request.late, request.to.index, is_described=True)
     caught_up = request.caught_up and request.broker_epoch == current
     return HeartbeatView(
         sender=request.sender.index,

@@ -13,6 +13,7 @@ from typing import Any
 from checker.conform.system import Refusal
 from impl.adapters.kraft import processes
 from impl.adapters.kraft.cluster import (
+    FEATURES,
     TOPIC,
     Cluster,
     ControllerHost,
@@ -21,6 +22,8 @@ from impl.adapters.kraft.cluster import (
     Stable,
     decide,
     incarnation_id,
+    listeners,
+    rack,
     run,
     topic_id,
 )
@@ -109,6 +112,9 @@ def log_of(image: Any) -> Iterator[Batch]:
             broker_id=broker_id,
             incarnation_id=incarnation_id(one.incarnation.value),
             broker_epoch=offset,
+            endpoints=listeners(broker_id),
+            features=FEATURES,
+            rack=rack(broker_id),
             fenced=one.fenced,
             in_controlled_shutdown=one.in_controlled_shutdown,
         )

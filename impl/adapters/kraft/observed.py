@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from checker.conform.system import Ordinal
 from impl.adapters.kraft.cluster import (
+    FEATURES,
     TOPIC,
     Answer,
     Cluster,
@@ -19,7 +20,10 @@ from impl.adapters.kraft.cluster import (
     Envelope,
     ProcessHost,
     Shape,
+    is_described,
+    listeners,
     put,
+    rack,
 )
 from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
@@ -194,7 +198,7 @@ def metadata_in(history: EpochHistory, shape: Shape, image: Image, marks: Marks)
     topic = image.topic_ids.get(TOPIC)
     keys = [(topic, p) for p in range(shape.partitions)] if topic is not None else []
     return MetadataView(
-        registrations=tuple(registration(history, image.registrations.get(id_)) for id_ in range(shape.brokers)),
+        registrations=tuple(registration(history, id_, image.registrations.get(id_)) for id_ in range(shape.brokers)),
         topic=None if topic is None else Ordinal("TopicId", topic_number(topic)),
         partitions=tuple(partition(history, key, image.partitions.get(key)) for key in keys)
         or (None,) * shape.partitions,
@@ -202,7 +206,7 @@ def metadata_in(history: EpochHistory, shape: Shape, image: Image, marks: Marks)
     )
 
 
-def registration(history: EpochHistory, one: Registration | None) -> RegistrationView | None:
+def registration(history: EpochHistory, id_: int, one: Registration | None) -> RegistrationView | None:
     if one is None:
         return None
     return RegistrationView(
@@ -210,6 +214,7 @@ def registration(history: EpochHistory, one: Registration | None) -> Registratio
         broker_epoch=history.broker_epoch(one.broker_epoch),
         fenced=one.fenced,
         in_controlled_shutdown=one.in_controlled_shutdown,
+        is_described=(one.endpoints, one.features, one.rack) == (listeners(id_), FEATURES, rack(id_)),
     )
 
 
@@ -371,7 +376,8 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     request, history = envelope.request, cluster.history
     if isinstance(request, BrokerRegistrationRequest):
         incarnation = Ordinal("Incarnation", request.incarnation_id.int)
-        return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to)
+        described = is_described(cluster.shape.node_ids[envelope.sender], request)
+        return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to, described)
     assert isinstance(request, BrokerHeartbeatRequest)
     superseded = is_superseded(committed, request.broker_id, request.broker_epoch)
     caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from checker.conform.system import Ordinal, Probe, Receiver
-from impl.adapters.kraft import internal_state, observed
+from impl.adapters.kraft import internal_state, observed, unmodelled
 from impl.adapters.kraft.cluster import (
-    CLUSTER_ID,
     Cluster,
     ControllerHost,
     Envelope,
     ProcessHost,
     Stable,
     incarnation_id,
+    registration_request,
 )
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.values import replace
@@ -31,7 +31,6 @@ from impl.kraft.image import Image, Partition
 from impl.kraft.messages import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
     IsrMember,
 )
 
@@ -66,6 +65,31 @@ def receivers(
             shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
             key = shown, internal_state.controller(cluster, host)
             yield Receiver(key, partial(probes, with_history(cluster, host), voter, before, classes, actions))
+        if not host.is_lost:
+            yield Receiver(unmodelled.key(host), partial(the_rest, cluster, voter, before, classes, actions))
+
+
+def the_rest(
+    cluster: Cluster, voter: int, before: Any, classes: Mapping[str, Any], actions: Collection[str]
+) -> Iterator[Probe]:
+    """The one probe for what the spec leaves out: to it, a request that a controller which is not active refuses."""
+    at = next(one for one in before.controllers if one.index == voter)
+    place = next(iter(before.processes))
+    if "handle_registration" in actions:
+        action = "handle_registration"
+        message = classes["Register"](place, classes["Incarnation"](AHEAD), late=True, to=at)
+    elif "handle_alter_isr" in actions:
+        action, epochs = "handle_alter_isr", [classes[sort](AHEAD) for sort in ("LeaderEpoch", "PartitionEpoch")]
+        message = classes["AlterIsr"](
+            place, classes["BrokerEpoch"](AHEAD), classes["TopicId"](0), next(iter(before.produced)), *epochs,
+            isr=frozenset(), added_epoch=None, late=True, to=at,
+        )  # fmt: skip
+    else:
+        return
+    standby = changed(before.controllers[at], role=classes["Role"]["STANDBY"])
+    state = changed(before, controllers=type(before.controllers)({**dict(before.controllers.items()), at: standby}))
+    system = replace(cluster, is_asked_the_rest=True)
+    yield Probe("what the spec leaves out", state, system, action, {"voter": at, "request": message})
 
 
 def probes(
@@ -212,7 +236,7 @@ class Probing:
         for broker, incarnation in product(self.brokers(), self.incarnations()):
             number = broker.index
             message = self.classes["Register"](self.place(number), incarnation.spec, late=False, to=self.voter())
-            request = BrokerRegistrationRequest(number, CLUSTER_ID, incarnation_id(incarnation.own - 1))
+            request = registration_request(number, incarnation_id(incarnation.own - 1))
             view = shown(incarnation=Ordinal("Incarnation", incarnation.own))
             sender, host = self.stand_in(number, view, incarnation=incarnation.spec)
             name = f"{request}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checker.conform.system import Refusal
+from impl.adapters.kraft import reply_rules
 from impl.adapters.kraft.cluster import (
     Answer,
     Cluster,
@@ -312,6 +313,7 @@ def without_waiting(cluster: Cluster, place: int, key: PartitionKey | None = Non
 
 def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:
     """An answer is under way to the sender of a request, if it still waits for one."""
+    reply_rules.look_at(answer.request, answer.response)
     if not waits(cluster, envelope):
         return cluster
     host = cluster.processes[envelope.sender]

@@ -15,10 +15,13 @@ Bag = frozenset[tuple[tuple[object, ...], int]]
 
 
 class RegistrationView(NamedTuple):
+    """is_described: its listeners, features and rack are those of the broker."""
+
     incarnation: Ordinal
     broker_epoch: Ordinal
     fenced: bool
     in_controlled_shutdown: bool
+    is_described: bool
 
 
 class PartitionView(NamedTuple):
@@ -88,6 +91,7 @@ class RegisterView(NamedTuple):
     incarnation: Ordinal
     late: bool
     to: int
+    is_described: bool
 
 
 class HeartbeatView(NamedTuple):

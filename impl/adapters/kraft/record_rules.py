@@ -1,0 +1,185 @@
+"""What the record formats allow a controller to write (KIP-631, Record Formats), held against every batch as it is.
+
+A replay forgives: one that looks only at the id of a fence record does not see its epoch. So records are looked at
+before they are replayed, and what the replay makes of them is held against what the document says of each.
+"""
+
+from __future__ import annotations
+
+from impl.kraft.image import Image, Partition, Registration
+from impl.kraft.records import (
+    LEADER_UNCHANGED,
+    NO_LEADER,
+    Batch,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    Record,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+LISTS = "isr", "replicas", "removing_replicas", "adding_replicas"
+
+
+class RecordError(AssertionError):
+    """A batch that the document does not allow, or that a replay does not take for what it says."""
+
+
+def replayed(image: Image, batch: Batch, epoch: int) -> Image:
+    """The image after a batch of the controller of `epoch`. Raises RecordError where it should not be written."""
+    require(batch.base_offset == image.offset + 1, batch, f"a batch begins after the log's end, {image.offset}")
+    require(batch.epoch == epoch and len(batch.records) > 0, batch, f"a batch has records, and epoch {epoch}")
+    after = image.copy()
+    for offset, record in enumerate(batch.records, batch.base_offset):
+        look_at(after, record, offset)
+        before = after.copy() if isinstance(record, RemoveTopicRecord) else None
+        wanted = partition_after(after, record)
+        after.replay_record(record)
+        look_at_replay(after, record, wanted, before)
+    after.offset, after.epoch = batch.last_offset, epoch
+    return after
+
+
+def require(holds: bool, what: object, rule: str) -> None:
+    if not holds:
+        raise RecordError(f"{what}: {rule}")
+
+
+def look_at(image: Image, record: Record, offset: int) -> None:
+    """Hold a record against the image that it is written on."""
+    match record:
+        case RegisterBrokerRecord():
+            held = image.registrations.get(record.broker_id)
+            again = held is not None and held.incarnation_id == record.incarnation_id
+            require(not again, record, "an incarnation is registered once")
+            require(record.broker_epoch == offset, record, f"the broker epoch is the offset of the record, {offset}")
+            require(record.fenced and not record.in_controlled_shutdown, record, "a broker is registered as fenced")
+        case FenceBrokerRecord() | UnfenceBrokerRecord():
+            fences = isinstance(record, FenceBrokerRecord)
+            require(registration_of(image, record).fenced != fences, record, "a broker is fenced and unfenced in turn")
+        case BrokerRegistrationChangeRecord():
+            registration_of(image, record)
+            require(record.in_controlled_shutdown, record, "a registration changes when a shutdown begins")
+        case UnregisterBrokerRecord():
+            registration_of(image, record)
+        case TopicRecord():
+            is_new = record.topic_id not in image.topics and record.name not in image.topic_ids
+            require(is_new, record, "name and id of a topic are new")
+        case PartitionRecord():
+            look_at_partition(image, record)
+        case PartitionChangeRecord():
+            look_at_change(image, record)
+        case RemoveTopicRecord():
+            require(record.topic_id in image.topics, record, "the topic is there")
+        case ConfigRecord():
+            held_value = image.configs.get((record.resource_type, record.resource_name), {}).get(record.name)
+            require(record.value != held_value, record, "a config changes")
+        case FeatureLevelRecord():
+            require(record.min_feature_level == record.max_feature_level, record, "a feature has one level")
+
+
+def registration_of(
+    image: Image,
+    record: FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistrationChangeRecord | UnregisterBrokerRecord,
+) -> Registration:
+    """The registration that a record is about, which it names with its epoch."""
+    held = image.registrations.get(record.broker_id)
+    if held is None or held.broker_epoch != record.broker_epoch:
+        raise RecordError(f"{record}: the broker is registered, at this broker epoch")
+    return held
+
+
+def look_at_partition(image: Image, record: PartitionRecord) -> None:
+    require(
+        record.partition_id == image.partition_counts.get(record.topic_id), record, "partitions are numbered from 0"
+    )
+    require(len(set(record.replicas)) == len(record.replicas) > 0, record, "replicas are different brokers")
+    active = tuple(replica for replica in record.replicas if image.is_active(replica))
+    require(record.isr == active and len(active) > 0, record, f"the ISR are the active replicas, {active}")
+    require(record.leader == active[0], record, "the first active replica leads")
+    require((record.leader_epoch, record.partition_epoch) == (0, 0), record, "epochs begin with 0")
+    require(not record.adding_replicas and not record.removing_replicas, record, "nothing is reassigned yet")
+
+
+def look_at_change(image: Image, record: PartitionChangeRecord) -> None:
+    """A change names what changes, and nothing else: a leader that is named leads in a new leader epoch."""
+    held = image.partitions.get((record.topic_id, record.partition_id))
+    if held is None:
+        raise RecordError(f"{record}: the partition is there")
+    require(record.leader != held.leader, record, "a leader that goes on to lead is not named")
+    for name in LISTS:
+        require(getattr(record, name) != getattr(held, name), record, f"{name} that stay are not named")
+    after = changed(held, record)
+    require(0 < len(after.isr) == len(set(after.isr)), record, "the ISR has members, each once")
+    require(set(after.isr) <= set(after.replicas), record, "the ISR is within the replicas")
+    require(len(set(after.replicas)) == len(after.replicas), record, "replicas are different brokers")
+    require(
+        {*after.adding_replicas, *after.removing_replicas} <= set(after.replicas), record, "what moves is a replica"
+    )
+    require(after.leader == NO_LEADER or after.leader in after.isr, record, "the leader is in the ISR")
+
+
+def changed(held: Partition, record: PartitionChangeRecord) -> Partition:
+    """A partition after a change, as the document has it: fields that are null stay (section PartitionChangeRecord)."""
+    named = {name: getattr(record, name) for name in LISTS}
+    lists = {name: getattr(held, name) if value is None else value for name, value in named.items()}
+    is_led_anew = record.leader != LEADER_UNCHANGED
+    loses_replica = not set(held.replicas) <= set(lists["replicas"])
+    return Partition(
+        **lists,
+        leader=record.leader if is_led_anew else held.leader,
+        leader_epoch=held.leader_epoch + (is_led_anew or loses_replica),
+        partition_epoch=held.partition_epoch + 1,
+    )
+
+
+def partition_after(image: Image, record: Record) -> Partition | None:
+    """The partition that a replay of the record must leave, if it is about one."""
+    match record:
+        case PartitionChangeRecord():
+            return changed(image.partitions[record.topic_id, record.partition_id], record)
+        case PartitionRecord():
+            return Partition(
+                record.replicas, record.isr, record.removing_replicas, record.adding_replicas,
+                record.leader, record.leader_epoch, record.partition_epoch,
+            )  # fmt: skip
+    return None
+
+
+def look_at_replay(after: Image, record: Record, wanted: Partition | None, before: Image | None) -> None:
+    """Hold the image after a record against what the record says."""
+    match record:
+        case PartitionRecord() | PartitionChangeRecord():
+            found = after.partitions.get((record.topic_id, record.partition_id))
+            require(found == wanted, record, f"its replay makes {found} of it, not {wanted}")
+        case RegisterBrokerRecord():
+            held = after.registrations.get(record.broker_id)
+            same = held is not None and all(getattr(held, name) == getattr(record, name) for name in REGISTRATION)
+            require(same, record, f"its replay makes {held} of it")
+        case UnregisterBrokerRecord():
+            require(record.broker_id not in after.registrations, record, "its replay removes the registration")
+        case RemoveTopicRecord():
+            gone = record.topic_id not in after.topics and not any(
+                key[0] == record.topic_id for key in after.partitions
+            )
+            name = None if before is None else before.topics.get(record.topic_id)
+            no_config = not any(resource_name == name for _, resource_name in after.configs)
+            require(gone and no_config, record, "its replay removes the topic with its partitions and configs")
+        case ConfigRecord():
+            value = after.configs.get((record.resource_type, record.resource_name), {}).get(record.name)
+            require(value == record.value, record, f"its replay leaves {value}")
+        case FeatureLevelRecord():
+            _, level = after.features.get(record.name, (0, 0))
+            require(level == record.max_feature_level, record, f"its replay leaves level {level}")
+
+
+REGISTRATION = (
+    "broker_id", "incarnation_id", "broker_epoch", "endpoints", "features", "rack", "fenced", "in_controlled_shutdown",
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""All the checks of a controller, and what of its state they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from impl.adapters.kraft.cluster import ControllerHost, Shape
+from impl.adapters.kraft.unmodelled import membership, partitions, topics
+from impl.adapters.kraft.unmodelled.asking import Asking, DocumentError
+from impl.kraft.image import Image
+from impl.kraft.messages import AlterConfigRequest, UpdateFeatureRequest
+from impl.kraft.records import BROKER_RESOURCE
+
+CHECKS = (
+    membership.registrations,
+    membership.features,
+    membership.timers,
+    topics.refused_topics,
+    topics.created_topics,
+    topics.deletions,
+    topics.configs,
+    partitions.elections,
+    partitions.reassignments,
+    partitions.least_in_sync,
+    partitions.cancels,
+    partitions.alterations,
+)
+
+
+def key(host: ControllerHost) -> Hashable:
+    """What a controller's answers depend on: its image without its epochs, and which leases run."""
+    image, core = host.image, host.core
+    registrations = tuple(
+        (id_, one.fenced, one.in_controlled_shutdown, core.has_valid_session(id_, host.now_ms))
+        for id_, one in sorted(image.registrations.items())
+    )
+    return (
+        core.is_active,
+        registrations,
+        tuple(
+            (p, one.replicas, one.isr, one.leader, one.adding_replicas, one.removing_replicas)
+            for (_, p), one in sorted(image.partitions.items())
+        ),
+        len(image.topics),
+    )
+
+
+def held(shape: Shape, host: ControllerHost) -> None:
+    """Raise DocumentError, or RecordError, where a controller answers something else than the document says."""
+    if not host.core.is_active:
+        membership.standby(host)
+        return
+    before = contents(host.core.speculative)
+    for check in CHECKS:
+        check(lambda: Asking(host))
+    snapshots(shape, host)
+    if contents(host.core.speculative) != before:
+        raise DocumentError("a copy of a controller that changes leaves the controller as it was")
+
+
+def snapshots(shape: Shape, host: ControllerHost) -> None:
+    """A snapshot gives back all that it was written of, in a controller that has features and configs, too."""
+    asking = Asking(host)
+    asking.ask(UpdateFeatureRequest("feature", 3))
+    for resource in ("", *(str(id_) for id_ in asking.image.registrations)):
+        asking.ask(AlterConfigRequest(BROKER_RESOURCE, resource, "min.insync.replicas", "1"))
+    written = asking.core.snapshot()
+    loaded = shape.controller(written)
+    for name, value in contents(asking.core.committed).items():
+        asking.require(contents(loaded.committed)[name] == value, f"{name} of a snapshot is {value}")
+    again = loaded.snapshot()
+    asking.require(again == written, f"a snapshot is written again as {again}, not {written}")
+
+
+def contents(image: Image) -> dict[str, object]:
+    """All that an image has."""
+    return {
+        "offset": image.offset,
+        "epoch": image.epoch,
+        "registrations": dict(image.registrations),
+        "topics": dict(image.topics),
+        "topic ids": dict(image.topic_ids),
+        "partition counts": dict(image.partition_counts),
+        "partitions": dict(image.partitions),
+        "configs": {resource: dict(values) for resource, values in image.configs.items()},
+        "features": dict(image.features),
+        "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
+        "leaderless": frozenset(image.leaderless),
+        "reassigning": frozenset(image.reassigning),
+    }
