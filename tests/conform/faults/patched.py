@@ -18,14 +18,16 @@ from typing import Any
 from tests import fragments
 from tests.conftest import ROOT
 
-PACKAGES = ("impl.kraft.", "impl.adapters.kraft.")
-"""Loaded again: the implementation, and the adapter that holds its classes."""
+
+def packages(design: str) -> tuple[str, ...]:
+    """Loaded again: the implementation of a design, and the adapter that holds its classes."""
+    return f"impl.{design}.", f"impl.adapters.{design}."
 
 
 @functools.cache
-def _functions() -> list[tuple[Path, str]]:
-    """The functions and methods of the implementation, each with its file."""
-    files = sorted((ROOT / "impl" / "kraft").rglob("*.py"))
+def _functions(design: str) -> list[tuple[Path, str]]:
+    """The functions and methods of an implementation, each with its file."""
+    files = sorted((ROOT / "impl" / design).rglob("*.py"))
     return [(file, name) for file in files for name in _named(ast.parse(file.read_text()))]
 
 
@@ -41,23 +43,24 @@ def _named(tree: ast.AST, prefix: str = "") -> dict[str, tuple[list[ast.stmt], i
     return found
 
 
-def defined(function: str) -> tuple[Path, str]:
+def defined(function: str, design: str = "kraft") -> tuple[Path, str]:
     """The file of a function and its name in there; `function` is that name, or the module's and that name."""
-    [found] = [(file, name) for file, name in _functions() if function in (name, f"{file.stem}.{name}")]
+    [found] = [(file, name) for file, name in _functions(design) if function in (name, f"{file.stem}.{name}")]
     return found
 
 
 class Patching(importlib.abc.MetaPathFinder):
     """Loads modules of the package again; in one function `new` stands for `old`."""
 
-    def __init__(self, function: str, old: str, new: str) -> None:
-        self.patched, self.function = defined(function)
+    def __init__(self, function: str, old: str, new: str, design: str) -> None:
+        self.patched, self.function = defined(function, design)
+        self.packages = packages(design)
         self.old, self.new = old, new
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not f"{fullname}.".startswith(PACKAGES):
+        if not f"{fullname}.".startswith(self.packages):
             return None
         file = ROOT.joinpath(*fullname.split("."))
         place = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
@@ -82,17 +85,18 @@ class Patched(importlib.machinery.SourceFileLoader):
 
 
 @contextmanager
-def patched(function: str, old: str, new: str) -> Iterator[Any]:
-    """The adapter of the package with the fault, which is gone when this ends."""
-    kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(PACKAGES)}
+def patched(function: str, old: str, new: str, design: str = "kraft") -> Iterator[Any]:
+    """The adapter of a design's implementation with the fault, which is gone when this ends."""
+    loaded = packages(design)
+    kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(loaded)}
     for name in kept:
         del sys.modules[name]
-    finder = Patching(function, old, new)
+    finder = Patching(function, old, new, design)
     sys.meta_path.insert(0, finder)
     try:
-        yield importlib.import_module("impl.adapters.kraft").SYSTEM
+        yield importlib.import_module(f"impl.adapters.{design}").SYSTEM
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if f"{name}.".startswith(PACKAGES)]:
+        for name in [name for name in sys.modules if f"{name}.".startswith(loaded)]:
             del sys.modules[name]
         sys.modules.update(kept)

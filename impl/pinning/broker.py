@@ -1,0 +1,343 @@
+"""A broker: its cores, the queue of what they are to do, and its session with ZooKeeper.
+
+One script runs at a time, and events wait in the queue meanwhile, each path once: whoever handles an event reads what
+is there by then. `advance` takes the next from the queue; a runtime calls it until nothing is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from impl.pinning.effects import Effects, Timer
+from impl.pinning.elector import Elector, LegacyElector
+from impl.pinning.member import Member, Phase, Script
+from impl.pinning.messages import DescribeControllerRequest, PinControllerRequest
+from impl.pinning.messages import Request as Message
+from impl.pinning.office import Office
+from impl.pinning.request import Request
+from impl.pinning.target import Target
+from impl.pinning.znodes import CONTROLLER, NEXT, READY, id_path
+from impl.zookeeper import (
+    Connected,
+    Create,
+    Disconnected,
+    Event,
+    Expired,
+    Operation,
+    OutOfTouch,
+    Result,
+    Submit,
+    Unknown,
+    WatchEvent,
+)
+
+_OPERATION = 1  # one is awaited at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of an operator that is yet to be handled."""
+
+    number: int
+    request: Message
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUp:
+    """The time of a call is up."""
+
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """There is a connection, with a new session or the same: read everything with watches."""
+
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The controller writes what it has decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Another broker has refused this controller's request: it has heard of a later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A znode has changed, or is to be looked at."""
+
+    path: str
+
+
+Item = Path | Timer | Call | TimeUp | Start | Write | Refused
+
+
+class Broker:
+    """A broker process without its I/O. is_legacy: of a version that knows of /controller only."""
+
+    def __init__(self, member: Member, *, is_legacy: bool = False) -> None:
+        self.member = member
+        self.is_legacy = is_legacy
+        self.elector = LegacyElector(member) if is_legacy else Elector(member)
+        self.target = Target(member, self.elector)
+        self.office = Office(member, self.target)
+        self.request = Request(member)
+        self.queue = list[Item]()
+        self.running: Generator[Operation, Result, None] | None = None
+        self.is_connected = False
+        self.call: int | None = None
+        """The call whose script runs: nobody else would answer it if that was dropped."""
+
+    def copy(self) -> Broker:
+        """A copy between two scripts."""
+        assert self.running is None, "a script that runs cannot be copied"
+        copied = Broker(self.member.copy(), is_legacy=self.is_legacy)
+        copied.office.decided, copied.office.heard = self.office.decided, self.office.heard
+        copied.request.asked = dict(self.request.asked)
+        copied.queue, copied.is_connected = list(self.queue), self.is_connected
+        return copied
+
+    # Inputs. Each returns the effects of what is done at once; the rest waits for `advance`.
+
+    def on_event(self, event: Event, now_ms: int) -> Effects:
+        """Take in the next event of ZooKeeper's stream."""
+        self.member.now_ms = now_ms
+        match event:
+            case Result():
+                self._resume(event)
+            case WatchEvent(path=path):
+                self._enqueue(Path(path))
+            case Connected(session=session, is_new=is_new):
+                self._connected(session, is_new)
+            case Disconnected():
+                self.is_connected = False
+                self._drop()
+            case OutOfTouch():
+                self.member.is_in_touch = False
+                self.member.log("out of touch with ZooKeeper", {"broker": self.member.broker}, is_warning=True)
+            case Expired():
+                self._expired()
+        return self._effects()
+
+    def on_timer(self, timer: Timer | int, now_ms: int) -> Effects:
+        """A timer that was set is due."""
+        self.member.now_ms = now_ms
+        self._enqueue(timer if isinstance(timer, Timer) else TimeUp(timer))
+        return self._effects()
+
+    def on_request(self, call: int, request: Message, now_ms: int) -> Effects:
+        """An operator asks for something; the answer is a Reply with this call."""
+        self.member.now_ms = now_ms
+        self._enqueue(Call(call, request))
+        return self._effects()
+
+    def on_work(self, now_ms: int) -> Effects:
+        """There is something for a controller to write."""
+        self.member.now_ms = now_ms
+        self.office.decide()
+        if self.office.decided is not None:
+            self._enqueue(Write())
+        return self._effects()
+
+    def advance(self, now_ms: int, item: Item | None = None) -> Effects:
+        """Begin with the next of the queue, if nothing is under way and ZooKeeper can be reached.
+
+        item: begin with this one, in the queue or not: for a host that decides itself what comes first.
+        """
+        self.member.now_ms = now_ms
+        item = item or self._next()
+        if item is not None:
+            self.queue = [other for other in self.queue if other != item]
+            self.call = item.number if isinstance(item, Call) else None
+            self.running = self._script(item)
+            self._resume(None)
+        return self._effects()
+
+    @property
+    def can_advance(self) -> bool:
+        """There is something to do that can be begun now."""
+        return self._next() is not None
+
+    def _next(self) -> Item | None:
+        """The first of the queue that can be begun. Who is elected handles no event before its term begins."""
+        if self.running is not None or not self.is_connected:
+            return None
+        is_elected = self.member.phase is Phase.ELECTED
+        return next((item for item in self.queue if not (is_elected and isinstance(item, Path))), None)
+
+    # Scripts.
+
+    def _script(self, item: Item) -> Script[None]:
+        match item:
+            case Start(is_new=is_new):
+                yield from self._start(is_new=is_new)
+            case Call(number=call, request=PinControllerRequest() as request):
+                yield from self.request.pin(call, request)
+            case Call(number=call, request=DescribeControllerRequest()):
+                abstains = self.member.phase is Phase.ABSTAINS
+                yield from self.request.describe(call, self.member.waits_for if abstains else None)
+            case TimeUp(call=call):
+                yield from self.request.time_out(call)
+            case Write():
+                if (yield from self.office.write()):
+                    yield from self._look()
+            case Refused():
+                self.office.deposed("refuse_request")
+                yield from self._look()
+            case Timer():
+                yield from self._timer(item)
+            case Path(path=path):
+                yield from self._hear(path)
+
+    def _hear(self, path: str) -> Script[None]:
+        if path == CONTROLLER:
+            yield from self.elector.hear_controller()
+        elif path == NEXT:
+            yield from self.target.hear_next()
+        elif self.member.phase is Phase.IN_OFFICE:
+            yield from self.office.hear_ready()
+        else:
+            yield from self.target.renew()
+            yield from self.elector.hear_ready()
+        if path != READY:
+            yield from self.request.follow()
+
+    def _timer(self, timer: Timer) -> Script[None]:
+        match timer:
+            case Timer.DECIDE:
+                yield from self.elector.decide()
+            case Timer.TAKE_OVER:
+                yield from self.target.take_over()
+            case Timer.BEGIN:
+                if (yield from self.office.begin_term()):
+                    self._enqueue(Path(READY))
+            case Timer.LAPSE:
+                self.elector.lapse()
+            case Timer.LONG_ABSTENTION:
+                self._warn_of_abstention()
+            case Timer.REGISTER:
+                yield from self._register()
+
+    def _resume(self, result: Result | None) -> None:
+        """Run the script at hand up to its next operation, or its end."""
+        if self.running is None:
+            return  # the result of a script that was dropped
+        if result is not None:
+            if isinstance(result.outcome, Unknown):
+                return  # `Disconnected` follows
+            self.member.zxid = result.zxid
+        try:
+            operation = self.running.send(result) if result is not None else next(self.running)
+        except StopIteration:
+            self.running = self.call = None
+        else:
+            self.member.effects.append(Submit(_OPERATION, operation))
+
+    def _drop(self) -> None:
+        """The connection is lost, and with it what was under way, and all watches."""
+        if self.running is not None:
+            self.running.close()
+            self.running = None
+        if self.call is not None:
+            self.request.lost(self.call)
+            self.call = None
+
+    def _enqueue(self, item: Item) -> None:
+        if item not in self.queue:
+            self.queue.append(item)
+
+    def _effects(self) -> Effects:
+        effects, self.member.effects = self.member.effects, []
+        return effects
+
+    # Sessions.
+
+    def _connected(self, session: int, is_new: bool) -> None:
+        member = self.member
+        self.is_connected = member.is_in_touch = True
+        is_first = not member.session
+        member.session = session
+        if member.design.expiry_first or is_first or not is_new:
+            self.queue = [Start(is_new), *(item for item in self.queue if not isinstance(item, Start))]
+        else:
+            self._enqueue(Start(is_new))  # what it had queued under its former session is handled before
+        member.log("session", {"broker": member.broker, "session": session, "new": is_new})
+
+    def _expired(self) -> None:
+        """The session is over: step down before anything else is handled."""
+        self.is_connected = False
+        self._drop()
+        if self.member.design.expiry_first:
+            self._forget()
+            self.member.session = 0
+        self.member.log("session expired", {"broker": self.member.broker}, is_warning=True)
+
+    def _forget(self) -> None:
+        if self.member.believes_in_office:
+            self.member.log("left office", {"broker": self.member.broker, "cause": "its session ended"})
+        self.member.forget()
+        self.office.decided = None
+        self.queue = [item for item in self.queue if isinstance(item, Call | TimeUp)]
+
+    def _start(self, *, is_new: bool) -> Script[None]:
+        """Register, and read `next` and /controller with watches; what they say is handled as if it had changed."""
+        member = self.member
+        if is_new:
+            yield from self._register()
+            if not member.design.expiry_first:
+                self._forget()
+        standing = None
+        if member.design.pinning and not self.is_legacy:
+            standing = yield from member.read_next(watch=True)
+        holder = yield from member.read_holder(watch=True)
+        if standing is not None and standing.target == member.broker:
+            self._enqueue(Path(NEXT))
+        if is_new:
+            if holder is None:
+                self._enqueue(Path(CONTROLLER))
+            member.did("start")
+            return
+        yield from self._reread(holder is not None and holder.owner == member.session)
+
+    def _reread(self, owns_office: bool) -> Script[None]:
+        """The session goes on, all watches are gone, and writes have had no reply: compare, and arm anew."""
+        member = self.member
+        if owns_office and not member.believes_in_office and member.design.outcome_read_back:
+            yield from self.elector.find_own_office()
+            return
+        self._enqueue(Path(CONTROLLER))
+        self._enqueue(Path(NEXT))
+        if member.phase is not Phase.WATCHING:
+            self._enqueue(Path(READY))
+        for timer, phase in ((Timer.DECIDE, Phase.PULLED), (Timer.DECIDE, Phase.LAPSED), (Timer.BEGIN, Phase.ELECTED)):
+            if member.phase is phase:
+                member.set_timer(timer)
+        if member.seen is not None:
+            member.set_timer(Timer.TAKE_OVER)
+
+    def _register(self) -> Script[None]:
+        """Create the znode of its id. That of a former session of its own goes with that session: try again then."""
+        member = self.member
+        found = yield from member.read(id_path(member.broker))
+        if found is not None and found.stat.owner == member.session:
+            return
+        if found is None:
+            yield Create(id_path(member.broker), b"{}", ephemeral=True)
+            return
+        member.set_timer(Timer.REGISTER, member.session_timeout_ms // 4)
+
+    def _look(self) -> Script[None]:
+        """It stepped down since another was elected; that one may be gone by now."""
+        if (yield from self.member.read_holder()) is None:
+            self._enqueue(Path(CONTROLLER))
+
+    def _warn_of_abstention(self) -> None:
+        member = self.member
+        if member.phase is Phase.ABSTAINS:
+            member.log("abstains for long", {"broker": member.broker, "for": member.waits_for}, is_warning=True)
+            member.set_timer(Timer.LONG_ABSTENTION, member.session_timeout_ms)

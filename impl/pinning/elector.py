@@ -1,0 +1,193 @@
+"""The election with abstention (KIP-39, Changes in the election code). Without pinning it is Kafka's own.
+
+A broker that finds nobody in office pulls `ready`, and then runs, or abstains for who is ready. Pulling and deciding
+are two scripts, and events are handled between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from impl.pinning.effects import Timer
+from impl.pinning.member import Epoch, Member, Phase, Script
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY
+from impl.zookeeper import (
+    Absent,
+    Committed,
+    Create,
+    Created,
+    Delete,
+    ErrorCode,
+    Exists,
+    Failed,
+    Multi,
+    SetData,
+    Written,
+)
+from impl.zookeeper.znodes import write_controller, write_decimal
+
+
+class Elector:
+    """One broker's part in the election, up to the moment in which it is elected."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+
+    def hear_controller(self) -> Script[None]:
+        """/controller has changed, or nobody was in office at the start."""
+        member = self.member
+        holder = yield from member.read_holder(watch=True)
+        is_own = holder is not None and holder.owner == member.session
+        if member.believes_in_office and not is_own:
+            member.log("left office", {"broker": member.broker, "cause": "/controller is not its own any more"})
+            member.leave_office()
+        if holder is None and member.phase in (Phase.WATCHING, Phase.ABSTAINS):
+            yield from self.pull()
+        elif holder is not None and member.phase is Phase.ABSTAINS:
+            self.watch_on()
+        member.did("hear_controller")
+
+    def hear_ready(self) -> Script[None]:
+        """`ready` has changed, and this broker is not in office (Possible gotchas, II and III)."""
+        member = self.member
+        decides = member.phase in (Phase.PULLED, Phase.LAPSED) and member.design.pulls_again
+        if member.phase is Phase.ABSTAINS or decides:
+            if (yield from self.is_vacant()):
+                yield from self.pull()
+            else:
+                yield from member.read_ready(watch=True)
+        member.did("hear_ready")
+
+    def pull(self) -> Script[None]:
+        """Look who is ready, with a watch. What is done about it is decided later."""
+        member = self.member
+        ready = (yield from member.read_ready(watch=True)) if self.looks_at_ready else None
+        member.phase = Phase.PULLED
+        member.waits_for = None if ready is None or ready.broker == member.broker else ready.broker
+        member.set_timer(Timer.DECIDE)
+
+    @property
+    def looks_at_ready(self) -> bool:
+        return self.member.design.pinning and not self.member.design.takeover
+
+    def decide(self) -> Script[None]:
+        """Run or abstain, by what was pulled."""
+        member = self.member
+        if member.phase is Phase.PULLED and member.waits_for is not None:
+            if (yield from self.is_vacant()):
+                self.abstain(member.waits_for)
+            else:
+                self.watch_on()
+            member.did("abstain")
+        elif member.phase in (Phase.PULLED, Phase.LAPSED):
+            yield from self.run()
+
+    def abstain(self, waits_for: int) -> None:
+        member = self.member
+        member.phase = Phase.ABSTAINS
+        member.log("abstains", {"broker": member.broker, "for": waits_for})
+        member.set_timer(Timer.LONG_ABSTENTION, member.session_timeout_ms)
+        if member.design.abstention_lapses:
+            member.set_timer(Timer.LAPSE, member.abstain_timeout_ms)
+
+    def lapse(self) -> None:
+        """It has abstained for too long: who it waits for is dead, hangs, or does not come."""
+        member = self.member
+        if member.phase is not Phase.ABSTAINS or not member.design.abstention_lapses:
+            return
+        member.phase = Phase.LAPSED
+        member.log("abstention lapses", {"broker": member.broker, "for": member.waits_for}, is_warning=True)
+        member.did("lapse")
+        member.set_timer(Timer.DECIDE)
+
+    def run(self) -> Script[None]:
+        """Create /controller, and with it raise the epoch and end the request that this election serves or gives up.
+
+        The multi checks the versions of all that it deletes: where one was changed meanwhile, it is put together anew.
+        """
+        member = self.member
+        while True:
+            epoch = yield from member.read_epoch()
+            if epoch is None:
+                self.watch_on()
+                return
+            create = Create(CONTROLLER, write_controller(member.broker, member.now_ms), ephemeral=True)
+            if member.design.epoch_with_office:
+                raised = SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version)
+                result = yield Multi((create, raised, *(yield from self.ends())))
+            else:
+                result = yield create
+            match result.outcome:
+                case Committed(parts=(Created(), Written(stat=stat), *_)):
+                    self.elected(Epoch(epoch.epoch + 1, stat.version))
+                    member.did("run", epoch=epoch.epoch + 1)
+                    return
+                case Created():
+                    self.elected(None)
+                    member.did("run")
+                    return
+                case Failed(code=ErrorCode.NODE_EXISTS):
+                    yield from self.lost()
+                    return
+
+    def ends(self) -> Script[Sequence[Delete]]:
+        """What goes with its election: the request that it serves, or that it abstained for too long; its `ready`."""
+        member, found = self.member, list[Delete]()
+        if not member.design.pinning or not member.design.request_consumed:
+            return found
+        standing = yield from member.read_next()
+        if standing is not None:
+            given_up = member.phase is Phase.LAPSED and member.waits_for == standing.target
+            served = standing.target == member.broker and member.design.office_failure_spends
+            if served or (given_up and standing.target != member.broker):
+                found.append(Delete(NEXT, standing.version))
+        if member.design.office_failure_spends and not member.design.takeover:
+            ready = yield from member.read_ready()
+            if ready is not None and ready.owner == member.session:
+                found.append(Delete(READY, ready.version))
+        return found
+
+    def lost(self) -> Script[None]:
+        """/controller is there. It is another's, or its own, created by a multi whose reply was lost."""
+        member = self.member
+        holder = yield from member.read_holder()
+        if holder is not None and holder.owner == member.session and member.design.outcome_read_back:
+            yield from self.find_own_office()
+            return
+        self.watch_on()
+        member.did("lose_election")
+
+    def find_own_office(self) -> Script[None]:
+        """/controller is of its own session: it was elected, though it had no reply."""
+        member = self.member
+        epoch = (yield from member.read_epoch()) if member.design.epoch_with_office else None
+        if epoch is not None or not member.design.epoch_with_office:
+            self.elected(epoch)
+            member.did("find_own_office")
+
+    def elected(self, term: Epoch | None) -> None:
+        """It has created /controller. The term begins behind the events that are waiting."""
+        member = self.member
+        member.phase, member.term, member.waits_for, member.seen = Phase.ELECTED, term, None, None
+        member.controller = member.broker
+        member.set_timer(Timer.BEGIN)
+
+    def watch_on(self) -> None:
+        self.member.phase, self.member.waits_for = Phase.WATCHING, None
+
+    def is_vacant(self) -> Script[bool]:
+        """Nobody is in office."""
+        result = yield Exists(CONTROLLER)
+        return isinstance(result.outcome, Absent)
+
+
+class LegacyElector(Elector):
+    """The election of a broker without pinning: it watches /controller only, always runs, and never resigns."""
+
+    @property
+    def looks_at_ready(self) -> bool:
+        return False
+
+    def ends(self) -> Script[Sequence[Delete]]:
+        return ()
+        yield

@@ -1,0 +1,66 @@
+"""The metrics of a broker, by the names of the design: kept from the steps that its core takes."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from impl.pinning.broker import Broker
+from impl.pinning.effects import Did, Reply
+from impl.pinning.member import Phase
+from impl.pinning.messages import ErrorCode, PinControllerResponse
+
+_HANDOVER_BUCKETS_MS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
+
+
+class Measures:
+    """What one broker shows of itself. Times are those of `now_ms`, of one clock."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._active = Gauge("ActiveControllerCount", "1 on the broker in office", registry=registry)
+        self._controller = Gauge("ControllerId", "The controller that is known; -1: none", registry=registry)
+        self._moves = Counter(
+            "ControllerMovesPerSec",
+            "Elections of this broker, by what ended the term before",
+            ["cause"],
+            registry=registry,
+        )
+        self._abstaining = Gauge("AbstainingCount", "1 while this broker abstains", registry=registry)
+        self._vacant = Gauge("SecondsWithoutController", "How long none has been known", registry=registry)
+        self._requests = Counter("PinRequests", "Requests to pin, by outcome", ["outcome"], registry=registry)
+        self._handover = Histogram(
+            "HandoverTimeMs",
+            "From the hearing of a request to the beginning of its target's term",
+            registry=registry,
+            buckets=_HANDOVER_BUCKETS_MS,
+        )
+        self._vacant_since_ms: int | None = None
+        self._asked_at_ms: int | None = None
+        self._serves_request = False
+
+    def after(self, broker: Broker, now_ms: int) -> None:
+        """The broker has taken a step."""
+        member = broker.member
+        self._active.set(member.phase is Phase.IN_OFFICE and member.is_in_touch)
+        self._controller.set(-1 if member.controller is None else member.controller)
+        self._abstaining.set(member.phase is Phase.ABSTAINS)
+        if member.controller is not None:
+            self._vacant_since_ms = None
+        elif self._vacant_since_ms is None:
+            self._vacant_since_ms = now_ms
+        self._vacant.set(0 if self._vacant_since_ms is None else (now_ms - self._vacant_since_ms) / 1000)
+
+    def did(self, did: Did, now_ms: int) -> None:
+        """A step of the design."""
+        if did.action in ("set_ready", "prepare_takeover"):
+            self._asked_at_ms, self._serves_request = now_ms, True
+        elif did.action in ("run", "take_over", "find_own_office"):
+            self._moves.labels("request" if self._serves_request else str(did.facts.get("cause", "failure"))).inc()
+        elif did.action == "begin_term":
+            if self._asked_at_ms is not None:
+                self._handover.observe(now_ms - self._asked_at_ms)
+            self._asked_at_ms, self._serves_request = None, False
+
+    def replied(self, reply: Reply) -> None:
+        """An answer to an operator."""
+        if isinstance(reply.response, PinControllerResponse):
+            self._requests.labels(ErrorCode(reply.response.error_code).name).inc()

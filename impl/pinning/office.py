@@ -1,0 +1,188 @@
+"""The office: a controller begins its term, writes what its epoch fences, and resigns for a target that is ready."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from impl.pinning.member import Epoch, Member, Next, Phase, ReadyBy, Script
+from impl.pinning.target import Target
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, STATE
+from impl.zookeeper import ANY_VERSION, Check, Committed, Delete, Done, ErrorCode, Failed, Multi, SetData, Written
+from impl.zookeeper.znodes import write_decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A write that a controller has decided in its term, and not made yet."""
+
+    term: Epoch
+
+
+class Office:
+    """What one broker does from its election to the end of its term. heard: the highest epoch of a request it took."""
+
+    def __init__(
+        self, member: Member, target: Target, decided: Decision | None = None, heard: int | None = None
+    ) -> None:
+        self.member = member
+        self.target = target
+        self.decided = decided
+        self.heard = heard
+
+    def begin_term(self) -> Script[bool]:
+        """Begin the term. Returns whether a target is ready already, for which it is to resign."""
+        member = self.member
+        if member.phase is not Phase.ELECTED:
+            return False
+        if not member.is_able:
+            yield from self.fail()
+            return False
+        if not member.design.epoch_with_office:
+            yield from self.raise_epoch()
+            if member.phase is not Phase.ELECTED:
+                return False
+        if member.design.request_consumed and not member.design.office_failure_spends:
+            yield from self.spend_request()
+        member.phase = Phase.IN_OFFICE
+        if member.term is not None:
+            self.heard = member.term.epoch
+        hands_over = False
+        if member.design.office_reads_ready and member.design.pinning and not member.design.takeover:
+            ready = yield from member.read_ready(watch=True)
+            hands_over = ready is not None and (yield from self.must_hand_over(ready))[0]
+        epoch = member.term.epoch if member.term is not None else None
+        member.log("took office", {"broker": member.broker, "epoch": epoch})
+        member.did("begin_term", epoch=epoch)
+        return hands_over
+
+    def raise_epoch(self) -> Script[None]:
+        """The second of two writes; another's election may come between (before Kafka 2.1)."""
+        member = self.member
+        while True:
+            epoch = yield from member.read_epoch()
+            if epoch is None:
+                member.leave_office()
+                return
+            result = yield SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version)
+            if isinstance(result.outcome, Written):
+                member.term = Epoch(epoch.epoch + 1, result.outcome.stat.version)
+                return
+
+    def spend_request(self) -> Script[None]:
+        member = self.member
+        standing = yield from member.read_next()
+        if standing is None or standing.target != member.broker:
+            return
+        yield Multi((Delete(NEXT, standing.version), *(yield from self.target.own_ready())))
+
+    def fail(self) -> Script[None]:
+        """The work of a controller cannot begin: leave office at once."""
+        member = self.member
+        holder = yield from member.read_holder()
+        member.leave_office()
+        self.clear()
+        if holder is not None and holder.owner == member.session:
+            yield Delete(CONTROLLER, 0)
+        member.log("failed on taking office", {"broker": member.broker}, is_warning=True)
+        member.did("fail_in_office")
+
+    def hear_ready(self) -> Script[None]:
+        """`ready` has changed while it is in office (Handling the admin request, f)."""
+        member = self.member
+        while True:
+            ready = yield from member.read_ready(watch=True)
+            hands_over, standing = yield from self.must_hand_over(ready)
+            if not hands_over:
+                member.did("stay")
+                return
+            if (yield from self.resign(ready, standing)):
+                return
+
+    def must_hand_over(self, ready: ReadyBy | None) -> Script[tuple[bool, Next | None]]:
+        """A controller that has read `ready` resigns; and the request that it resigns for, where it checks that."""
+        member = self.member
+        if ready is None:
+            return not member.design.resigns_for_other, None
+        if member.design.resigns_for_other and ready.broker == member.broker:
+            return False, None
+        if not member.design.request_checked:
+            return True, None
+        standing = yield from member.read_next()
+        serves = standing is not None and (standing.target, standing.request) == (ready.broker, ready.request)
+        return serves, standing
+
+    def resign(self, ready: ReadyBy | None, standing: Next | None) -> Script[bool]:
+        """Delete /controller. Returns False where `next` or `ready` has changed since they were read."""
+        member, term = self.member, self.member.term
+        delete = Delete(CONTROLLER, ANY_VERSION)
+        if member.design.conditional_resign and term is not None:
+            checks = [Check(CONTROLLER_EPOCH, term.version)]
+            if standing is not None:
+                checks.append(Check(NEXT, standing.version))
+            if ready is not None:
+                checks.append(Check(READY, ready.version))
+            result = yield Multi((*checks, delete))
+            if isinstance(result.outcome, Failed) and (result.outcome.at or 0) in range(1, len(checks)):
+                return False
+            is_done = isinstance(result.outcome, Committed)
+        else:
+            result = yield delete
+            is_done = isinstance(result.outcome, Done)
+        facts = {
+            "from": member.broker,
+            "to": ready.broker if ready is not None else None,
+            "epoch": term.epoch if term is not None else None,
+            "request": standing.request if standing is not None else None,
+            "cause": "request" if is_done else "another was elected",
+        }
+        member.leave_office()
+        self.clear()
+        member.log("resigned", facts)
+        member.did("resign", **facts)
+        return True
+
+    # What a controller does in office.
+
+    def decide(self) -> None:
+        """Decide something, which is yet to be written."""
+        term = self.member.term
+        if self.member.phase is Phase.IN_OFFICE and term is not None and self.decided is None:
+            self.decided = Decision(term)
+            self.member.did("decide")
+
+    def write(self) -> Script[bool]:
+        """Write what was decided. Returns whether it stepped down, since the epoch says that another was elected."""
+        member, decided, term = self.member, self.decided, self.member.term
+        if member.phase is not Phase.IN_OFFICE or decided is None or term is None:
+            return False
+        write = SetData(STATE, write_decimal(decided.term.epoch))
+        if member.design.zk_writes_fenced:
+            result = yield Multi((Check(CONTROLLER_EPOCH, term.version), write))
+            if isinstance(result.outcome, Failed) and result.outcome.code is ErrorCode.BAD_VERSION:
+                self.deposed("write_refused")
+                return True
+        else:
+            yield write
+        self.decided = None
+        member.did("write", epoch=decided.term.epoch)
+        return False
+
+    def take_request(self, epoch: int) -> bool:
+        """A controller of this epoch sends a request. Returns False where it is refused: a later one was heard of."""
+        if self.heard is not None and epoch < self.heard:
+            return False
+        self.heard = epoch
+        return True
+
+    def deposed(self, action: str) -> None:
+        """Another was elected: step down."""
+        member = self.member
+        member.log("left office", {"broker": member.broker, "cause": "another was elected"}, is_warning=True)
+        member.leave_office()
+        self.clear()
+        member.did(action)
+
+    def clear(self) -> None:
+        """Drop what is decided and not written (KAFKA-2300: it was not)."""
+        if self.member.design.clears_state_on_resign:
+            self.decided = None

@@ -1,0 +1,166 @@
+"""The target of a request: it hears of `next`, and keeps `ready` (KIP-39, Handling the admin request, e)."""
+
+from __future__ import annotations
+
+from impl.pinning.effects import Timer
+from impl.pinning.elector import Elector
+from impl.pinning.member import Epoch, Member, Next, Phase, ReadyBy, Script, Seen
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, Ready, ready_bytes
+from impl.zookeeper import (
+    Absent,
+    Check,
+    Committed,
+    Create,
+    Delete,
+    Done,
+    ErrorCode,
+    Exists,
+    Failed,
+    Multi,
+    SetData,
+    Written,
+)
+from impl.zookeeper.znodes import write_controller, write_decimal
+
+
+class Target:
+    """One broker's part in requests, whether or not they are for it."""
+
+    def __init__(self, member: Member, elector: Elector) -> None:
+        self.member = member
+        self.elector = elector
+
+    def hear_next(self) -> Script[None]:
+        """`next` has changed, or asked for this broker at the start."""
+        member = self.member
+        standing = yield from member.read_next(watch=True)
+        if standing is None or standing.target != member.broker:
+            yield from self.hear_of_other()
+        elif member.phase is Phase.IN_OFFICE and member.design.request_consumed:
+            yield from self.settle(standing)
+        elif member.design.takeover:
+            yield from self.prepare_takeover(standing)
+        else:
+            yield from self.set_ready(standing)
+            member.did("set_ready", request=standing.request)
+
+    def set_ready(self, standing: Next) -> Script[None]:
+        """Say that it is ready to serve, as far as nobody else's `ready` is in the way; hear when that goes."""
+        member = self.member
+        ready = yield from self.write_ready(standing)
+        if member.design.ready_renewed and (ready is None or ready.owner != member.session):
+            yield from member.read_ready(watch=True)
+
+    def write_ready(self, standing: Next) -> Script[ReadyBy | None]:
+        """`ready` as it is after it was created, or its data set. None: it went meanwhile, or was created by others."""
+        member = self.member
+        request = standing.request if member.design.request_checked else None
+        data = ready_bytes(Ready(member.broker, request))
+        while True:
+            there = yield from member.read_ready()
+            if there is None:
+                result = yield Create(READY, data, ephemeral=True)
+                if isinstance(result.outcome, Failed):
+                    return None
+                return ReadyBy(member.broker, request, member.session, 0)
+            is_own = there.owner == member.session
+            if not is_own and member.design.former_ready_removed and there.request != request:
+                result = yield Multi((Delete(READY, there.version), Create(READY, data, ephemeral=True)))
+                if isinstance(result.outcome, Committed):
+                    return ReadyBy(member.broker, request, member.session, 0)
+                continue
+            if not is_own and member.design.ready_owned_by_target:
+                return there
+            if is_own and request is not None and (there.broker, there.request) == (member.broker, request):
+                return there
+            result = yield SetData(READY, data, there.version)
+            if isinstance(result.outcome, Written):
+                return ReadyBy(member.broker, request, there.owner, there.version + 1)
+
+    def renew(self) -> Script[None]:
+        """`ready` has changed: the one that was in the way may be gone."""
+        member = self.member
+        if not member.design.ready_renewed or member.design.takeover or not member.design.pinning:
+            return
+        standing = yield from member.read_next()
+        if standing is None or standing.target != member.broker:
+            return
+        if (yield from member.read_ready()) is None:
+            yield from self.write_ready(standing)
+
+    def settle(self, standing: Next) -> Script[None]:
+        """A request for the one in office is served, and goes, unless another was elected meanwhile."""
+        member = self.member
+        term = member.term
+        assert term is not None, "who is in office has a term"
+        own = yield from self.own_ready()
+        yield Multi((Check(CONTROLLER_EPOCH, term.version), Check(CONTROLLER, 0), Delete(NEXT, standing.version), *own))
+        member.did("settle_request", request=standing.request)
+
+    def own_ready(self) -> Script[tuple[Delete, ...]]:
+        """Its own `ready`, to be deleted with something else."""
+        if self.member.design.takeover:
+            return ()
+        ready = yield from self.member.read_ready()
+        return (Delete(READY, ready.version),) if ready is not None and ready.owner == self.member.session else ()
+
+    def hear_of_other(self) -> Script[None]:
+        """The request is another's, or gone: take its own `ready` back; a controller watches `ready`."""
+        member = self.member
+        if member.design.takeover:
+            member.did("hear_of_other")
+            return
+        if member.design.one_ready_each:
+            yield from (yield from self.own_ready())
+        if member.believes_in_office and not member.design.office_reads_ready:
+            yield from member.read_ready(watch=True)  # else it watches that since its term began
+        member.did("hear_of_other")
+
+    # Takeover: an alternative to `ready`, resignation and election.
+
+    def prepare_takeover(self, standing: Next) -> Script[None]:
+        """Read the versions that the takeover will check."""
+        member = self.member
+        epoch = yield from member.read_epoch()
+        if epoch is not None:
+            member.seen = Seen(standing.version, epoch)
+            member.set_timer(Timer.TAKE_OVER)
+        member.did("prepare_takeover", request=standing.request)
+
+    def take_over(self) -> Script[None]:
+        """Take the office by one multi, whoever is in it: the epoch is raised, and the request gone."""
+        member = self.member
+        while member.seen is not None and not member.believes_in_office:
+            epoch = member.seen.epoch
+            vacant = isinstance((yield Exists(CONTROLLER)).outcome, Absent)
+            result = yield Multi(
+                (
+                    *(() if vacant else (Delete(CONTROLLER),)),
+                    Create(CONTROLLER, write_controller(member.broker, member.now_ms), ephemeral=True),
+                    SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version),
+                    Delete(NEXT, member.seen.next_version),
+                )
+            )
+            match result.outcome:
+                case Committed(parts=(*_, Written(stat=stat), Done())):
+                    self.elector.elected(Epoch(epoch.epoch + 1, stat.version))
+                    member.did("take_over", epoch=epoch.epoch + 1)
+                    return
+                case Failed(code=code, at=at):
+                    if code is ErrorCode.BAD_VERSION or (code is ErrorCode.NO_NODE and at != 0):
+                        break  # another was elected, or the request replaced; else /controller came or went
+        yield from self.fail_to_take_over()
+
+    def fail_to_take_over(self) -> Script[None]:
+        """Somebody was elected, or the request replaced: read again what there is to take over."""
+        member = self.member
+        if member.seen is None:
+            return
+        member.seen = None
+        standing = yield from member.read_next()
+        if standing is not None and standing.target == member.broker and not member.believes_in_office:
+            epoch = yield from member.read_epoch()
+            if epoch is not None:
+                member.seen = Seen(standing.version, epoch)
+                member.set_timer(Timer.TAKE_OVER)
+        member.did("fail_to_take_over")

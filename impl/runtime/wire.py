@@ -1,0 +1,168 @@
+"""Kafka's wire format, as far as the designs of the ZooKeeper era need it: primitive types, headers v1, frames.
+
+A frame is size INT32 and as many bytes. A request is header v1 {api_key INT16, api_version INT16, correlation_id INT32,
+client_id NULLABLE_STRING} and a body, a response {correlation_id INT32} and a body. Arrays have an INT32 count. All
+numbers are big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MAX_FRAME_BYTES = 1 << 20
+_INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+_MAX_STRING_BYTES = 0x7FFF
+
+
+class WireError(ValueError):
+    """Bytes that are not what they should be. The message says what was expected, and where."""
+
+
+class RequestHeader(NamedTuple):
+    """Header v1 of a request."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None = None
+
+
+class Reader:
+    """Reads primitive types from bytes, from the first on. Every method raises WireError where bytes are missing."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def int16(self, field: str) -> int:
+        return self._number(_INT16, field)
+
+    def int32(self, field: str) -> int:
+        return self._number(_INT32, field)
+
+    def int64(self, field: str) -> int:
+        return self._number(_INT64, field)
+
+    def nullable_string(self, field: str) -> str | None:
+        """UTF-8 with its length in bytes as INT16; -1: None."""
+        size_bytes = self.int16(field)
+        if size_bytes == -1:
+            return None
+        if size_bytes < 0:
+            raise WireError(f"{field}: a string of {size_bytes} bytes")
+        try:
+            return self._take(size_bytes, field).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise WireError(f"{field}: not UTF-8 ({error.reason} at byte {error.start})") from None
+
+    def int32_array(self, field: str) -> tuple[int, ...]:
+        count = self.int32(field)
+        if count < 0 or count * _INT32.size > len(self._data) - self._at:
+            raise WireError(f"{field}: an array of {count} in {len(self._data) - self._at} bytes")
+        return tuple(self.int32(field) for _ in range(count))
+
+    def rest(self) -> bytes:
+        """The bytes that were not read."""
+        return self._data[self._at :]
+
+    def end(self) -> None:
+        """Raise WireError where bytes are left over."""
+        left = len(self._data) - self._at
+        if left:
+            raise WireError(f"{left} bytes after the last field")
+
+    def _number(self, form: struct.Struct, field: str) -> int:
+        (number,) = form.unpack(self._take(form.size, field))
+        return int(number)
+
+    def _take(self, size_bytes: int, field: str) -> bytes:
+        taken = self._data[self._at : self._at + size_bytes]
+        if len(taken) < size_bytes:
+            raise WireError(f"{field}: {size_bytes} bytes expected at byte {self._at}, {len(taken)} there")
+        self._at += size_bytes
+        return taken
+
+
+def int16(value: int) -> bytes:
+    return _INT16.pack(value)
+
+
+def int32(value: int) -> bytes:
+    return _INT32.pack(value)
+
+
+def int64(value: int) -> bytes:
+    return _INT64.pack(value)
+
+
+def nullable_string(value: str | None) -> bytes:
+    """A string that is too long for its length field is cut at a character."""
+    if value is None:
+        return int16(-1)
+    data = value.encode("utf-8")
+    if len(data) > _MAX_STRING_BYTES:
+        data = data[:_MAX_STRING_BYTES].decode("utf-8", errors="ignore").encode("utf-8")
+    return int16(len(data)) + data
+
+
+def int32_array(values: Sequence[int]) -> bytes:
+    return int32(len(values)) + b"".join(map(int32, values))
+
+
+def read_request_header(reader: Reader) -> RequestHeader:
+    """Header v1, which leaves the reader at the body. Raises WireError."""
+    return RequestHeader(
+        reader.int16("api_key"),
+        reader.int16("api_version"),
+        reader.int32("correlation_id"),
+        reader.nullable_string("client_id"),
+    )
+
+
+def request_bytes(header: RequestHeader, body: bytes) -> bytes:
+    """A request without its frame."""
+    return (
+        int16(header.api_key)
+        + int16(header.api_version)
+        + int32(header.correlation_id)
+        + nullable_string(header.client_id)
+        + body
+    )
+
+
+def response_bytes(correlation_id: int, body: bytes) -> bytes:
+    """A response without its frame."""
+    return int32(correlation_id) + body
+
+
+def frame(content: bytes) -> bytes:
+    return int32(len(content)) + content
+
+
+class Frames:
+    """Cuts a stream of bytes into the contents of its frames."""
+
+    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._left = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that end in these bytes. Raises WireError at a size that is negative or over the limit."""
+        self._left += data
+        found = list[bytes]()
+        while len(self._left) >= _INT32.size:
+            (size_bytes,) = _INT32.unpack_from(self._left)
+            if not 0 <= size_bytes <= self._max_bytes:
+                raise WireError(f"a frame of {size_bytes} bytes; up to {self._max_bytes} are read")
+            if len(self._left) < _INT32.size + size_bytes:
+                break
+            found.append(bytes(self._left[_INT32.size : _INT32.size + size_bytes]))
+            del self._left[: _INT32.size + size_bytes]
+        return found
+
+    def end(self) -> None:
+        """The stream ended. Raises WireError where it did within a frame."""
+        if self._left:
+            raise WireError(f"the stream ended within a frame, after {len(self._left)} bytes of it")
