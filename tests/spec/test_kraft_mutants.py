@@ -41,15 +41,15 @@ MUTANTS = [
            "controller.expired_leases -= {broker}"),
     Mutant("active_controller_checks_leases", "late", "handle_registration",
            "controller.checks_leases = True\n"
-           "if waits:\n"
+           "if awaits_reply:\n"
            "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)",
            "controller.checks_leases = False\n"
-           "if waits:\n"
+           "if awaits_reply:\n"
            "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)"),
     Mutant("shutdown_ends_heartbeats", "restarts", "send_heartbeat", "broker.state != BrokerState.SHUTTING_DOWN"),
     Mutant("heartbeat_renews_lease", "membership", "handle_heartbeat", "controller.expired_leases -= {broker}"),
-    Mutant("leaderless_only_without_candidates", "membership", "handle_heartbeat",
-           "registration.fenced and not fenced", "registration.fenced and fenced"),
+    Mutant("leaderless_only_without_candidates", "membership", "broker_unfenced",
+           "partitions=partitions_with_broker_unfenced(s, image, broker)"),
     Mutant("leader_changes_in_replica_order", "isr", "elect_leader", "partition.leader in isr & active",
            "partition.leader in isr - active"),
     Mutant("epochs_never_go_back", "membership", "build_change",
@@ -71,13 +71,14 @@ MUTANTS = [
     Mutant("snapshot_stands_for_log", "snapshot", "stable_image", "Role.ACTIVE", "Role.ELECTED"),
     Mutant("committed_record_is_with_the_isr", "abstract_isr", "expand", "not r.committed", "r.committed"),
     Mutant("exiting_broker_stays_fenced", "shutdown", "handle_heartbeat",
-           "stops or decided == BrokerControlState.FENCED or waits_for_others and registration.fenced",
-           "decided == BrokerControlState.FENCED or waits_for_others and registration.fenced"),
+           "controller.image = broker_fenced(s, before, broker)"),
     Mutant("shutdown_waits_for_images", "shutdown", "with_report", "applied is not None and shutdown.offset <= applied",
            "shutdown is not None"),
-    Mutant("controlled_shutdown_ends", "shutdown_ends", "handle_heartbeat", "fenced or begins", "fenced"),
-    Mutant("leaderless_partition_gets_leader", "unfencing_ends", "handle_heartbeat",
-           "registration.fenced and not fenced", "registration.fenced and fenced"),
+    Mutant("controlled_shutdown_ends", "shutdown_ends", "broker_in_controlled_shutdown",
+           "image.partitions if registration.fenced else partitions_without_broker(s, image, broker, others)",
+           "image.partitions"),
+    Mutant("leaderless_partition_gets_leader", "unfencing_ends", "broker_unfenced",
+           "partitions=partitions_with_broker_unfenced(s, image, broker)"),
     Mutant("pending_change_is_resolved", "changes_end", "new_leadership",
            "None if is_resolved else replica.leadership.pending_change", "replica.leadership.pending_change"),
     Mutant("silent_broker_is_fenced_in_time", "timed", "controller_is_due", "lease_is_over(s)"),
@@ -87,8 +88,8 @@ MUTANTS = [
            "replica.leader_epoch != partition.leader_epoch"),
     Mutant("reply_waits_in_one_memory", "failover_record", "process_after_commit",
            "replica_after_commit(process.replicas[p], voter)", "replace(process.replicas[p])"),
-    Mutant("success_waits_for_the_log", "quorum", "handle_heartbeat", "waits and sender.reply is not None",
-           "not waits and sender.reply is not None"),
+    Mutant("success_waits_for_the_log", "quorum", "handle_heartbeat", "awaits_reply and sender.reply is not None",
+           "not awaits_reply and sender.reply is not None"),
     Mutant("waiting_reply_moves_nobody", "quorum", "receive_heartbeat_reply", "not is_deferred(broker.deferral)"),
     Mutant("broker_turns_to_a_leader", "failover_record", "find_controller", "is_raft_leader(found)"),
     Mutant("removed_replica_keeps_nothing", "reassignment", "assigned", "False", "True"),
@@ -114,25 +115,26 @@ MUTANTS = [
            "is_unfenced(controller.image, broker)"),
     Mutant("registered_process_gets_reply", "lifecycle", "handle_registration", "RegisterReply(Error.NONE, epoch)",
            "None"),
-    Mutant("heartbeat_reply_is_true", "lifecycle", "handle_heartbeat",
-           "HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)",
-           "HeartbeatReply(Error.NONE, not fenced, should_shut_down=stops)"),
+    Mutant("heartbeat_reply_is_true", "lifecycle", "heartbeat_reply",
+           "HeartbeatReply(Error.NONE, is_fenced, should_shut_down)",
+           "HeartbeatReply(Error.NONE, not is_fenced, should_shut_down)"),
     Mutant("decision_takes_its_request", "lifecycle", "handle_heartbeat",
-           "if waits and sender.reply is not None:\n"
+           "if awaits_reply and sender.reply is not None:\n"
            "    sender.deferral = deferred(controller, voter, sender.reply.error)\n"
            "s.lifecycle = s.lifecycle.remove(request)",
-           "if waits and sender.reply is not None:\n"
+           "if awaits_reply and sender.reply is not None:\n"
            "    sender.deferral = deferred(controller, voter, sender.reply.error)\n"
            "    s.lifecycle = s.lifecycle.remove(request)"),
     Mutant("lease_runs_out_for_silence", "lifecycle", "expire_lease", "require(is_silent(s, voter, broker))"),
     Mutant("process_fits_its_state", "lifecycle", "finish_recovery", "require(broker.broker_epoch is not None)"),
     Mutant("process_follows_the_state_machine", "membership", "receive_heartbeat_reply", "not reply.is_fenced"),
     Mutant("failover_loses_soft_state", "lifecycle", "fail_over", "controller.expired_leases = frozenset()"),
-    Mutant("shutdown_ends_with_registration", "restarts", "handle_heartbeat", "registration.in_controlled_shutdown"),
+    Mutant("shutdown_ends_with_registration", "restarts", "broker_fenced", "replace(registration, fenced=True)",
+           "replace(registration, fenced=True, in_controlled_shutdown=False)"),
     Mutant("starting_process_is_registered", "unfencing_ends", "handle_registration",
-           "if waits:\n"
+           "if awaits_reply:\n"
            "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)",
-           "if not waits:\n"
+           "if not awaits_reply:\n"
            "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)"),
     Mutant("one_change_at_a_time", "unregistered", "handle_alter_isr", "s.alterations = s.alterations.remove(request)"),
     Mutant("alter_isr_reply_is_true", "unregistered", "alter_isr_reply",
@@ -160,10 +162,10 @@ MUTANTS = [
            "serving.has_record"),
     Mutant("controller_leads_its_epoch", "election", "hear_of_leader", "controller.epoch < source.epoch",
            "controller.epoch <= source.epoch"),
-    Mutant("lagging_controller_keeps_nothing", "election", "controller_after_commit", "log=()"),
+    Mutant("lagging_controller_keeps_nothing", "election", "lacking_committed", "log=()"),
     Mutant("log_follows_its_leader", "election", "fetch_batch", "source.log[same : same + 1]", "source.log[same:]"),
     Mutant("commit_leaves_logs_that_have_it", "election", "controller_after_commit",
-           "not (is_raft_leader(controller) and controller.epoch < epoch)"),
+           "not is_deposed_leader"),
     Mutant("leases_are_for_the_active_controller", "election", "expire_lease_early", "controller.role == Role.ACTIVE",
            "controller.role != Role.ACTIVE"),
     Mutant("every_controller_follows", "elections_end", "fetch_batch", "controller.log[:same]", "controller.log"),
