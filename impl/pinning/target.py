@@ -52,30 +52,29 @@ class Target:
             yield from member.read_ready(watch=True)
 
     def write_ready(self, standing: Next) -> Script[ReadyBy | None]:
-        """`ready` as it is after it was created, or its data set. None: it went meanwhile, or was created by others."""
+        """`ready` as it is after it was created, or its data set. None: another request came between, or another's.
+
+        The write checks that the request still stands: else an event of `next` is on its way.
+        """
         member = self.member
         request = standing.request if member.design.request_checked else None
         data = ready_bytes(Ready(member.broker, request))
-        while True:
-            there = yield from member.read_ready()
-            if there is None:
-                result = yield Create(READY, data, ephemeral=True)
-                if isinstance(result.outcome, Failed):
-                    return None
-                return ReadyBy(member.broker, request, member.session, 0)
-            is_own = there.owner == member.session
-            if not is_own and member.design.former_ready_removed and there.request != request:
-                result = yield Multi((Delete(READY, there.version), Create(READY, data, ephemeral=True)))
-                if isinstance(result.outcome, Committed):
-                    return ReadyBy(member.broker, request, member.session, 0)
-                continue
-            if not is_own and member.design.ready_owned_by_target:
-                return there
-            if is_own and request is not None and (there.broker, there.request) == (member.broker, request):
-                return there
-            result = yield SetData(READY, data, there.version)
-            if isinstance(result.outcome, Written):
-                return ReadyBy(member.broker, request, there.owner, there.version + 1)
+        stands = (Check(NEXT, standing.version),) if member.design.request_checked else ()
+        there = yield from member.read_ready()
+        is_own = there is not None and there.owner == member.session
+        is_former = there is not None and member.design.former_ready_removed and there.request != request
+        if there is None or (is_former and not is_own):
+            removed = () if there is None else (Delete(READY, there.version),)
+            result = yield Multi((*stands, *removed, Create(READY, data, ephemeral=True)))
+            is_done = isinstance(result.outcome, Committed)
+            return ReadyBy(member.broker, request, member.session, 0) if is_done else None
+        if not is_own and member.design.ready_owned_by_target:
+            return there
+        if is_own and request is not None and (there.broker, there.request) == (member.broker, request):
+            return there
+        result = yield Multi((*stands, SetData(READY, data, there.version)))
+        is_done = isinstance(result.outcome, Committed)
+        return ReadyBy(member.broker, request, there.owner, there.version + 1) if is_done else None
 
     def renew(self) -> Script[None]:
         """`ready` has changed: the one that was in the way may be gone."""

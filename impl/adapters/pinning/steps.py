@@ -170,12 +170,14 @@ def expire(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     return settled(replace(cluster, zookeeper=cluster.zookeeper.expire(session)))
 
 
-def reconnect(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
-    """It hears that its session has ended, and gets a new one."""
+def renew_session(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
+    """It hears that its session has ended, and gets a new one; or, having one, handles that the former has ended."""
     broker = arguments["broker"].index
     host = cluster.hosts[broker]
-    if host.core is None or host.hangs or cluster.lives(broker):
-        return Refusal("it does not run, or its session lives")
+    if host.core is None or host.hangs:
+        return Refusal("it does not run")
+    if cluster.lives(broker):
+        return handle_expiry(cluster, broker)
     core = host.core.copy()
     zookeeper, _ = deliver(cluster.zookeeper.disconnect(broker).reconnect(broker), broker, core)
     zookeeper, _ = deliver(zookeeper.open_session(broker), broker, core)
@@ -184,10 +186,9 @@ def reconnect(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     return start(after, broker) if cluster.design.expiry_first else settled(after)
 
 
-def handle_expiry(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
-    broker = arguments["broker"].index
+def handle_expiry(cluster: Cluster, broker: int) -> Cluster | Refusal:
     host = cluster.hosts[broker]
-    if not cluster.runs(broker) or host.core is None or Start(True) not in host.core.queue:
+    if host.core is None or Start(True) not in host.core.queue:
         return Refusal("there is no expiry to handle")
     return start(cluster.with_host(broker, replace(host, timers=frozenset())), broker)
 
@@ -282,8 +283,7 @@ STEPS: dict[str, Action] = {
     "end_dead_session": end_dead_session(CONTROLLER),
     "end_dead_session_of_ready": end_dead_session(READY),
     "expire": expire,
-    "reconnect": reconnect,
-    "handle_expiry": handle_expiry,
+    "renew_session": renew_session,
     "restart": restart,
     "crash": crash,
     "stop_next": stop_next,
@@ -298,6 +298,5 @@ ATTEMPTED = (
     "refuse_request",
     "answer_served",
     "answer_timed_out",
-    "handle_expiry",
 )
 """What is up to a broker, and so is tried where the spec refuses it. The rest is what others do, within budgets."""
