@@ -59,17 +59,13 @@ class Partition:
     removing: Moving  # replicas that go once it is complete
 
 
-Registrations = Map[Broker, Option[Registration]]
-Partitions = Map[TopicPartition, Option[Partition]]
-
-
 @record
 class Metadata:
     """The image that a replay of the metadata log gives."""
 
-    registrations: Registrations
+    registrations: Map[Broker, Option[Registration]]
     topic: Option[TopicId]  # the one topic of its name
-    partitions: Partitions
+    partitions: Map[TopicPartition, Option[Partition]]
     offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
 
 
@@ -103,9 +99,9 @@ class Delta:
     """The effect of a batch: its removals, then the new value of each part; None: the batch does not change it."""
 
     removals: Removals  # none, where the batch removes nothing
-    registrations: Registrations
+    registrations: Map[Broker, Option[Registration]]
     topic: Option[TopicId]
-    partitions: Partitions
+    partitions: Map[TopicPartition, Option[Partition]]
     offset: NewOffset
 
 

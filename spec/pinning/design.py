@@ -57,8 +57,11 @@ class Design:
     "A target whose `ready` is refused, since the one of a former session is still there, hears when that goes."
     one_ready_each: bool = True
     "A target that was replaced, or whose request is gone, deletes its own `ready`."
+    former_ready_removed: bool = True
+    """A target removes the `ready` of a former request by the multi that creates its own: the owner of that one may
+    hang."""
     ready_owned_by_target: bool = True
-    "A target creates `ready` in its own session. Else it sets the data of one that is there, whose owner stays."
+    "A target leaves another's `ready` alone. Else it sets the data of one that is there, whose owner stays."
     pulls_again: bool = True
     "A broker that hears of `ready` between pulling it and deciding pulls again. Else that event is forgotten."
     office_reads_ready: bool = True
@@ -162,15 +165,16 @@ def budgets_are_counts() -> bool:
     )
 
 
-REPAIRED: dict[str, bool] = {}
+REPAIRED: dict[str, bool | int] = {}
 """Every guard in force."""
 
-DRAFT = {
+DRAFT: dict[str, bool | int] = {
     "request_consumed": False,
     "resigns_for_other": False,
     "request_checked": False,
     "ready_renewed": False,
     "one_ready_each": False,
+    "former_ready_removed": False,
     "ready_owned_by_target": False,
     "pulls_again": False,
     "office_reads_ready": False,
@@ -187,7 +191,7 @@ DRAFT = {
 """The document as written, on the Kafka of 2015. KAFKA-928, KAFKA-1096 and KAFKA-1451 were mended by then, and
 KAFKA-5473 was a bug of a client that came later: these guards stay on."""
 
-UNPINNED = {
+UNPINNED: dict[str, bool | int] = {
     **dict.fromkeys(DRAFT, False),
     "conditional_resign": True,
     "epoch_with_office": True,
@@ -199,10 +203,10 @@ UNPINNED = {
 }
 """Apache Kafka 2.1 to 3.9 in ZooKeeper mode: no pinning; an operator deletes `/controller` and hopes."""
 
-SHIPPED = {**UNPINNED, "preferred": True}
+SHIPPED: dict[str, bool | int] = {**UNPINNED, "preferred": True, "preferred_brokers": 2}
 """The nearest thing that was ever run: preferred controllers, in a public fork of Kafka 2.x and 3.0."""
 
-SETTINGS: dict[str, dict[str, bool]] = {
+SETTINGS: dict[str, dict[str, bool | int]] = {
     "repaired": REPAIRED,
     "draft": DRAFT,
     "shipped": SHIPPED,

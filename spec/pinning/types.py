@@ -39,6 +39,7 @@ class Phase(Enum):
     WATCHING = "WATCHING"  # it knows of a controller, or has yet to hear that there is none
     PULLED = "PULLED"  # it has pulled `ready`, and is about to run or to abstain
     ABSTAINS = "ABSTAINS"  # it leaves the election to another
+    LOST = "LOST"  # it has found another's `/controller`, and has yet to set its watch (without loser_watches)
     LAPSED = "LAPSED"  # it has abstained for too long, and is about to run whatever `ready` says
     ELECTED = "ELECTED"  # it has created `/controller`, and has yet to begin its work
     IN_OFFICE = "IN_OFFICE"

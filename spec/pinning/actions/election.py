@@ -38,9 +38,10 @@ def may_run(process: BrokerProcess, broker: Broker) -> bool:
 def hear_controller(s: Cluster, broker: Broker) -> None:
     """A broker hears that `/controller` is gone. It leaves office, if it believed to be in it, and pulls `ready`."""
     process = s.brokers[broker]
-    require(hears(process, Path.CONTROLLER))
+    require(hears(s, broker, Path.CONTROLLER))
     process.events = process.events[1:]
-    process.armed |= {Path.CONTROLLER}
+    if Design.loser_watches or s.controller is not None:
+        process.armed |= {Path.CONTROLLER}
     if not owns_office(s, broker):
         if believes_in_office(process):
             s.brokers[broker] = out_of_office(s.brokers[broker])
@@ -57,7 +58,7 @@ def hear_controller(s: Cluster, broker: Broker) -> None:
 )
 def hear_ready(s: Cluster, broker: Broker) -> None:
     """A broker outside office hears that `ready` has changed, and pulls it again if it takes part in an election."""
-    require(hears(s.brokers[broker], Path.READY) and not believes_in_office(s.brokers[broker]))
+    require(hears(s, broker, Path.READY) and not believes_in_office(s.brokers[broker]))
     s.brokers[broker].events = s.brokers[broker].events[1:]
     if may_renew_ready(s, broker):
         s.ready = ready_as_set(s, broker)
@@ -88,7 +89,7 @@ def abstain(s: Cluster, broker: Broker) -> None:
 def lapse(s: Cluster, broker: Broker) -> None:
     """A broker has abstained for too long: the one that it waits for is dead, hangs, or does not come."""
     process = s.brokers[broker]
-    require(Design.abstention_lapses and runs(process) and process.phase == Phase.ABSTAINS)
+    require(Design.abstention_lapses and runs(process) and process.phase == Phase.ABSTAINS and not is_barred(broker))
     require(not is_coming(s, require_some(process.waits_for)))
     process.phase = Phase.LAPSED
 
@@ -129,10 +130,14 @@ def run(s: Cluster, broker: Broker, answered: bool) -> None:
 def lose_election(s: Cluster, broker: Broker) -> None:
     """A broker that runs finds another's `/controller`, and watches on."""
     process = s.brokers[broker]
-    require(runs(process) and may_run(process, broker))
-    require(s.controller is not None and not (owns_office(s, broker) and Design.outcome_read_back))
-    process.phase = Phase.WATCHING
+    has_lost = process.phase == Phase.LOST
+    require(runs(process) and (has_lost or may_run(process, broker)))
+    require(has_lost or (s.controller is not None and not (owns_office(s, broker) and Design.outcome_read_back)))
+    watches = has_lost or Design.loser_watches
+    process.phase = Phase.WATCHING if watches else Phase.LOST
     process.waits_for = None
+    if watches:
+        process.armed |= {Path.CONTROLLER}
 
 
 @action(

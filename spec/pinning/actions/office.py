@@ -28,6 +28,9 @@ def begin_term(s: Cluster, broker: Broker) -> None:
         s.epoch = fresh(s, ControllerEpoch)
         s.brokers[broker].epoch = s.epoch
     s.brokers[broker].phase = Phase.IN_OFFICE
+    if not Design.loser_watches:
+        s.brokers[broker].armed |= {Path.CONTROLLER}
+    s.brokers[broker].heard = tuple(s.epoch for _ in s.brokers[broker].heard)
     if spends:
         s.next_controller = None
     if takes_back:
@@ -51,7 +54,7 @@ def begin_term(s: Cluster, broker: Broker) -> None:
 def resign(s: Cluster, broker: Broker, answered: bool) -> None:
     """A controller hears that a target is ready, and leaves office: it deletes /controller."""
     process = s.brokers[broker]
-    require(hears(process, Path.READY) and process.phase == Phase.IN_OFFICE and must_hand_over(s, broker))
+    require(hears(s, broker, Path.READY) and process.phase == Phase.IN_OFFICE and must_hand_over(s, broker))
     deletes = s.controller is not None and (s.epoch == process.epoch or not Design.conditional_resign)
     require(answered or (deletes and s.faults.lost_replies < Design.max_lost_replies))
     if answered:
@@ -69,7 +72,7 @@ def resign(s: Cluster, broker: Broker, answered: bool) -> None:
 def stay(s: Cluster, broker: Broker) -> None:
     """A controller hears of `ready`, reads it, and finds no reason to resign."""
     process = s.brokers[broker]
-    require(hears(process, Path.READY) and process.phase == Phase.IN_OFFICE and not must_hand_over(s, broker))
+    require(hears(s, broker, Path.READY) and process.phase == Phase.IN_OFFICE and not must_hand_over(s, broker))
     process.events = process.events[1:]
     process.armed = with_ready(s, process.armed)
 

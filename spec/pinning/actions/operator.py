@@ -21,30 +21,27 @@ from spec.zookeeper.tree import CREATED, Zxid
     api="PinController v0",
 )
 def request(s: Cluster, target: Broker) -> None:
-    """An operator asks for another controller; whichever broker is asked writes that down for the target."""
-    require(Design.pinning and s.faults.requests < Design.max_requests)
+    """An operator asks for another controller; whichever broker is asked writes that down for the target.
+
+    Without pinning, the operator deletes `/controller`, and hopes.
+    """
+    require(s.faults.requests < Design.max_requests)
     standing = s.next_controller
-    require(standing is None or Design.next_is_replaced)
-    made = fresh(s, Zxid)
-    version = CREATED if standing is None else standing.version + 1
-    in_office = s.controller is not None and s.controller.broker == target
-    s.faults.requests += 1
-    s.next_controller = NextController(target, version, made)
+    if Design.pinning:
+        require(standing is None or Design.next_is_replaced)
+        made = fresh(s, Zxid)
+        version = CREATED if standing is None else standing.version + 1
+        in_office = s.controller is not None and s.controller.broker == target
+        s.next_controller = NextController(target, version, made)
+        if Design.answers > 0:
+            s.asked = (Asked(target, made, in_office, None),)
+        s.brokers = notified(s, frozenset({Path.NEXT}))
+    else:
+        require(s.controller is not None and s.controller.broker != target)
+        s.controller = None
+        s.brokers = notified(s, frozenset({Path.CONTROLLER}))
     s.wanted = target
-    if Design.answers > 0:
-        s.asked = (Asked(target, made, in_office, None),)
-    s.brokers = notified(s, frozenset({Path.NEXT}))
-
-
-@action(who="operator", source="KIP-39, Motivation")
-def hope(s: Cluster, target: Broker) -> None:
-    """An operator wants another controller, deletes `/controller`, and hopes."""
-    require(not Design.pinning and s.faults.requests < Design.max_requests)
-    require(s.controller is not None and s.controller.broker != target)
     s.faults.requests += 1
-    s.controller = None
-    s.wanted = target
-    s.brokers = notified(s, frozenset({Path.CONTROLLER}))
 
 
 @action(who="operator", source="Apache Kafka's operations before KIP-39")

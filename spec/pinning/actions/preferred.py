@@ -31,7 +31,7 @@ def end_dead_session_of_member(s: Cluster, member: Registered) -> None:
 def hear_preferred(s: Cluster, broker: Broker) -> None:
     """A broker outside the set, and outside office, hears of its members; if it abstains, it looks again."""
     process = s.brokers[broker]
-    require(hears(process, Path.PREFERRED) and not believes_in_office(process))
+    require(hears(s, broker, Path.PREFERRED) and not believes_in_office(process))
     process.events = process.events[1:]
     process.armed |= {Path.PREFERRED}
     if process.phase == Phase.ABSTAINS and s.controller is None:
@@ -42,7 +42,7 @@ def hear_preferred(s: Cluster, broker: Broker) -> None:
 def resign_for_member(s: Cluster, broker: Broker) -> None:
     """A controller outside the set hears that a member is there, and resigns."""
     process = s.brokers[broker]
-    require(hears(process, Path.PREFERRED) and process.phase == Phase.IN_OFFICE and len(s.members) > 0)
+    require(hears(s, broker, Path.PREFERRED) and process.phase == Phase.IN_OFFICE and len(s.members) > 0)
     deletes = s.controller is not None and s.epoch == process.epoch
     s.brokers[broker] = out_of_office(process)
     s.brokers[broker].events = s.brokers[broker].events[1:]

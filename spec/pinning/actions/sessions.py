@@ -67,32 +67,26 @@ def expire(s: Cluster, broker: Broker) -> None:
     who="broker {broker}",
     source="ZooKeeper, Sessions; design switches expiry_first, session_retried; KAFKA-5473",
     kafka="KafkaController.StateChangeHandler.beforeInitializingSession, Expire",
+    deviates="without expiry_first this is taken twice: the client gets a new session, and its process handles later "
+    "that the former one has ended",
 )
-def reconnect(s: Cluster, broker: Broker) -> None:
-    """A broker hears that its session has ended, and gets a new one; what it does first is the design's."""
+def renew_session(s: Cluster, broker: Broker) -> None:
+    """A broker whose session has ended gets a new one, steps down, and reads everything, with watches."""
     process = s.brokers[broker]
-    require(process.state == ProcessState.UP and process.session is None and Design.session_retried)
+    require(process.state == ProcessState.UP and (process.session is None or process.expired))
+    require(Design.session_retried)
     session = fresh(s, Session)
-    if Design.expiry_first:
+    is_new = process.session is None
+    if process.session is not None:
+        s.brokers[broker] = started(s, broker, process.session)
+    elif Design.expiry_first:
         s.brokers[broker] = started(s, broker, session)
     else:
         s.brokers[broker].session = session
         s.brokers[broker].expired = True
-    if is_preferred(broker):
-        s.members |= {Member(broker, session)}
+    if is_preferred(broker) and is_new:
+        s.members = frozenset(m for m in s.members if m.broker != broker) | {Member(broker, session)}
         s.brokers = notified(s, frozenset({Path.PREFERRED}))
-
-
-@action(
-    who="broker {broker}",
-    source="ZooKeeper, Sessions",
-    kafka="KafkaController.SessionExpirationListener.handleNewSession",
-)
-def handle_expiry(s: Cluster, broker: Broker) -> None:
-    """A broker that has a new session already, and went on, handles that the former one has ended."""
-    process = s.brokers[broker]
-    require(runs(process) and process.expired)
-    s.brokers[broker] = started(s, broker, require_some(process.session))
 
 
 @action(who="broker {broker}", source="KIP-39, Changes in the broker startup code (a), (b)")
@@ -102,5 +96,5 @@ def restart(s: Cluster, broker: Broker) -> None:
     session = fresh(s, Session)
     s.brokers[broker] = started(s, broker, session)
     if is_preferred(broker):
-        s.members |= {Member(broker, session)}
+        s.members = frozenset(m for m in s.members if m.broker != broker) | {Member(broker, session)}
         s.brokers = notified(s, frozenset({Path.PREFERRED}))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from checker.lang import Option, action, fresh, replace, require, require_some
 from spec.pinning.decisions.office import asked_after_election
-from spec.pinning.decisions.watching import notified, with_ready
+from spec.pinning.decisions.watching import notified, path_if, with_ready
 from spec.pinning.design import Design
 from spec.pinning.state import (
     BrokerProcess,
@@ -25,9 +25,14 @@ from spec.pinning.types import Broker, ControllerEpoch, Path, Phase
 from spec.zookeeper.watches import is_next
 
 
-def hears(process: BrokerProcess, path: Path) -> bool:
-    """It runs, and an event of this path is the next that it handles. Who takes office handles none meanwhile."""
-    return runs(process) and process.phase != Phase.ELECTED and is_next(process.events, path)
+def hears(s: Cluster, broker: Broker, path: Path) -> bool:
+    """It runs, and an event of this path is the next that it handles.
+
+    None is handled while a broker takes office, nor before it has read back what a write without a reply has done.
+    """
+    process = s.brokers[broker]
+    unsure = Design.outcome_read_back and owns_office(s, broker) and not believes_in_office(process)
+    return runs(process) and process.phase != Phase.ELECTED and not unsure and is_next(process.events, path)
 
 
 @action(
@@ -39,7 +44,7 @@ def hears(process: BrokerProcess, path: Path) -> bool:
 def set_ready(s: Cluster, broker: Broker, answered: bool) -> None:
     """The target hears of the request, and says that it is ready to serve."""
     process = s.brokers[broker]
-    require(hears(process, Path.NEXT) and is_target(s, broker) and not Design.takeover)
+    require(hears(s, broker, Path.NEXT) and is_target(s, broker) and not Design.takeover)
     require(process.phase != Phase.IN_OFFICE or not Design.request_consumed)
     after = ready_as_set(s, broker)
     changes = after != s.ready
@@ -63,6 +68,8 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
         return there
     if there is None or there.owner == session:
         return Ready(broker, session, standing.request)
+    if Design.former_ready_removed and there.request != standing.request:
+        return Ready(broker, session, standing.request)
     return there if Design.ready_owned_by_target else replace(there, broker=broker, request=standing.request)
 
 
@@ -70,13 +77,16 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
 def settle_request(s: Cluster, broker: Broker) -> None:
     """A controller hears of a request for itself: it is served, and goes, unless another was elected meanwhile."""
     process = s.brokers[broker]
-    require(hears(process, Path.NEXT) and is_target(s, broker) and process.phase == Phase.IN_OFFICE)
+    require(hears(s, broker, Path.NEXT) and is_target(s, broker) and process.phase == Phase.IN_OFFICE)
     require(Design.request_consumed)
     if owns_office(s, broker) and s.epoch == process.epoch:
+        takes_back = owns_ready(s, broker)
         s.next_controller = None
+        if takes_back:
+            s.ready = None
         if s.wanted == broker:
             s.wanted = None
-        s.brokers = notified(s, frozenset({Path.NEXT}))
+        s.brokers = notified(s, frozenset({Path.NEXT}) | path_if(takes_back, Path.READY))
     s.brokers[broker].events = s.brokers[broker].events[1:]
     s.brokers[broker].armed |= {Path.NEXT}
 
@@ -88,8 +98,7 @@ def settle_request(s: Cluster, broker: Broker) -> None:
 )
 def hear_of_other(s: Cluster, broker: Broker) -> None:
     """A broker hears that a request is another's, or gone: it takes its `ready` back; a controller watches `ready`."""
-    process = s.brokers[broker]
-    require(hears(process, Path.NEXT) and not is_target(s, broker))
+    require(hears(s, broker, Path.NEXT) and not is_target(s, broker))
     gone = owns_ready(s, broker) and Design.one_ready_each
     if gone:
         s.ready = None
@@ -104,7 +113,7 @@ def hear_of_other(s: Cluster, broker: Broker) -> None:
 def prepare_takeover(s: Cluster, broker: Broker) -> None:
     """The target hears of the request, and reads the versions that its multi will check."""
     process = s.brokers[broker]
-    require(hears(process, Path.NEXT) and is_target(s, broker) and process.phase != Phase.IN_OFFICE)
+    require(hears(s, broker, Path.NEXT) and is_target(s, broker) and process.phase != Phase.IN_OFFICE)
     require(Design.takeover)
     standing = require_some(s.next_controller)
     process.seen = (Seen(standing.version, s.epoch),)

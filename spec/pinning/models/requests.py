@@ -1,55 +1,150 @@
-"""Requests: the office moves from the controller to the target of a request."""
+"""Requests: the office moves from the controller to the target of a request, while brokers die, hang or fail."""
 
 from __future__ import annotations
 
-from checker.lang import Model
+from checker.lang import Declared, Model, replace
 from spec.pinning import properties
 from spec.pinning.actions import election, faults, office, operator, sessions, target
 from spec.pinning.design import SETTINGS
 from spec.pinning.initial import broker_0_in_office
 
-REQUEST = (operator.request, target.set_ready, target.hear_of_other)
-ELECTION = (
-    election.hear_controller,
-    election.hear_ready,
-    election.abstain,
-    election.run,
-    election.lose_election,
-    office.begin_term,
-)
+REQUEST = (operator.request, target.set_ready, target.settle_request, target.hear_of_other)
+ANSWERS = (operator.answer_served, operator.answer_timed_out)
+ELECTION = (election.hear_controller, election.run, election.lose_election, office.begin_term)
+ABSTENTION = (election.hear_ready, election.abstain)
 HANDOVER = (office.resign, office.stay)
-DEATH = (sessions.end_dead_session, sessions.restart)
-CRASH = (faults.crash, *DEATH, sessions.end_dead_session_of_ready, election.lapse)
-SAFETY = (
-    properties.office.epoch_has_one_controller,
-    properties.office.resignation_deletes_own_office,
-    properties.moves.no_move_without_cause,
-    properties.moves.winner_saw_no_other_ready,
+RESTART = (sessions.end_dead_session, sessions.restart)
+CRASH = (faults.crash, *RESTART, sessions.end_dead_session_of_ready, election.lapse)
+
+OFFICE = (properties.office.epoch_has_one_controller, properties.office.resignation_deletes_own_office)
+MOVES = (properties.moves.no_move_without_cause, properties.moves.winner_saw_no_other_ready)
+SERVED = (
     properties.requests.ready_names_its_owner,
     properties.requests.served_request_is_gone,
     properties.requests.request_is_served_once,
     properties.requests.request_ends_for_cause,
-    properties.requests.dead_target_moves_nobody,
 )
-NOT_MODELLED = "what a controller does in office; unknown outcomes; KRaft"
+DEAD = (properties.requests.dead_target_moves_nobody,)
+TOLD = (properties.requests.served_is_told_of_served,)
+CASES = (
+    properties.witnesses.case_1,
+    properties.witnesses.case_2,
+    properties.witnesses.case_3,
+    properties.witnesses.abstainer_must_run,
+)
+NOT_MODELLED = "what a controller does in office, unknown outcomes of writes, sessions that end under a live broker"
+REQUESTED = {name: SETTINGS[name] for name in ("repaired", "draft")}
+"""The settings in which a request is written down."""
+WANTED = {**REQUESTED, "unpinned": SETTINGS["unpinned"]}
+"""The settings in which an operator asks for a controller."""
+
+PERTURBATIONS = (operator.request, faults.crash, faults.hang, faults.lapse_early, sessions.expire, sessions.restart)
+
+
+def fairly(*actions: Declared) -> tuple[Declared, ...]:
+    """The same actions, weakly fair but for perturbations: what heals happens. Nobody who died has to come back."""
+    return tuple(one if one in PERTURBATIONS else replace(one, fair="weak") for one in actions)
+
 
 PIN = Model(
     name="pin",
     doc="Three brokers, one request to move the controller, and one crash.",
     init=broker_0_in_office,
-    actions=(*REQUEST, *ELECTION, *HANDOVER, *CRASH, target.settle_request),
-    properties=(
-        *SAFETY,
-        properties.witnesses.handed_over,
-        properties.witnesses.case_1,
-        properties.witnesses.case_2,
-        properties.witnesses.case_3,
-        properties.witnesses.abstainer_must_run,
-    ),
+    actions=(*REQUEST, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH),
+    properties=(*OFFICE, *MOVES, *SERVED, *DEAD, properties.witnesses.handed_over, *CASES),
     constants={"max_requests": 1, "max_crashes": 1},
-    settings=SETTINGS,
+    settings=REQUESTED,
     faults="one request, one broker that dies at any time and starts again",
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [PIN]
+REPIN = Model(
+    name="repin",
+    doc="Three brokers and two requests, of which the second may replace the first; the operator awaits an answer.",
+    init=broker_0_in_office,
+    actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *TOLD,
+        properties.witnesses.handed_over,
+        properties.witnesses.request_replaced_under_way,
+    ),
+    constants={"max_requests": 2, "answers": 1},
+    settings=REQUESTED,
+    faults="two requests, for any brokers, the controller in office too; nobody dies",
+    not_modelled=NOT_MODELLED,
+)
+
+REPIN_CRASH = Model(
+    name="repin_crash",
+    doc="As repin, and one broker dies.",
+    init=broker_0_in_office,
+    actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *DEAD,
+        *TOLD,
+        properties.witnesses.handed_over,
+        properties.witnesses.request_replaced_under_way,
+        *CASES,
+    ),
+    constants={"max_requests": 2, "answers": 1, "max_crashes": 1},
+    settings=REQUESTED,
+    faults="two requests, for any brokers, and one broker that dies at any time and starts again",
+    not_modelled=NOT_MODELLED,
+)
+
+HUNG = Model(
+    name="hung",
+    doc="Three brokers and one request; one dies, one hangs outside office, one abstention lapses too early.",
+    init=broker_0_in_office,
+    actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH, faults.hang, faults.lapse_early),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *DEAD,
+        *TOLD,
+        properties.witnesses.handed_over,
+        *CASES,
+        properties.witnesses.request_given_up,
+    ),
+    constants={"max_requests": 1, "answers": 1, "max_crashes": 1, "max_hangs": 1, "max_early_lapses": 1},
+    settings=REQUESTED,
+    faults="one request, one broker that dies, one that hangs for good, one that is too impatient",
+    not_modelled=NOT_MODELLED,
+)
+
+REFUSED = Model(
+    name="refused",
+    doc="Three brokers and one request; one broker fails whenever it takes office.",
+    init=broker_0_in_office,
+    actions=(
+        *REQUEST,
+        *ANSWERS,
+        *ELECTION,
+        *ABSTENTION,
+        *HANDOVER,
+        faults.become_unable,
+        office.fail_in_office,
+        operator.delete_by_hand,
+    ),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *TOLD,
+        properties.witnesses.handed_over,
+        properties.witnesses.target_failed_in_office,
+    ),
+    constants={"max_requests": 1, "answers": 1, "max_office_failures": 1, "max_deletions": 1},
+    settings=REQUESTED,
+    faults="one request, one broker that cannot serve, /controller deleted by hand once; nobody dies",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [PIN, REPIN, REPIN_CRASH, HUNG, REFUSED]

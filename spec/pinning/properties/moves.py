@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from checker.lang import transition_invariant
+from checker.lang import invariant, transition_invariant
+from spec.pinning.design import Design
 from spec.pinning.state import Cluster, believes_in_office, owns_office
-from spec.pinning.types import Broker, Phase, is_legacy
+from spec.pinning.types import Broker, Phase, is_legacy, is_preferred
 
 
 @transition_invariant(source="KIP-39, Motivation (minimize controller moves) (P2)")
@@ -45,3 +46,29 @@ def winner_saw_no_other_ready(before: Cluster, after: Cluster) -> bool:
         or before.brokers[after.controller.broker].phase == Phase.LAPSED
         or is_legacy(after.controller.broker)
     )
+
+
+@transition_invariant(source="linkedin/kafka, changes 42 and 211")
+def outsider_resigns_for_member(before: Cluster, after: Cluster) -> bool:
+    """A controller that keeps its session leaves office only if it is outside the set and a member is there."""
+    return all(
+        not owns_office(before, b)
+        or owns_office(after, b)
+        or before.brokers[b].session != after.brokers[b].session
+        or (not is_preferred(b) and len(before.members) > 0)
+        for b in Broker
+    )
+
+
+@transition_invariant(source="design switch takeover: an alternative to KIP-39, Handling the admin request")
+def takeover_leaves_no_gap(before: Cluster, after: Cluster) -> bool:
+    """A request never leaves the cluster without a controller: the office goes from hand to hand."""
+    return after.controller is not None or not any(
+        owns_office(before, b) and before.brokers[b].session == after.brokers[b].session for b in Broker
+    )
+
+
+@invariant(source="KIP-39, Motivation (minimize controller moves during a rolling bounce) (P2)")
+def moves_are_few(s: Cluster) -> bool:
+    """The office has moved less often than are counted."""
+    return s.moves < Design.counted_moves

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from checker.lang import witness
 from spec.pinning.decisions.office import is_coming
-from spec.pinning.state import Cluster, is_in_office, owns_office, runs
-from spec.pinning.types import Broker, Phase, ProcessState, is_legacy
+from spec.pinning.design import Design
+from spec.pinning.state import Cluster, believes_in_office, is_in_office, owns_office, runs
+from spec.pinning.types import Broker, Phase, ProcessState, is_legacy, is_preferred
 
 
 @witness
@@ -107,3 +108,45 @@ def is_deposed_by(s: Cluster, broker: Broker, other: Broker) -> bool:
 def legacy_in_office_while_ready_stands(s: Cluster) -> bool:
     """A legacy broker is in office, and `ready` names another: it will never resign."""
     return s.ready is not None and any(is_legacy(b) and is_in_office(s, b) for b in Broker)
+
+
+@witness
+def request_given_up(s: Cluster) -> bool:
+    """A request is gone, its target hangs, and nobody wants it any more."""
+    return (
+        s.faults.requests > 0
+        and s.next_controller is None
+        and s.ready is not None
+        and any(s.ready.broker == b and s.brokers[b].state == ProcessState.HUNG for b in Broker)
+    )
+
+
+@witness
+def target_failed_in_office(s: Cluster) -> bool:
+    """A request was served, its target failed on taking office, and another is in office."""
+    return (
+        s.faults.requests > 0
+        and s.faults.deletions == 0
+        and s.next_controller is None
+        and len(s.unable) > 0
+        and any(is_in_office(s, b) for b in Broker)
+        and not is_in_office(s, Broker(0))
+    )
+
+
+@witness
+def office_unknown(s: Cluster) -> bool:
+    """A broker owns /controller, and does not know it: the reply was lost."""
+    return any(owns_office(s, b) and not believes_in_office(s.brokers[b]) for b in Broker)
+
+
+@witness
+def outsider_in_office(s: Cluster) -> bool:
+    """A broker outside the preferred set is in office."""
+    return any(is_in_office(s, b) and not is_preferred(b) for b in Broker)
+
+
+@witness
+def rolled(s: Cluster) -> bool:
+    """Every broker was restarted, and somebody is in office."""
+    return s.faults.restarts == Design.max_restarts and any(is_in_office(s, b) for b in Broker)

@@ -1,0 +1,122 @@
+"""Alternatives, migration and rolling restarts: legacy brokers, preferred controllers, takeover by one multi."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.pinning import properties
+from spec.pinning.actions import election, faults, operator, preferred, rolling, sessions, target
+from spec.pinning.design import SETTINGS
+from spec.pinning.initial import broker_0_in_office
+from spec.pinning.models.requests import (
+    ABSTENTION,
+    ANSWERS,
+    CRASH,
+    DEAD,
+    ELECTION,
+    HANDOVER,
+    MOVES,
+    NOT_MODELLED,
+    OFFICE,
+    REQUEST,
+    REQUESTED,
+    RESTART,
+    SERVED,
+    TOLD,
+    fairly,
+)
+
+TAKEOVER_ACTIONS = (
+    operator.request,
+    target.settle_request,
+    target.prepare_takeover,
+    target.take_over,
+    target.fail_to_take_over,
+)
+
+MIXED = Model(
+    name="mixed",
+    doc="Two brokers and a legacy broker, one request, one crash.",
+    init=broker_0_in_office,
+    actions=(*REQUEST, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *DEAD,
+        properties.witnesses.handed_over,
+        properties.witnesses.legacy_in_office_while_ready_stands,
+    ),
+    constants={"legacy_brokers": 1, "max_requests": 1, "max_crashes": 1},
+    settings=REQUESTED,
+    faults="one request, one broker that dies; one broker is yet to be upgraded",
+    not_modelled=NOT_MODELLED,
+)
+
+PREFERRED = Model(
+    name="preferred",
+    doc="Two preferred controllers of three brokers; one broker dies, one hangs outside office.",
+    init=broker_0_in_office,
+    actions=(
+        *fairly(*ELECTION, election.abstain, election.lapse, *RESTART),
+        *fairly(preferred.hear_preferred, preferred.resign_for_member, preferred.end_dead_session_of_member),
+        faults.crash,
+        faults.hang,
+    ),
+    properties=(
+        *OFFICE,
+        properties.moves.outsider_resigns_for_member,
+        properties.liveness.there_is_a_controller,
+        properties.liveness.moves_end,
+        properties.witnesses.outsider_in_office,
+    ),
+    constants={"preferred_brokers": 2, "preferred": True, "pinning": False, "max_crashes": 1, "max_hangs": 1},
+    settings={"shipped": SETTINGS["shipped"]},
+    faults="one broker that dies, and may come back, one that hangs for good",
+    not_modelled=NOT_MODELLED,
+)
+
+TAKEOVER = Model(
+    name="takeover",
+    doc="As repin_crash, with targets that take the office over by one multi: there is no `ready`, nobody abstains.",
+    init=broker_0_in_office,
+    actions=(*TAKEOVER_ACTIONS, *ANSWERS, *ELECTION, faults.crash, *RESTART),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *DEAD,
+        *TOLD,
+        properties.moves.takeover_leaves_no_gap,
+        properties.witnesses.handed_over,
+    ),
+    constants={"takeover": True, "max_requests": 2, "answers": 1, "max_crashes": 1},
+    settings={"repaired": {}},
+    faults="two requests, for any brokers, and one broker that dies at any time and starts again",
+    not_modelled=NOT_MODELLED,
+)
+
+ROLLING = Model(
+    name="rolling",
+    doc="Three brokers are restarted one after the other, with a request or without: how often does the office move?",
+    init=broker_0_in_office,
+    actions=(
+        *REQUEST,
+        *ELECTION,
+        *ABSTENTION,
+        *HANDOVER,
+        rolling.stop_next,
+        sessions.restart,
+    ),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        properties.moves.moves_are_few,
+        properties.witnesses.rolled,
+    ),
+    constants={"max_restarts": 3, "max_requests": 1, "counted_moves": 6},
+    settings=REQUESTED,
+    faults="no faults: an operator restarts every broker once, and asks for a controller at any time, or never",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [MIXED, PREFERRED, TAKEOVER, ROLLING]

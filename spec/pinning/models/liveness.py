@@ -1,0 +1,73 @@
+"""Liveness: there is a controller in the end, targets take office, moves end, operators are answered."""
+
+from __future__ import annotations
+
+from checker.lang import Model, replace
+from spec.pinning import properties
+from spec.pinning.actions import election, faults, office, sessions
+from spec.pinning.initial import broker_0_in_office
+from spec.pinning.models.requests import (
+    ABSTENTION,
+    ANSWERS,
+    CRASH,
+    ELECTION,
+    HANDOVER,
+    NOT_MODELLED,
+    REQUEST,
+    WANTED,
+    fairly,
+)
+
+ENDS = (
+    properties.liveness.there_is_a_controller,
+    properties.liveness.target_takes_office,
+    properties.liveness.moves_end,
+    properties.liveness.unaware_winner_hands_over,
+    properties.liveness.request_is_answered,
+)
+
+LIVE = Model(
+    name="live",
+    doc="Three brokers and two requests; one broker hangs outside office.",
+    init=broker_0_in_office,
+    actions=fairly(
+        *REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, election.lapse, faults.hang, faults.lapse_early
+    ),
+    properties=ENDS,
+    constants={"max_requests": 2, "answers": 1, "max_hangs": 1, "max_early_lapses": 1},
+    settings=WANTED,
+    faults="two requests, one broker that hangs for good, one that is too impatient",
+    not_modelled=NOT_MODELLED,
+)
+
+LIVE_CRASH = Model(
+    name="live_crash",
+    doc="Three brokers and one request; one dies, and the session of a live one ends.",
+    init=broker_0_in_office,
+    actions=fairly(
+        *REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH, sessions.expire, sessions.renew_session
+    ),
+    properties=ENDS,
+    constants={"max_requests": 1, "answers": 1, "max_crashes": 1, "max_expiries": 1},
+    settings=WANTED,
+    faults="one request, one broker that dies, one session that ends under a live broker",
+    not_modelled=NOT_MODELLED,
+)
+
+LIVE_REFUSED = Model(
+    name="live_refused",
+    doc="Three brokers and one request; one broker fails whenever it takes office.",
+    init=broker_0_in_office,
+    actions=(
+        *fairly(*REQUEST[:-1], *ELECTION[2:], *ABSTENTION, office.resign, office.fail_in_office),
+        *(replace(one, fair="strong") for one in ELECTION[:2]),
+        faults.become_unable,
+    ),
+    properties=ENDS[:-1],
+    constants={"max_requests": 1, "max_office_failures": 1},
+    settings=WANTED,
+    faults="one request, one broker that cannot serve; nobody dies, and of brokers that run again and again each wins",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [LIVE, LIVE_CRASH, LIVE_REFUSED]
