@@ -26,6 +26,20 @@ SERVED = (
 )
 DEAD = (properties.requests.dead_target_moves_nobody,)
 TOLD = (properties.requests.served_is_told_of_served,)
+LEMMAS = (
+    properties.lemmas.session_is_of_one_process,
+    properties.lemmas.office_names_its_owner,
+    properties.lemmas.term_has_an_epoch,
+    properties.lemmas.newest_epoch_is_of_the_owner,
+    properties.lemmas.next_is_watched,
+    properties.lemmas.owner_has_yet_to_hear,
+    properties.lemmas.standing_request_is_unserved,
+    properties.lemmas.believer_has_its_session,
+    properties.lemmas.nobody_hangs_in_office,
+    properties.lemmas.owner_has_the_newest_epoch,
+    properties.lemmas.heard_epoch_was_issued,
+    properties.lemmas.expiry_is_handled_first,
+)
 CASES = (
     properties.witnesses.case_1,
     properties.witnesses.case_2,
@@ -56,6 +70,7 @@ PIN = Model(
     settings=REQUESTED,
     faults="one request, one broker that dies at any time and starts again",
     not_modelled=NOT_MODELLED,
+    lemmas=LEMMAS,
 )
 
 REPIN = Model(

@@ -13,6 +13,7 @@ from spec.pinning.models.requests import (
     CRASH,
     ELECTION,
     HANDOVER,
+    LEMMAS,
     MOVES,
     OFFICE,
     REQUEST,
@@ -36,6 +37,7 @@ EXPIRY = Model(
     settings=REQUESTED,
     faults="one request, one broker that dies, one session that ends under a live broker (a pause, a cut)",
     not_modelled="what a controller does in office, unknown outcomes of writes",
+    lemmas=LEMMAS,
 )
 
 ZOMBIE = Model(
@@ -54,6 +56,7 @@ ZOMBIE = Model(
     settings=WANTED,
     faults="two sessions that end under live brokers, and /controller deleted by hand: who was in office goes on",
     not_modelled="requests to move the controller, crashes",
+    lemmas=LEMMAS,
 )
 
 LOST_REPLY = Model(
