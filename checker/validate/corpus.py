@@ -12,6 +12,7 @@ import numpy as np
 from checker.lang.loader import BoundModel
 from checker.running.arrays import Words
 from checker.validate.diagnosis import Diagnosis
+from checker.validate.orders import in_any_order
 from checker.validate.reader import MOST_SHOWN, Recorded, in_batches
 from checker.validate.validator import ACCEPTED, REJECTED, UNDECIDED, UNREADABLE, Rejection, Validator
 from checker.verdicts import INTERRUPTED, ExitCode
@@ -114,6 +115,8 @@ def validate(
     try:
         for batch in in_batches(_traces(validator, files), EVENTS_AT_ONCE):
             for trace, rejection in zip(batch, validator.rejections(batch), strict=True):
+                if rejection is not None and trace.after:
+                    rejection = in_any_order(validator, trace)
                 verdict = _verdict(validator, diagnosis, trace, rejection)
                 summary.counts[verdict.status] += 1
                 summary.events += len(trace.events)
@@ -149,5 +152,9 @@ def _verdict(validator: Validator, diagnosis: Diagnosis, trace: Recorded, reject
     refusal = diagnosis.refusal(trace, rejection)
     steps, _ = trace.silent
     within = f"within {steps} silent steps, " if steps else ""
-    reason = shortened(within + refusal.reason, MOST_SHOWN)
+    if trace.after:
+        within = f"in no order that causes allow; {within}"
+    lines = ", ".join(str(trace.lines[event]) for event in rejection.others)
+    others = f"; what else could come next does not fit either (line {lines})" if lines else ""
+    reason = shortened(within + refusal.reason + others, MOST_SHOWN)
     return Verdict(trace.name, REJECTED, reason, line, event, len(rejection.before), refusal.nearest)

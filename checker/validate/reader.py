@@ -23,6 +23,8 @@ from checker.validate.decoding import DecodingError, StateDecoder
 from checker.validate.events import EventKinds
 from traces import events, ndjson
 from traces.document import VERSION as TRACE_VERSION
+from traces.merging import Stamp, predecessors
+from traces.trace import TraceError
 from traces.values import shortened
 
 ENDINGS = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
@@ -32,7 +34,7 @@ _KEPT = 1 << 16
 MOST_UNPACKED = 256 << 20  # bytes that a packed file may hold: the few that would fill memory are not read
 MOST_SHOWN = 2000  # characters of a problem
 _VERSIONS = {events.FORMAT: events.VERSION, ndjson.FORMAT: TRACE_VERSION}
-_HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events")
+_HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events", "processes", "cut")
 
 
 _ANY = msgspec.json.Decoder()
@@ -45,7 +47,8 @@ class Recorded:
     """One trace. events: per event its kind and the numbers of its fields' values; lines: per event its line number.
 
     problem: why it cannot be read, "" where it can; silent: steps, and names of actions (None: all), that may go
-    unobserved before each event; source: the lines as they are.
+    unobserved before each event; source: the lines as they are. Of a run of several processes, processes: their names;
+    cut: those that were killed; stamps: per event; after: per event those that it comes after.
     """
 
     name: str
@@ -56,6 +59,10 @@ class Recorded:
     problem: str = ""
     announced: int | None = None
     source: list[bytes] = field(default_factory=list)
+    processes: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    stamps: list[Stamp] = field(default_factory=list)
+    after: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def files_below(paths: Sequence[Path]) -> list[Path]:
@@ -111,7 +118,7 @@ class Reader:
         self._actions = [action.name for action in model.model.actions]
         self.kinds = EventKinds(model)
         self.states = StateDecoder(model.state_type)
-        self._known: dict[bytes, Event] = {}
+        self._known: dict[bytes, tuple[Event, Stamp | None]] = {}
 
     def forget(self) -> None:
         """Make room. The numbers given out so far are void."""
@@ -172,6 +179,11 @@ class Reader:
         if form == ndjson.FORMAT:
             trace.announced, trace.silent = _entry(header, "steps", int, None), (self._silent, None)
             return
+        if "process" in header:
+            process = _shown(header["process"])
+            raise DecodingError(
+                f"this is the trace of one process of a run, {process}: fencepost trace merge them first"
+            )
         unknown = [key for key in header if key not in _HEADER_KEYS]
         if unknown:
             raise DecodingError(f"a header has no {unknown[0]} ({suggest(unknown[0], _HEADER_KEYS, 'entries')})")
@@ -181,6 +193,9 @@ class Reader:
         if trace.starts not in (INIT, ANYWHERE):
             raise DecodingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {_shown(trace.starts)}')
         trace.silent = self._read_silent(header.get("silent"))
+        trace.processes, trace.cut = _names(header, "processes"), _names(header, "cut")
+        if trace.processes and trace.starts != INIT:
+            raise DecodingError(f'a run of several processes starts in "{INIT}"')
 
     def _read_silent(self, given: Any) -> tuple[int, frozenset[str] | None]:
         if given is None:
@@ -213,15 +228,20 @@ class Reader:
                 if len(self._known) >= _KEPT:
                     self._known.clear()
                 self._known[line] = known
-        if known[0] == self.kinds.start and trace.events:
+        event, stamp = known
+        if event[0] == self.kinds.start and trace.events:
             trace.problem = trace.problem or f"line {number}: the initial state is recorded after other events"
+        misplaced = _misplaced(trace, stamp)
+        if misplaced:
+            trace.problem = trace.problem or f"line {number}: {misplaced}"
         if not trace.problem:
-            trace.events.append(known)
+            trace.events.append(event)
             trace.lines.append(number)
+            trace.stamps += [stamp] if stamp is not None else []
         return True
 
-    def _event(self, trace: Recorded, line: bytes) -> Event | None:
-        """The event of a line; None for the line that ends a trace, and for an empty one."""
+    def _event(self, trace: Recorded, line: bytes) -> tuple[Event, Stamp | None] | None:
+        """The event of a line, and its stamp; None for the line that ends a trace, and for an empty one."""
         if not line or line.isspace():
             return None
         found = self._decode(line)
@@ -238,7 +258,8 @@ class Reader:
         else:
             parameters = bytes(found.parameters)
             kind = self.kinds.number(found.action, b"" if parameters in (b"{}", b"null") else parameters)
-        return kind, self.states.nothing if state is None else self.states.read(msgspec.structs.astuple(state))
+        numbers = self.states.nothing if state is None else self.states.read(msgspec.structs.astuple(state))
+        return (kind, numbers), _stamp(found, is_initial=kind == self.kinds.start)
 
     def _closed(self, trace: Recorded, source: list[bytes]) -> Recorded:
         """The trace once its last line was read: is it as long as it says, can it start where it does?"""
@@ -247,6 +268,11 @@ class Reader:
         counted = len(trace.events)
         if not trace.problem and trace.announced is not None and trace.announced != counted:
             trace.problem = f"{trace.announced} events are announced, and there are {counted}: the file was cut"
+        if not trace.problem and trace.processes:
+            try:
+                trace.after = predecessors(trace.stamps, trace.cut)
+            except TraceError as error:
+                trace.problem = str(error)
         if not trace.problem and trace.starts == ANYWHERE and counted:
             if not self.states.whole(np.array([trace.events[0][1]]))[0]:
                 trace.problem = f"line {trace.lines[0]}: what starts {ANYWHERE} begins with a state given in full"
@@ -263,6 +289,8 @@ def _line_decoder(type_: RecordType) -> Callable[[bytes], Any]:
     fields: list[tuple[str, Any, Any]] = [
         ("action", str | None, None), ("parameters", raw, none), ("state", state | None, None),
         ("seen", state | None, None), ("end", int | None, None), ("note", raw, none),
+        ("process", str | None, None), ("sends", tuple[str, ...], ()), ("receives", tuple[str, ...], ()),
+        ("at", dict[str, int], {}), ("time_ms", int, 0),
         ("index", raw, none), ("actor", raw, none), ("notes", raw, none), ("source", raw, none),
     ]  # fmt: skip
     return msgspec.json.Decoder(msgspec.defstruct("Line", fields, forbid_unknown_fields=True)).decode
@@ -276,6 +304,32 @@ def _entry(header: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if type(found) is not kind:
         raise DecodingError(f'"{name}" is {_KINDS[kind]}, not {_shown(found)}')
     return found
+
+
+def _names(header: dict[str, Any], name: str) -> tuple[str, ...]:
+    found = _entry(header, name, list, [])
+    if not all(isinstance(each, str) for each in found):
+        raise DecodingError(f'"{name}" is a list of names of processes, not {_shown(found)}')
+    return tuple(found)
+
+
+def _stamp(line: Any, *, is_initial: bool) -> Stamp | None:
+    """The stamp of a decoded line; None where it has none. Raises DecodingError for one that is of no process."""
+    if line.process is not None:
+        return Stamp(line.process, line.sends, line.receives, tuple(line.at.items()), is_initial)
+    if line.sends or line.receives or line.at:
+        raise DecodingError("it sends, receives or is ordered by a counter, and names no process")
+    return None
+
+
+def _misplaced(trace: Recorded, stamp: Stamp | None) -> str:
+    """The reason why an event with this stamp, or without one, is none of this trace; "" where it is one."""
+    if stamp is None:
+        return "this is a run of several processes, and the event names none" if trace.processes else ""
+    if not trace.processes:
+        return f"the event is of process {_shown(stamp.process)}, and the header names no processes"
+    named = stamp.process in trace.processes
+    return "" if named else f"the header does not name the process {_shown(stamp.process)}"
 
 
 def _shown(value: Any) -> str:

@@ -30,11 +30,13 @@ class Rejection:
     """The place where a trace is not a behaviour: no candidate is left after event `event` (a position in the trace).
 
     before: the candidates before it (some of them, where there are many). undecided: why it may be one all the same.
+    others: of a run of several processes, the other events that could have come next there, and do not fit either.
     """
 
     event: int
     before: Candidates
     undecided: str = ""
+    others: tuple[int, ...] = ()
 
 
 @dataclass
@@ -50,10 +52,11 @@ class Batch:
 
 
 @dataclass
-class _Items:
+class Items:
     """Pieces of traces. trace: whose; first, limit: their events; start: the event before, -1 for the initial states.
 
     rejected: where an item has no candidate left; cut: whether a step that might have matched exceeded a bound.
+    is_counted: its steps count as covered.
     """
 
     trace: Longs
@@ -62,6 +65,7 @@ class _Items:
     start: Longs
     cut: Bits
     rejected: dict[int, Rejection] = field(default_factory=dict)
+    is_counted: bool = True
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Validator:
         self.observed_steps: ObservedSteps = observed_steps_of(model)
         self.numbers = Numbers(self.observed_steps)
         self.coverage = Coverage(model)
-        self._most = max_candidates
+        self.max_candidates = max_candidates
         initial = [model.state_type.encode(state) for state in model.initial_states()]
         packed = np.array([self.observed_steps.layout.pack(codes) for codes in initial], np.uint64)
         self.initial = np.unique(packed.reshape(-1, self.observed_steps.layout.words), axis=0)
@@ -103,7 +107,7 @@ class Validator:
 
     def rejections(self, traces: Sequence[Recorded]) -> list[Rejection | None]:
         """Per trace where it stops being a behaviour, None where it does not."""
-        batch = self._batch(traces)
+        batch = self.batch(traces)
         found: list[Rejection | None] = [None] * len(traces)
         for items in self._items(batch):
             self._run(batch, items)
@@ -116,7 +120,8 @@ class Validator:
                     found[trace] = rejection
         return found
 
-    def _batch(self, traces: Sequence[Recorded]) -> Batch:
+    def batch(self, traces: Sequence[Recorded]) -> Batch:
+        """The events of some traces as arrays."""
         lengths = np.array([len(trace.events) for trace in traces], dtype=np.int64)
         every = [event for trace in traces for event in trace.events]
         kinds = np.array([kind for kind, _ in every], dtype=np.int64)
@@ -126,7 +131,7 @@ class Validator:
         silent = np.array([trace.silent[0] for trace in traces], dtype=np.int64)
         return Batch(traces, kinds, numbers, self.reader.states.whole(numbers), first, silent)
 
-    def _items(self, batch: Batch) -> Iterator[_Items]:
+    def _items(self, batch: Batch) -> Iterator[Items]:
         """The pieces of all traces, some at a time."""
         count = len(batch.kinds)
         starts = np.zeros(count, dtype=bool)
@@ -142,19 +147,20 @@ class Validator:
         first, limit, trace, start = first[keep], limit[keep], trace[keep], start[keep]
         for at in range(0, len(first), AT_ONCE):
             some = slice(at, at + AT_ONCE)
-            yield _Items(trace[some], first[some], limit[some], start[some], np.zeros(len(first[some]), dtype=bool))
+            yield Items(trace[some], first[some], limit[some], start[some], np.zeros(len(first[some]), dtype=bool))
 
-    def _run(self, batch: Batch, items: _Items) -> None:
+    def _run(self, batch: Batch, items: Items) -> None:
         """Take all events of the items."""
-        candidates = self._start(batch, items)
+        candidates = self.started(batch, items)
         for position in range(int((items.limit - items.first).max(initial=0))):
             going = items.first + position < items.limit
             candidates = candidates.take(going[candidates.item])
             if not len(candidates):
                 break
-            candidates = self._round(batch, items, candidates, position)
+            candidates = self.taken(batch, items, candidates, position)
 
-    def _start(self, batch: Batch, items: _Items) -> Candidates:
+    def started(self, batch: Batch, items: Items) -> Candidates:
+        """The candidates before the first event of each item."""
         known = np.flatnonzero(items.start >= 0)
         codes, _ = self.reader.states.rows(batch.numbers[items.start[known]])
         observed = self.numbers.complete(known, codes)
@@ -164,8 +170,8 @@ class Validator:
         joined = observed.joined(initial)
         return joined.take(np.argsort(joined.item, kind="stable"))
 
-    def _round(self, batch: Batch, items: _Items, before: Candidates, position: int) -> Candidates:
-        """The candidates after the next event of each item."""
+    def taken(self, batch: Batch, items: Items, before: Candidates, position: int) -> Candidates:
+        """The candidates after the event at `position` of each item."""
         before = self._silent(batch, items, before, position)
         now = self._events(batch, items, before, position)
         looks = now.actions[now.of(before)] < ANY
@@ -184,7 +190,7 @@ class Validator:
                 items.rejected[item] = Rejection(int(now.events[now.row[item]]), mine, CUT if items.cut[item] else "")
         return after
 
-    def _events(self, batch: Batch, items: _Items, before: Candidates, position: int) -> _Round:
+    def _events(self, batch: Batch, items: Items, before: Candidates, position: int) -> _Round:
         present = np.unique(before.item)
         row = np.zeros(len(items.trace), dtype=np.int64)
         row[present] = np.arange(len(present))
@@ -194,7 +200,7 @@ class Validator:
         actions = np.array(self.reader.kinds.actions, dtype=np.int64)[kinds]
         return _Round(present, row, events, kinds, actions, codes, known, batch.whole[events])
 
-    def _stepped(self, items: _Items, before: Candidates, now: _Round) -> Candidates:
+    def _stepped(self, items: Items, before: Candidates, now: _Round) -> Candidates:
         """The candidates after one step."""
         at = now.of(before)
         wanted = np.ascontiguousarray(self.numbers.wanted(now.codes, now.known)[at])
@@ -210,7 +216,8 @@ class Validator:
         after = self.numbers.after(origin, np.ascontiguousarray(words), survivors)
         at = now.of(after)
         after, agree = self.numbers.observed(after, now.codes[at], now.known[at], plain=False)
-        self.coverage.note(origin.item[agree], origin.words[agree], instances[agree])
+        if items.is_counted:
+            self.coverage.note(origin.item[agree], origin.words[agree], instances[agree])
         return after.take(agree)
 
     def _with_members(self, origin: Candidates, rows: Longs, codes: Longs, known: Bits) -> tuple[Candidates, Bits]:
@@ -222,14 +229,14 @@ class Validator:
         low[rows], high[rows] = narrowed.low, narrowed.high
         return Candidates(origin.item, origin.words, low, high), agree
 
-    def _note_cuts(self, items: _Items, before: Candidates, found: Successors, now: _Round) -> None:
+    def _note_cuts(self, items: Items, before: Candidates, found: Successors, now: _Round) -> None:
         """Remember whose candidates a bound took away. A state that was observed in full exceeds none."""
         cut = before.take(found.cut_sources)
         at = now.of(cut)
         maybe = self.reader.kinds.fits(now.kinds[at], found.cut_instances) & ~now.whole[at]
         items.cut[cut.item[maybe]] = True
 
-    def _silent(self, batch: Batch, items: _Items, candidates: Candidates, position: int) -> Candidates:
+    def _silent(self, batch: Batch, items: Items, candidates: Candidates, position: int) -> Candidates:
         """The candidates and what up to the declared number of unobserved steps makes of them, from the start on."""
         starting = batch.kinds[np.minimum(items.first + position, items.limit - 1)] == self.reader.kinds.start
         most = np.where(starting, 0, batch.silent[items.trace])
@@ -261,12 +268,12 @@ class Validator:
                 result[mine] = np.array(named, dtype=bool)[action[mine]]
         return result
 
-    def _not_too_many(self, items: _Items, candidates: Candidates, events: Longs) -> Candidates:
+    def _not_too_many(self, items: Items, candidates: Candidates, events: Longs) -> Candidates:
         """Give up items that have more candidates than are followed."""
         counts = np.bincount(candidates.item, minlength=len(items.trace))
-        over = counts > self._most
+        over = counts > self.max_candidates
         for item in np.flatnonzero(over).tolist():
-            why = f"more than {self._most:,} candidates (--max-candidates follows more)"
+            why = f"more than {self.max_candidates:,} candidates (--max-candidates follows more)"
             mine = np.flatnonzero(candidates.item == item)
             items.rejected[item] = Rejection(int(events[item]), candidates.take(mine[:LOOKED_AT]), why)
         return candidates.take(~over[candidates.item]) if over.any() else candidates
