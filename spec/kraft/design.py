@@ -36,6 +36,8 @@ class Design:
     "Batches that a controller's log may have beyond what is committed. 0 with one controller."
     snapshots: int = 0
     "With 1, controllers write snapshots of the metadata log."
+    previous_images: int = 0
+    "With 1, a broker's metadata image may stop at the last batch but one that is committed, on its way to the newest."
     removals: int = 0
     "With 1, the log of several controllers may remove a topic or a registration, and an operator awaits the reply."
 
@@ -79,6 +81,9 @@ class Design:
     out of its leaderships and ISRs (akin to KAFKA-18106)."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
+    stale_process_stops: bool = True
+    """A process that is told that its broker epoch is stale, for another has its id or none has, ends; else it goes on
+    with its heartbeats, for ever. Who starts it again starts a new incarnation."""
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
@@ -191,8 +196,9 @@ def quorum_is_odd() -> bool:
 
 @assume
 def parts_are_there_or_not() -> bool:
-    """snapshots, removals, metadata responses and listings are modelled, 1, or not, 0."""
-    return all(0 <= n <= 1 for n in (Design.snapshots, Design.removals, Design.metadata_responses, Design.listings))
+    """snapshots, removals, previous images, metadata responses and listings are modelled, 1, or not, 0."""
+    parts = (Design.snapshots, Design.removals, Design.previous_images, Design.metadata_responses, Design.listings)
+    return all(0 <= n <= 1 for n in parts)
 
 
 @assume
@@ -219,6 +225,7 @@ REPAIRED: dict[str, bool] = {}
 """Every guard in force."""
 
 SHIPPED = {
+    "stale_process_stops": False,
     "expired_session": False,
     "superseded_stops": False,
     "refusal_raises_epoch": False,

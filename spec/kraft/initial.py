@@ -96,6 +96,7 @@ def nothing_registered() -> Cluster:
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
+        previous=(),
         snapshots=(),
         processes=Map(dict.fromkeys(Process, stopped(no_logs()))),
         lifecycle=Bag(),
@@ -143,6 +144,7 @@ def running_cluster() -> Cluster:
     return Cluster(
         controllers=all_have(image),
         stable=(Stable(image, ControllerEpoch(0)),) if Design.controllers > 1 else (),
+        previous=(),
         snapshots=(),
         processes=Map(processes),
         lifecycle=Bag(),

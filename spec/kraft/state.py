@@ -205,6 +205,10 @@ Answers = Annotated[Seq[MetadataReply], AtMost(lambda: Design.metadata_responses
 LastListing = Annotated[Seq[ReassignmentListing], AtMost(lambda: Design.listings)]
 
 
+PreviousImages = Annotated[Seq[Metadata], AtMost(lambda: Design.previous_images)]
+Lag = Annotated[int, Nat(lambda: 2 * Design.previous_images)]  # 2 stands for more, too
+
+
 @record
 class BrokerProcess:
     """A broker process, and the disk of its machine."""
@@ -218,6 +222,7 @@ class BrokerProcess:
     wants_fence: bool  # from its start until its log is recovered
     caught_up: bool  # its metadata image reaches its own registration record
     applied: Option[MetadataOffset]  # the offset that its metadata image reaches
+    lag: Lag  # batches that are committed and that its metadata image lacks, where previous images are modelled
     listing: Listings  # one, once it has metadata, where clients ask for it
     replicas: Map[TopicPartition, Replica]
 
@@ -317,6 +322,7 @@ class Cluster:
 
     controllers: Map[Voter, Controller]
     stable: StableLog
+    previous: PreviousImages  # the committed metadata without the last batch
     snapshots: Snapshots
     processes: Map[Process, BrokerProcess]
     lifecycle: LifecycleNetwork  # registrations and heartbeats under way
@@ -459,6 +465,7 @@ def stopped(disk: Disk) -> BrokerProcess:
         wants_fence=False,
         caught_up=False,
         applied=None,
+        lag=0,
         listing=(),
         replicas=disk,
     )
@@ -476,6 +483,7 @@ def running(epoch: BrokerEpoch, disk: Disk) -> BrokerProcess:
         wants_fence=False,
         caught_up=True,
         applied=None,
+        lag=0,
         listing=(),
         replicas=disk,
     )

@@ -29,6 +29,7 @@ def mapped(cluster: Cluster, topic: UUID | None, records: tuple[str, ...] | None
     return state.Cluster(
         controllers=Map({voter: controller for voter in types.Voter}),
         stable=(),
+        previous=(),
         snapshots=(),
         processes=Map({place: process(cluster.processes[place.index], topic) for place in types.Process}),
         lifecycle=Bag(),

@@ -203,6 +203,12 @@ MUTANTS = [
            "replica.log[: min(shared, records_up_to(serving.log, asked))]", "replica.log"),
     Mutant("epochs_of_a_log_rise", "epoch_logs", "append_record", "replica.log + (epoch,)", "(epoch,) + replica.log"),
     Mutant("log_reaches_its_high_watermark", "epoch_logs", "hear_of_epoch", "log=log", "log=() if leads else log"),
+    Mutant("fenced_for_cause", "membership", "handle_registration", "has_valid_session(controller, broker)", "False"),
+    Mutant("broker_image_is_committed", "failover_images", "with_image", "listing_of(image)",
+           "listing_of(s.controllers[broker.controller].image)"),
+    Mutant("broker_image_never_goes_back", "failover_images", "apply_previous_metadata", "broker.lag > 1"),
+    Mutant("maximal_isr_covers_committed", "failover_images", "new_leadership",
+           "partition.partition_epoch < replica.leadership.partition_epoch", "False"),
     # Two subjects at once: each holds in the models of either alone.
     Mutant("image_is_replay_of_log", "snapshot_reassignment", "load_snapshot",
            "controller.image = replayed(snapshot.image, snapshot.since)",

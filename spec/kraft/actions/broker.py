@@ -2,9 +2,9 @@
 
 A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka
 does, it keeps running when it is fenced, and when it gets STALE_BROKER_EPOCH it continues and never
-registers again.
+registers again; `stop_when_stale` repairs that, in the models of what must eventually happen.
 Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
-lags until the next such step.
+lags until the next such step. Where previous images are modelled, it may also stop one batch before.
 SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.
 """
 
@@ -15,6 +15,7 @@ from spec.kraft.decisions.partition import replica_set
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
 from spec.kraft.state import (
+    BrokerProcess,
     Cluster,
     Leadership,
     Listing,
@@ -27,11 +28,13 @@ from spec.kraft.state import (
     another_is_alive,
     at_once,
     committed,
+    disk,
     is_alive,
     is_deferred,
     is_fenced,
     lifecycle_exchanges,
     newest_registration,
+    stopped,
     unassigned,
 )
 from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicId, TopicPartition, node_id
@@ -127,6 +130,21 @@ def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
 
 @action(
     who="process {process}",
+    source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker",
+    deviates="Kafka's process continues, and never registers again",
+    api="BrokerHeartbeat v0",
+)
+def stop_when_stale(s: Cluster, process: Process) -> None:
+    """A process ends that is told that its broker epoch is stale: it lost its id, or its id was unregistered."""
+    broker = s.processes[process]
+    reply = require_some(broker.reply)
+    require(Design.stale_process_stops and not is_deferred(broker.deferral))
+    require(isinstance(reply, HeartbeatReply) and reply.error == Error.STALE_BROKER_EPOCH)
+    s.processes[process] = stopped(disk(broker))
+
+
+@action(
+    who="process {process}",
     source="KIP-631, The Broker State Machine",
     kafka="LogManager.startup, BrokerLifecycleManager.setReadyToUnfence",
 )
@@ -141,23 +159,25 @@ def finish_recovery(s: Cluster, process: Process) -> None:
 # Metadata.
 
 
-def acts_on_image(s: Cluster, process: Process) -> bool:
-    """True when a process that has the newest metadata leads and follows as it says.
+def acts_on_image(s: Cluster, process: Process, image: Metadata) -> bool:
+    """True when a process that has this image leads and follows as it says.
 
     It waits for its broker epoch, so that the image reaches its own registration. Where another process
     has registered its id since, it sees a broker epoch there that is not its own; where its id was unregistered, none.
     """
     broker = s.processes[process]
-    registration = committed(s).registrations[node_id(process)]
+    registration = image.registrations[node_id(process)]
     if broker.broker_epoch is None:
         return False
     is_current = registration is not None and broker.broker_epoch == registration.broker_epoch
     return is_current or not Design.superseded_stops
 
 
-def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leadership:
-    """The memory of a leader that begins, or that still leads after the partition changed."""
-    image = committed(s)
+def new_leadership(image: Metadata, replica: Replica, partition: Partition) -> Leadership:
+    """The memory of a leader that begins, or that still leads after the partition changed.
+
+    A partition epoch older than a reply has shown changes nothing (Kafka: Partition.makeLeader skips it).
+    """
     applied = newest_registration(image)
     candidates = active_brokers(image) & replica_set(partition.replicas)
     if replica.leadership is None or replica.leader_epoch != partition.leader_epoch:
@@ -171,6 +191,8 @@ def new_leadership(s: Cluster, replica: Replica, partition: Partition) -> Leader
             applied=applied,
             candidates=candidates,
         )
+    if partition.partition_epoch < replica.leadership.partition_epoch:
+        return replace(replica.leadership, applied=applied, candidates=candidates)
     is_resolved = replica.leadership.partition_epoch != partition.partition_epoch
     return replace(
         replica.leadership,
@@ -196,19 +218,44 @@ def apply_metadata(s: Cluster, process: Process) -> None:
     A newer partition epoch settles what a leader had asked for: no copy of the request can commit any more.
     """
     broker = s.processes[process]
-    require(is_alive(broker))
-    starts = broker.state == BrokerState.STARTING
-    replicas: Map[TopicPartition, Replica] = Map({p: assigned(s, process, p) for p in TopicPartition})
-    offset, listing = committed(s).offset, listing_of(committed(s))
-    lags = (broker.broker_epoch is not None and not broker.caught_up) or broker.applied != offset
-    require(starts or lags or broker.replicas != replicas or broker.listing != listing)
-    s.last_service = Map({p: first_service(s, process, p, replicas[p]) for p in TopicPartition})
-    broker.caught_up = broker.broker_epoch is not None
-    broker.applied = offset
-    broker.replicas = replicas
-    broker.listing = listing
-    if starts:
-        broker.state = BrokerState.RECOVERY
+    caught_up = broker.broker_epoch is not None
+    after = with_image(s, process, committed(s), caught_up, 0)
+    require(is_alive(broker) and after != broker)
+    s.last_service = Map({p: first_service(s, process, p, after.replicas[p]) for p in TopicPartition})
+    s.processes[process] = after
+
+
+@action(
+    who="process {process}",
+    source="KIP-500, metadata fetch; KIP-631, Controller Failover",
+    kafka="MetadataLoader.handleCommit, BrokerMetadataPublisher.onMetadataUpdate",
+    deviates="of the images between the one that it has and the newest, the last",
+    api="Fetch v15 (__cluster_metadata)",
+)
+def apply_previous_metadata(s: Cluster, process: Process) -> None:
+    """A process that lags by more than a batch applies the metadata up to the last batch but one, and lags by that."""
+    broker = s.processes[process]
+    require(is_alive(broker) and broker.lag > 1 and len(s.previous) > 0)
+    image = s.previous[0]
+    registration = image.registrations[node_id(process)]
+    caught_up = registration is not None and registration.broker_epoch == broker.broker_epoch
+    after = with_image(s, process, image, caught_up, 1)
+    s.last_service = Map({p: first_service(s, process, p, after.replicas[p]) for p in TopicPartition})
+    s.processes[process] = after
+
+
+def with_image(s: Cluster, process: Process, image: Metadata, caught_up: bool, lag: int) -> BrokerProcess:
+    """The process once it leads, follows and lists brokers as an image says that is newer than its own."""
+    broker = s.processes[process]
+    return replace(
+        broker,
+        state=BrokerState.RECOVERY if broker.state == BrokerState.STARTING else broker.state,
+        caught_up=caught_up,
+        applied=image.offset,
+        lag=lag,
+        listing=listing_of(image),
+        replicas=Map({p: assigned(s, process, image, p) for p in TopicPartition}),
+    )
 
 
 def listing_of(image: Metadata) -> Listings:
@@ -223,11 +270,11 @@ def fenced_brokers(image: Metadata) -> Set[Broker]:
     return frozenset(broker for broker in Broker if is_fenced(image, broker))
 
 
-def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
-    """A process's replica of a partition as the newest metadata wants it: leading, following or neither."""
-    partition = committed(s).partitions[p]
-    topic = committed(s).topic
-    if not acts_on_image(s, process):
+def assigned(s: Cluster, process: Process, image: Metadata, p: TopicPartition) -> Replica:
+    """A process's replica of a partition as an image wants it: leading, following or neither."""
+    partition = image.partitions[p]
+    topic = image.topic
+    if not acts_on_image(s, process, image):
         return idle(s.processes[process].replicas[p])
     replica = without_deleted(s.processes[process].replicas[p], topic)
     if partition is None or topic is None:
@@ -237,7 +284,7 @@ def assigned(s: Cluster, process: Process, p: TopicPartition) -> Replica:
     if partition.leader is None:
         return replace(idle(replica), topic=topic)
     leads = partition.leader == node_id(process)
-    leadership = new_leadership(s, replica, partition) if leads else None
+    leadership = new_leadership(image, replica, partition) if leads else None
     asks_still = leadership is not None and leadership.reply is not None
     return replace(
         replica,

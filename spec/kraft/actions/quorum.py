@@ -95,6 +95,7 @@ def process_after_commit(process: BrokerProcess, voter: Voter) -> BrokerProcess:
     """A process once one more batch of a controller's log is committed."""
     return replace(
         process,
+        lag=min(process.lag + 1, 2) if Design.previous_images > 0 and is_alive(process) else 0,
         deferral=one_less(process.deferral, voter),
         replicas=Map({p: replica_after_commit(process.replicas[p], voter) for p in TopicPartition}),
     )
@@ -277,6 +278,8 @@ def commit_batch(s: Cluster, leader: Voter) -> None:
     controller = s.controllers[leader]
     require(is_raft_leader(controller) and controller.lags_since is None and may_commit(s, leader))
     batch, epoch, stable = controller.log[0], controller.epoch, s.stable[0]
+    if Design.previous_images > 0:
+        s.previous = (stable.image,)
     s.stable = (Stable(replayed(stable.image, batch.delta), batch.epoch),)
     if len(s.snapshots) > 0:
         s.snapshots = (replace(s.snapshots[0], since=composed(s.snapshots[0].since, batch.delta)),)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import administration, broker, controller, faults, network, quorum, snapshot
+from spec.kraft.actions import administration, broker, clients, controller, faults, network, quorum, replica, snapshot
 from spec.kraft.design import SETTINGS
-from spec.kraft.initial import running_cluster
+from spec.kraft.initial import addition_pending, running_cluster
 from spec.kraft.models.quorum import COMMITTED, KIPS, LOGS, NOT_MODELLED_OF_VOTERS, NOT_MODELLED_QUORUM, RAFT, WAITING
 from spec.kraft.models.replication import DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
 from spec.kraft.models.shutdown import STOPPED, STOPPING
@@ -84,6 +84,52 @@ FAILOVER_RECORD = Model(
     settings=SETTINGS,
     faults="one failover, and one lease that runs out early, so that a deposed leader leads on; nobody crashes",
     not_modelled="how the fenced broker is unfenced; " + NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
+)
+
+FAILOVER_IMAGES = Model(
+    name="failover_images",
+    doc="Three controllers, two brokers that apply metadata by batches and answer clients; one failover, one expiry.",
+    init=addition_pending,
+    actions=(
+        *RAFT,
+        quorum.catch_up,
+        quorum.find_controller,
+        replica.fetch,
+        controller.handle_alter_isr,
+        replica.receive_alter_isr_reply,
+        broker.apply_metadata,
+        broker.apply_previous_metadata,
+        clients.answer_metadata,
+        controller.fence_expired,
+        faults.expire_lease_early,
+    ),
+    properties=(
+        *LOGS,
+        properties.failover.decision_survives_failover,
+        *COMMITTED,
+        properties.failover.broker_image_is_committed,
+        properties.failover.broker_image_never_goes_back,
+        properties.isr.maximal_isr_covers_committed,
+        properties.alter_isr.alter_isr_reply_is_true,
+        clients.only_active_brokers_are_listed,
+        clients.fenced_broker_listed,
+        properties.failover.image_older_than_a_reply,
+        properties.failover.image_between_two_batches,
+    ),
+    constants={
+        "controllers": 3,
+        "pending_batches": 2,
+        "previous_images": 1,
+        "metadata_responses": 1,
+        "max_failovers": 1,
+        "max_early_expiries": 1,
+        "max_duplicates": 1,
+    },
+    settings=SETTINGS,
+    faults="one failover and one lease that runs out early, while brokers apply what is committed batch by batch",
+    not_modelled="data, crashes, how a fenced broker is unfenced; metadata cache and replica manager at two offsets; "
+    + NOT_MODELLED_QUORUM,
     assumptions=(several_controllers,),
 )
 
@@ -239,4 +285,12 @@ FAILOVER_TWINS = Model(
     assumptions=(several_controllers,),
 )
 
-MODELS = [FAILOVER, FAILOVER_RECORD, FAILOVER_CRASH, FAILOVER_REASSIGNMENT, FAILOVER_SHUTDOWN, FAILOVER_TWINS]
+MODELS = [
+    FAILOVER,
+    FAILOVER_RECORD,
+    FAILOVER_CRASH,
+    FAILOVER_IMAGES,
+    FAILOVER_REASSIGNMENT,
+    FAILOVER_SHUTDOWN,
+    FAILOVER_TWINS,
+]

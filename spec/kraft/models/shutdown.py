@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import broker, controller, faults, network, replica, shutdown
+from spec.kraft.actions import broker, controller, faults, network, replica, shutdown, topics
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
@@ -190,6 +190,40 @@ RESTARTS_END = Model(
     assumptions=(one_controller,),
 )
 
+CONFLICTS_END = Model(
+    name="conflicts_end",
+    doc="A broker, a second process with its id, an operator who unregisters it: who lost the id is gone in the end.",
+    init=running_cluster,
+    actions=(
+        broker.start,
+        *fairly(*LIFECYCLE[1:], broker.stop_when_stale),
+        network.lose_lifecycle_reply,
+        topics.unregister,
+        faults.start_second,
+        faults.expire_lease_early,
+        faults.crash,
+    ),
+    properties=(
+        properties.registration.stale_process_is_gone,
+        properties.registration.live_broker_is_registered,
+        properties.registration.two_hold_an_epoch,
+        properties.registration.live_broker_unregistered,
+    ),
+    constants={
+        "brokers": 1,
+        "second_processes": 1,
+        "max_second_starts": 2,
+        "max_unregistrations": 1,
+        "max_early_expiries": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="two starts of a process while another of its id is alive, one crash, one lease that runs out early, and an "
+    "operator who unregisters the broker, dead or alive",
+    not_modelled="AlterIsr; the service that starts a process again (it may or may not); " + NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
+)
+
 LEASES_END = Model(
     name="leases_end",
     doc="Two brokers, two crashes, two failovers: who is silent is fenced, even if nobody ever sends anything again.",
@@ -242,4 +276,4 @@ CHANGES_END = Model(
 )
 
 MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
-MODELS += [SHUTDOWN_ENDS, RESTARTS_END, LEASES_END, UNFENCING_ENDS, CHANGES_END]
+MODELS += [SHUTDOWN_ENDS, RESTARTS_END, CONFLICTS_END, LEASES_END, UNFENCING_ENDS, CHANGES_END]

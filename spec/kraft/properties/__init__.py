@@ -40,8 +40,8 @@ STATEMENTS = {
     "S7": "Nothing that was replied as a success or published is ever truncated.",
     "S8": "A broker that is told to shut down leads nothing in committed state.",
     "S8'": "When a broker is told to shut down, no active broker's image still says that it leads.",
-    "S9": "A broker is fenced only after its lease ran out, on its own wish, or because a new incarnation took "
-    "its place.",
+    "S9": "A broker is fenced only after its lease ran out, as it must have before a new incarnation takes its place, "
+    "or on its own wish.",
     "S10": "A reassignment never empties an ISR, never completes while a target is outside the ISR, and does not "
     "take the ISR below min.insync.replicas if it was not below before.",
     "S11": "The active controller's state is the replay of its log; a snapshot and the rest of the log replay to "

@@ -2,7 +2,7 @@
 
 The other properties speak of what is committed, and hold across failovers just as they stand. A reply is given with a
 deferral: how many batches of which controller are to be committed before it leaves.
-Leaves out: offsets; what brokers see between batches (they fetch to the high watermark in one step).
+Leaves out: offsets; images of a broker older than the last batch but one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from spec.kraft.state import (
     Cluster,
     Controller,
     Deferral,
+    Leadership,
     Metadata,
     Partition,
     ReassignmentListing,
+    Replica,
     RequestedRemoval,
     active_brokers,
     committed,
@@ -48,6 +50,85 @@ def has_replayed(controller: Controller, stable: Metadata) -> bool:
     if controller.lags_since is not None:
         return True
     return controller.image == (replay(stable, controller.log) if controller.role == Role.ACTIVE else stable)
+
+
+@transition_invariant(source="KIP-631, Controller Failover; KIP-595, High watermark (S14, S6)")
+def broker_image_is_committed(before: Cluster, after: Cluster) -> bool:
+    """What a broker takes over of the metadata is what is committed, or was before the last batch; nothing else is."""
+    return all(
+        keeps_its_image(before.processes[process], after.processes[process])
+        or shows(committed(after), after.processes[process], node_id(process))
+        or any(shows(image, after.processes[process], node_id(process)) for image in after.previous)
+        for process in Process
+    )
+
+
+def keeps_its_image(old: BrokerProcess, new: BrokerProcess) -> bool:
+    return old.listing == new.listing and all(
+        old.replicas[p].leader_epoch == new.replicas[p].leader_epoch for p in TopicPartition
+    )
+
+
+def shows(image: Metadata, process: BrokerProcess, broker: Broker) -> bool:
+    """A broker lists the brokers of this image, and leads or follows, where it does, as it says."""
+    lists = all(
+        (broker in listing.registered) == (registration is not None)
+        and (broker in listing.fenced) == (registration is not None and registration.fenced)
+        for listing in process.listing
+        for broker, registration in image.registrations.items()
+    )
+    return lists and all(has_role(image.partitions[p], process.replicas[p], broker) for p in TopicPartition)
+
+
+def has_role(partition: Option[Partition], replica: Replica, broker: Broker) -> bool:
+    if replica.leader_epoch is None:
+        return True
+    if partition is None or partition.leader_epoch != replica.leader_epoch:
+        return False
+    return (replica.leadership is not None) == (partition.leader == broker)
+
+
+@transition_invariant(source="KIP-595, Fetch (S14)")
+def broker_image_never_goes_back(before: Cluster, after: Cluster) -> bool:
+    """A broker that leads or follows goes on to no older leader epoch of the same topic, and to no older partition."""
+    return all(
+        goes_on(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def goes_on(old: Replica, new: Replica) -> bool:
+    if old.leader_epoch is None or new.leader_epoch is None or old.topic != new.topic:
+        return True
+    if old.leadership is None or new.leadership is None or old.leader_epoch != new.leader_epoch:
+        return old.leader_epoch <= new.leader_epoch
+    return old.leadership.partition_epoch <= new.leadership.partition_epoch
+
+
+@witness
+def image_older_than_a_reply(s: Cluster) -> bool:
+    """A leader knows of a change by the reply to its request, and its image does not have it yet."""
+    return any(knows_more_than_image(s, process, p) for process in Process for p in TopicPartition)
+
+
+def knows_more_than_image(s: Cluster, process: Process, p: TopicPartition) -> bool:
+    leadership = s.processes[process].replicas[p].leadership
+    return (
+        leadership is not None
+        and s.processes[process].lag > 1
+        and any(is_newer_than(leadership, image.partitions[p]) for image in s.previous)
+    )
+
+
+def is_newer_than(leadership: Leadership, partition: Option[Partition]) -> bool:
+    return partition is not None and partition.partition_epoch < leadership.partition_epoch
+
+
+@witness
+def image_between_two_batches(s: Cluster) -> bool:
+    """A broker's image stops at the last batch but one."""
+    return any(s.processes[process].lag == 1 and len(s.processes[process].listing) > 0 for process in Process)
 
 
 @invariant(source="KIP-630 (S11)")

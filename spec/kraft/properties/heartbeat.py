@@ -6,16 +6,17 @@ A reply is judged as in `registration`: by the states before and after the step 
 from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
-from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply, LifecycleRequest
-from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
+from spec.kraft.properties.registration import holds_id, is_handled, is_in_flight, is_registered
 from spec.kraft.state import Cluster, Controller, committed, is_alive, is_silent, is_unfenced
 from spec.kraft.types import Broker, Error, Process, Role, Voter, node_id
 
 
 @transition_invariant(source="KIP-631, Broker Leases (S9)")
 def fenced_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A broker is fenced because its lease ran out, on its own wish, or by a new incarnation that takes its id."""
+    """A broker is fenced because its lease ran out, as it must have for a new incarnation to take its id, or by a
+    heartbeat of its own, which wants the fence or ends a controlled shutdown.
+    """
     return all(is_fenced_for_cause(before, after, broker) for broker in Broker)
 
 
@@ -23,10 +24,11 @@ def is_fenced_for_cause(before: Cluster, after: Cluster, broker: Broker) -> bool
     old, new = committed(before).registrations[broker], committed(after).registrations[broker]
     if old is None or new is None or old.fenced or not new.fenced:
         return True
-    if has_expired_lease(before, broker) or old.incarnation != new.incarnation:
-        return True
-    return old.in_controlled_shutdown or any(
-        isinstance(m, Heartbeat) and (m.want_fence or m.want_shut_down) and m.broker_epoch == old.broker_epoch
+    return has_expired_lease(before, broker) or any(
+        isinstance(m, Heartbeat)
+        and m.broker_epoch == old.broker_epoch
+        and is_handled(before, after, m)
+        and (m.want_fence or m.want_shut_down or old.in_controlled_shutdown)
         for m in before.lifecycle
     )
 
@@ -59,11 +61,27 @@ def expired_lease_is_of_an_unfenced_broker(s: Cluster) -> bool:
     )
 
 
-@invariant(source="KIP-631, Broker Leases (L1)")
-def active_controller_checks_leases(s: Cluster) -> bool:
-    """An active controller looks for leases that ran out, whatever it has heard or not heard last."""
-    return not Design.lease_check_by_timer or all(
-        s.controllers[voter].role != Role.ACTIVE or s.controllers[voter].checks_leases for voter in Voter
+@transition_invariant(source="KIP-631, Broker Leases (L1)")
+def active_controller_checks_leases(before: Cluster, after: Cluster) -> bool:
+    """A controller that looks for leases that ran out goes on with it until a failover, and each heartbeat of a
+    registered incarnation makes it do so.
+    """
+    return before.faults.failovers < after.faults.failovers or all(
+        after.controllers[voter].checks_leases
+        or not (before.controllers[voter].checks_leases or renews_a_lease(before, after, voter))
+        for voter in Voter
+        if after.controllers[voter].role == Role.ACTIVE
+    )
+
+
+def renews_a_lease(before: Cluster, after: Cluster, voter: Voter) -> bool:
+    """The controller handled the heartbeat of an incarnation that is registered."""
+    return any(
+        isinstance(m, Heartbeat)
+        and m.to == voter
+        and is_handled(before, after, m)
+        and holds_id(before.controllers[voter].image, m.sender, m.broker_epoch)
+        for m in before.lifecycle
     )
 
 

@@ -210,6 +210,34 @@ def is_active_throughout(before: Cluster, after: Cluster, voter: Voter) -> bool:
     return before.controllers[voter].role == Role.ACTIVE and after.controllers[voter].role == Role.ACTIVE
 
 
+@leads_to(source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker")
+def stale_process_is_gone(s: Cluster, process: Process) -> tuple[bool, bool]:
+    """A process whose id was taken by another incarnation, or unregistered, does not live on for ever."""
+    broker = s.processes[process]
+    stale = is_alive(broker) and broker.broker_epoch is not None and not is_registered(s, process)
+    return stale, not stale
+
+
+@leads_to(source="KIP-631, UnregisterBroker")
+def live_broker_is_registered(s: Cluster, process: Process) -> tuple[bool, bool]:
+    """A process of an id that nobody is registered under gets the id registered again, or is gone."""
+    lacks_id = is_alive(s.processes[process]) and committed(s).registrations[node_id(process)] is None
+    return lacks_id, not lacks_id
+
+
+@witness
+def two_hold_an_epoch(s: Cluster) -> bool:
+    """Two processes of one id were registered one after the other, and neither has heard of it."""
+    return any(
+        one != other
+        and node_id(one) == node_id(other)
+        and s.processes[one].broker_epoch is not None
+        and s.processes[other].broker_epoch is not None
+        for one in Process
+        for other in Process
+    )
+
+
 @leads_to(source="KIP-631, Broker Registration")
 def starting_process_is_registered(s: Cluster, process: Process) -> tuple[bool, bool]:
     """A process that starts gets a broker epoch, although replies are lost and its id may have to be given up first."""
