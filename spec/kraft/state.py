@@ -59,13 +59,17 @@ class Partition:
     removing: Moving  # replicas that go once it is complete
 
 
+Registrations = Map[Broker, Option[Registration]]
+Partitions = Map[TopicPartition, Option[Partition]]
+
+
 @record
 class Metadata:
     """The image that a replay of the metadata log gives."""
 
-    registrations: Map[Broker, Option[Registration]]
+    registrations: Registrations
     topic: Option[TopicId]  # the one topic of its name
-    partitions: Map[TopicPartition, Option[Partition]]
+    partitions: Partitions
     offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
 
 
@@ -99,9 +103,9 @@ class Delta:
     """The effect of a batch: its removals, then the new value of each part; None: the batch does not change it."""
 
     removals: Removals  # none, where the batch removes nothing
-    registrations: Map[Broker, Option[Registration]]
+    registrations: Registrations
     topic: Option[TopicId]
-    partitions: Map[TopicPartition, Option[Partition]]
+    partitions: Partitions
     offset: NewOffset
 
 

@@ -12,16 +12,14 @@ from spec.kraft.actions.controller import (
     alter_isr_error,
     alter_isr_reply,
     partition_after_alter_isr,
-    partitions_with_broker_unfenced,
-    partitions_without_broker,
 )
 from spec.kraft.actions.replica import after_reply
+from spec.kraft.decisions.membership import broker_fenced, broker_unfenced, partitions_with_broker_unfenced
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
     Cluster,
     Registration,
-    active_brokers,
     disk,
     is_alive,
     proposed_isr,
@@ -37,10 +35,8 @@ def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     require(is_alive(s.processes[process]) and s.faults.crashes < Design.max_crashes)
     image = s.controllers[voter].image
     broker = node_id(process)
-    registration = require_some(image.registrations[broker])
-    if not registration.fenced:
-        image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
-    registration.fenced = True
+    require(image.registrations[broker] is not None)
+    s.controllers[voter].image = broker_fenced(s, image, broker)
     s.processes[process] = stopped(disk(s.processes[process]))
     s.faults.crashes += 1
 
@@ -64,8 +60,7 @@ def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
     registration = require_some(image.registrations[broker])
     require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)
     require(any(is_alive(s.processes[q]) for q in Process if node_id(q) == broker))
-    image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
-    registration.fenced = True
+    s.controllers[voter].image = broker_fenced(s, image, broker)
     s.faults.early_expiries += 1
 
 
@@ -75,8 +70,7 @@ def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
     image = s.controllers[voter].image
     registration = require_some(image.registrations[node_id(process)])
     require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
-    image.partitions = partitions_with_broker_unfenced(s, image, node_id(process))
-    registration.fenced = False
+    s.controllers[voter].image = broker_unfenced(s, image, node_id(process))
 
 
 @action(

@@ -10,19 +10,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, MemberOf, Option, Set, action, fresh, replace, require, require_some
+from checker.lang import Map, MemberOf, Option, action, fresh, replace, require
 from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_report
 from spec.kraft.decisions.log import appended, can_decide, deferred
+from spec.kraft.decisions.membership import (
+    both_replayed,
+    broker_fenced,
+    broker_in_controlled_shutdown,
+    broker_unfenced,
+    partitions_without_broker,
+)
 from spec.kraft.decisions.partition import (
     build_change,
-    replayed_both,
     replica_set,
-    with_broker_unfenced,
-    without_broker,
 )
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr, AlterIsrReply, Heartbeat, HeartbeatReply, Register, RegisterReply
+from spec.kraft.messages import (
+    AlterIsr,
+    AlterIsrReply,
+    Heartbeat,
+    HeartbeatReply,
+    LifecycleReply,
+    Register,
+    RegisterReply,
+)
 from spec.kraft.state import (
+    BrokerProcess,
     Cluster,
     Controller,
     Metadata,
@@ -52,32 +65,6 @@ from spec.kraft.types import (
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
 SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
 SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
-Partitions = Map[TopicPartition, Option[Partition]]
-
-
-# What a decision leaves of every partition.
-
-
-def partitions_without_broker(s: Cluster, partitions: Partitions, broker: Broker, active: Set[Broker]) -> Partitions:
-    """The partitions once `broker` no longer serves. active: the brokers that stay unfenced."""
-    return Map({p: partition_without_broker(s, partitions[p], broker, active) for p in TopicPartition})
-
-
-def partition_without_broker(
-    s: Cluster, partition: Option[Partition], broker: Broker, active: Set[Broker]
-) -> Option[Partition]:
-    return None if partition is None else without_broker(s, partition, broker, active)
-
-
-def partitions_with_broker_unfenced(s: Cluster, image: Metadata, broker: Broker) -> Partitions:
-    """The partitions once `broker` is unfenced."""
-    return Map({p: partition_with_broker_unfenced(s, image, image.partitions[p], broker) for p in TopicPartition})
-
-
-def partition_with_broker_unfenced(
-    s: Cluster, image: Metadata, partition: Option[Partition], broker: Broker
-) -> Option[Partition]:
-    return None if partition is None else with_broker_unfenced(s, image, partition, broker)
 
 
 # Registration.
@@ -103,31 +90,31 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
-    waits = sender.incarnation == request.incarnation and not request.late
+    awaits_reply = sender.incarnation == request.incarnation and not request.late
     existing = controller.image.registrations[broker]
     repeated = existing is not None and existing.incarnation == request.incarnation
     if not repeated and has_valid_session(controller, broker):
-        if waits:
+        if awaits_reply:
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
         controller.expired_leases -= {broker}
         controller.checks_leases = True
-        if waits:
+        if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
         epoch = fresh(s, BrokerEpoch)
         s.produced = Map({p: record_status_after_registration(s, before, p, request) for p in TopicPartition})
         if is_unfenced(controller.image, broker) and Design.expired_session:
             others = active_brokers(controller.image) - {broker}
-            controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
+            controller.image.partitions = partitions_without_broker(s, controller.image, broker, others)
         controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
         controller.shutdowns[broker] = None
         controller.expired_leases -= {broker}
         controller.checks_leases = True
-        if waits:
+        if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, epoch)
     controller.log = appended(controller, before)
-    if waits and sender.reply is not None:
+    if awaits_reply and sender.reply is not None:
         sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
 
@@ -166,39 +153,41 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     before = replace(controller.image)
     broker = node_id(request.sender)
     sender = s.processes[request.sender]
-    waits = sender.broker_epoch == request.broker_epoch and not request.late
+    awaits_reply = sender.broker_epoch == request.broker_epoch and not request.late
     registration = controller.image.registrations[broker]
     if registration is None or registration.broker_epoch != request.broker_epoch:
-        if waits:
+        if awaits_reply:
             sender.reply = HeartbeatReply(Error.STALE_BROKER_EPOCH, is_fenced=True, should_shut_down=False)
     else:
-        decided = next_broker_state(controller, registration, broker, request)
-        stops = decided == BrokerControlState.SHUTDOWN_NOW
-        waits_for_others = decided == BrokerControlState.CONTROLLED_SHUTDOWN
-        begins = waits_for_others and (controller.shutdowns[broker] is None or not Design.kafka_14292)
-        fenced = stops or decided == BrokerControlState.FENCED or (waits_for_others and registration.fenced)
-        if registration.fenced and not fenced:
-            controller.image.partitions = partitions_with_broker_unfenced(s, controller.image, broker)
-        if not registration.fenced and (fenced or begins):
-            others = active_brokers(controller.image) - {broker}
-            controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
-        registration.fenced = fenced
-        registration.in_controlled_shutdown = registration.in_controlled_shutdown or waits_for_others
+        next_state = next_broker_state(controller, registration, broker, request)
         controller.expired_leases -= {broker}
         controller.checks_leases = True
         controller.shutdowns = Map({b: with_report(controller.shutdowns[b], broker, request.applied) for b in Broker})
-        if begins:
-            offset = fresh(s, MetadataOffset)
-            controller.image.offset = offset
-            controller.shutdowns[broker] = Shutdown(offset, lagging=frozenset(Broker))
-        elif not waits_for_others:
+        if next_state == BrokerControlState.UNFENCED:
+            controller.image = broker_unfenced(s, before, broker)
             controller.shutdowns[broker] = None
-        if waits and (stops or (sender.state == BrokerState.RECOVERY and not fenced)):
-            sender.reply = HeartbeatReply(Error.NONE, fenced, should_shut_down=stops)
+        elif next_state == BrokerControlState.CONTROLLED_SHUTDOWN:
+            if controller.shutdowns[broker] is None or not Design.kafka_14292:
+                offset = fresh(s, MetadataOffset)
+                controller.image = broker_in_controlled_shutdown(s, before, broker, offset)
+                controller.shutdowns[broker] = Shutdown(offset, lagging=frozenset(Broker))
+        else:
+            controller.image = broker_fenced(s, before, broker)
+            controller.shutdowns[broker] = None
+        if awaits_reply:
+            sender.reply = heartbeat_reply(sender, next_state, not is_unfenced(controller.image, broker))
     controller.log = appended(controller, before)
-    if waits and sender.reply is not None:
+    if awaits_reply and sender.reply is not None:
         sender.deferral = deferred(controller, voter, sender.reply.error)
     s.lifecycle = s.lifecycle.remove(request)
+
+
+def heartbeat_reply(sender: BrokerProcess, state: BrokerControlState, is_fenced: bool) -> Option[LifecycleReply]:
+    """The reply to a heartbeat of which the sender awaits one. One that moves no broker is not sent."""
+    should_shut_down = state == BrokerControlState.SHUTDOWN_NOW
+    if should_shut_down or (sender.state == BrokerState.RECOVERY and not is_fenced):
+        return HeartbeatReply(Error.NONE, is_fenced, should_shut_down)
+    return sender.reply
 
 
 @action(
@@ -223,13 +212,10 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
 def fence_expired(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
     controller = s.controllers[voter]
-    registration = require_some(controller.image.registrations[broker])
     require(broker in controller.expired_leases and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
-    others = active_brokers(controller.image) - {broker}
-    controller.image.partitions = partitions_without_broker(s, controller.image.partitions, broker, others)
-    registration.fenced = True
+    controller.image = broker_fenced(s, before, broker)
     controller.shutdowns[broker] = None
     controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
@@ -245,22 +231,14 @@ def fence_two_expired(s: Cluster, voter: Voter, first: Broker, second: Broker) -
     """The controller fences two brokers whose leases ran out, in one decision: `first`, then `second`."""
     require(first != second)
     controller = s.controllers[voter]
-    first_registration = require_some(controller.image.registrations[first])
-    second_registration = require_some(controller.image.registrations[second])
     require(first in controller.expired_leases and second in controller.expired_leases and controller.checks_leases)
     require(can_decide(controller))
     before = replace(controller.image)
-    active = active_brokers(before)
-    once = partitions_without_broker(s, before.partitions, first, active - {first})
+    once = broker_fenced(s, before, first)
     if Design.kafka_13173:
-        controller.image.partitions = partitions_without_broker(s, once, second, active - {first, second})
+        controller.image = broker_fenced(s, once, second)
     else:
-        again = partitions_without_broker(s, before.partitions, second, active - {second})
-        controller.image.partitions = Map(
-            {p: replayed_both(before.partitions[p], once[p], again[p]) for p in TopicPartition}
-        )
-    first_registration.fenced = True
-    second_registration.fenced = True
+        controller.image = both_replayed(before, once, broker_fenced(s, before, second))
     controller.shutdowns[first] = None
     controller.shutdowns[second] = None
     controller.expired_leases -= {first, second}
@@ -326,11 +304,11 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
     partition = before.partitions[request.partition]
     error = alter_isr_error(before, request)
     sender = s.processes[request.sender].replicas[request.partition]
-    waits = sender.leader_epoch == request.leader_epoch and not request.late and has_pending(sender, request)
+    awaits_reply = sender.leader_epoch == request.leader_epoch and not request.late and has_pending(sender, request)
     after = partition_after_alter_isr(s, before, partition, request, error)
     controller.image.partitions[request.partition] = after
     controller.log = appended(controller, before)
-    if waits and sender.leadership is not None:
+    if awaits_reply and sender.leadership is not None:
         sender.leadership.reply = alter_isr_reply(partition, after, request, error)
         sender.deferral = deferred(controller, voter, error)
     s.alterations = s.alterations.remove(request)

@@ -254,14 +254,27 @@ def may_commit(s: Cluster, leader: Voter) -> bool:
 def controller_after_commit(controller: Controller, batch: Batch, epoch: ControllerEpoch, stable: Stable) -> Controller:
     """A controller once the leader of `epoch` has committed `batch`; stable: the log up to there.
 
-    An active one has replayed it, the others do so now. Who lacks it has to catch up, and so has a leader of an older
-    epoch: it has no way to know.
+    One that has the batch learns of the commit. A leader of an older epoch does not: no leader fetches from another.
     """
-    if has_batch(controller, batch, 0) and not (is_raft_leader(controller) and controller.epoch < epoch):
-        is_replayed = controller.role == Role.ACTIVE
-        image = controller.image if is_replayed else replayed(controller.image, batch.delta)
-        return replace(controller, image=image, log=controller.log[1:])
-    last = last_epoch(controller, stable)
+    is_deposed_leader = is_raft_leader(controller) and controller.epoch < epoch
+    if has_batch(controller, batch, 0) and not is_deposed_leader:
+        return past_batch(controller, batch)
+    return lacking_committed(controller, last_epoch(controller, stable))
+
+
+def past_batch(controller: Controller, batch: Batch) -> Controller:
+    """A controller whose high watermark passes a batch of its log. An active one has replayed it, others do so now."""
+    log = controller.log[1:]
+    if controller.role == Role.ACTIVE:
+        return replace(controller, log=log)
+    return replace(controller, image=replayed(controller.image, batch.delta), log=log)
+
+
+def lacking_committed(controller: Controller, last: ControllerEpoch) -> Controller:
+    """A controller that lacks something committed; last: the epoch of the last batch that it has.
+
+    One that takes itself for the active one decides on, in vain. Of any other nothing is kept: it has to catch up.
+    """
     if controller.role == Role.ACTIVE:
         return replace(controller, lags_since=last)
     return replace(controller, lags_since=last, image=empty_image(), log=())

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, Option, Permutation, Seq, Set, action, fresh, replace, require, require_some
-from spec.kraft.actions.controller import partitions_without_broker
 from spec.kraft.decisions.log import appended, can_decide, removes_something
+from spec.kraft.decisions.membership import partitions_without_broker
 from spec.kraft.decisions.partition import first_replica_among, those_in
 from spec.kraft.design import Design
 from spec.kraft.state import (
@@ -103,7 +103,7 @@ def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
     require(s.faults.unregistrations < Design.max_unregistrations)
     before = replace(image)
     epoch = registration.broker_epoch
-    image.partitions = partitions_without_broker(s, image.partitions, broker, active_brokers(image) - {broker})
+    image.partitions = partitions_without_broker(s, image, broker, active_brokers(image) - {broker})
     image.registrations[broker] = None
     controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
