@@ -57,7 +57,7 @@ def hear_controller(s: Cluster, broker: Broker) -> None:
     "where that of its former session was in the way (ready_renewed)",
 )
 def hear_ready(s: Cluster, broker: Broker) -> None:
-    """A broker outside office hears that `ready` has changed, and pulls it again if it takes part in an election."""
+    """A broker outside office hears that `ready` has changed; if it takes part in an election, it begins again."""
     require(hears(s, broker, Path.READY) and not believes_in_office(s.brokers[broker]))
     s.brokers[broker].events = s.brokers[broker].events[1:]
     if may_renew_ready(s, broker):
@@ -69,6 +69,8 @@ def hear_ready(s: Cluster, broker: Broker) -> None:
         if s.controller is None:
             s.brokers[broker] = after_pull(s, broker, s.brokers[broker])
         else:
+            s.brokers[broker].phase = Phase.WATCHING
+            s.brokers[broker].waits_for = None
             s.brokers[broker].armed = with_ready(s, s.brokers[broker].armed)
 
 

@@ -102,9 +102,10 @@ def decide(s: Cluster, broker: Broker) -> None:
     require(
         process.state == ProcessState.UP and process.phase == Phase.IN_OFFICE and len(process.decided) < Design.writes
     )
-    if not Design.epoch_is_own:
-        process.epoch = s.epoch
-    process.decided = (require_some(process.epoch),)
+    own = require_some(process.epoch)
+    epoch = own if Design.epoch_is_own else s.epoch
+    process.epoch = epoch
+    process.decided = (epoch,)
 
 
 @action(

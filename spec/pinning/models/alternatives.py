@@ -35,9 +35,9 @@ TAKEOVER_ACTIONS = (
 
 MIXED = Model(
     name="mixed",
-    doc="Two brokers and a legacy broker, one request, one crash.",
+    doc="Two brokers and a legacy broker, one request, one crash, /controller deleted by hand.",
     init=broker_0_in_office,
-    actions=(*REQUEST, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH),
+    actions=(*REQUEST, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH, operator.delete_by_hand),
     properties=(
         *OFFICE,
         *MOVES,
@@ -46,9 +46,9 @@ MIXED = Model(
         properties.witnesses.handed_over,
         properties.witnesses.legacy_in_office_while_ready_stands,
     ),
-    constants={"legacy_brokers": 1, "max_requests": 1, "max_crashes": 1},
+    constants={"legacy_brokers": 1, "max_requests": 1, "max_crashes": 1, "max_deletions": 1},
     settings=REQUESTED,
-    faults="one request, one broker that dies; one broker is yet to be upgraded",
+    faults="one request, one broker that dies, /controller deleted once; one broker is yet to be upgraded",
     not_modelled=NOT_MODELLED,
 )
 

@@ -22,6 +22,7 @@ ENDS = (
     properties.liveness.there_is_a_controller,
     properties.liveness.target_takes_office,
     properties.liveness.moves_end,
+    properties.liveness.ready_is_taken_back,
     properties.liveness.unaware_winner_hands_over,
     properties.liveness.request_is_answered,
 )

@@ -16,7 +16,11 @@ HANDOVER = (office.resign, office.stay)
 RESTART = (sessions.end_dead_session, sessions.restart)
 CRASH = (faults.crash, *RESTART, sessions.end_dead_session_of_ready, election.lapse)
 
-OFFICE = (properties.office.epoch_has_one_controller, properties.office.resignation_deletes_own_office)
+OFFICE = (
+    properties.office.epoch_has_one_controller,
+    properties.office.newest_epoch_is_of_the_owner,
+    properties.office.resignation_deletes_own_office,
+)
 MOVES = (properties.moves.no_move_without_cause, properties.moves.winner_saw_no_other_ready)
 SERVED = (
     properties.requests.ready_names_its_owner,
@@ -30,7 +34,6 @@ LEMMAS = (
     properties.lemmas.session_is_of_one_process,
     properties.lemmas.office_names_its_owner,
     properties.lemmas.term_has_an_epoch,
-    properties.lemmas.newest_epoch_is_of_the_owner,
     properties.lemmas.next_is_watched,
     properties.lemmas.owner_has_yet_to_hear,
     properties.lemmas.standing_request_is_unserved,

@@ -21,6 +21,7 @@ from spec.pinning.models.requests import (
     SERVED,
     TOLD,
     WANTED,
+    fairly,
 )
 
 WRITES = (office.decide, office.write, office.write_refused, office.send_request, office.refuse_request)
@@ -63,8 +64,17 @@ LOST_REPLY = Model(
     name="lost_reply",
     doc="Two brokers and two requests; one write to ZooKeeper happens, and its reply is lost.",
     init=broker_0_in_office,
-    actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, election.find_own_office),
-    properties=(*OFFICE, *MOVES, *SERVED, *TOLD, properties.witnesses.handed_over, properties.witnesses.office_unknown),
+    actions=fairly(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, election.find_own_office),
+    properties=(
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *TOLD,
+        properties.liveness.there_is_a_controller,
+        properties.liveness.target_takes_office,
+        properties.witnesses.handed_over,
+        properties.witnesses.office_unknown,
+    ),
     constants={"brokers": 2, "max_requests": 2, "answers": 1, "max_lost_replies": 1},
     settings=REQUESTED,
     faults="two requests, and one write of any kind whose reply is lost: nobody dies",

@@ -42,13 +42,6 @@ def term_has_an_epoch(s: Cluster) -> bool:
     )
 
 
-@invariant(source="KIP-39, Changes in the election code (c)")
-def newest_epoch_is_of_the_owner(s: Cluster) -> bool:
-    """Where there is a /controller, nobody else has the newest epoch."""
-    office = s.controller
-    return office is None or all(b == office.broker or s.brokers[b].epoch != s.epoch for b in Broker)
-
-
 @invariant(source="KIP-39, Changes in the broker startup code (a)")
 def next_is_watched(s: Cluster) -> bool:
     """A broker that runs watches `next`, or has yet to handle that it has changed."""

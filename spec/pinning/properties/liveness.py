@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from checker.lang import eventually_always, leads_to
 from spec.pinning.decisions.office import must_hand_over
-from spec.pinning.state import Cluster, is_in_office, runs
+from spec.pinning.state import Cluster, is_in_office, is_target, owns_ready, runs
 from spec.pinning.types import Broker, Phase, ProcessState
 
 
@@ -27,6 +27,13 @@ def target_takes_office(s: Cluster, target: Broker) -> tuple[bool, bool]:
     """The target of the newest request takes office, unless it stops running, or is given up."""
     waits = s.wanted == target and s.brokers[target].state == ProcessState.UP
     return waits, not waits
+
+
+@leads_to(source="KIP-39, Proposed Change (P5)")
+def ready_is_taken_back(s: Cluster, broker: Broker) -> tuple[bool, bool]:
+    """A broker that has `ready`, and for which no request stands, takes it back, unless it stops running."""
+    stays = owns_ready(s, broker) and runs(s.brokers[broker]) and not is_target(s, broker)
+    return stays, not stays
 
 
 @eventually_always(source="KIP-39, Motivation (minimize controller moves) (P10)")

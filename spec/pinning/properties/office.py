@@ -29,6 +29,13 @@ def is_issued(s: Cluster, epoch: Option[ControllerEpoch]) -> bool:
     return epoch is None or epoch <= s.epoch
 
 
+@invariant(source="KIP-39, Changes in the election code (c) (P1)")
+def newest_epoch_is_of_the_owner(s: Cluster) -> bool:
+    """Where there is a /controller, nobody else has the newest epoch."""
+    office = s.controller
+    return office is None or all(b == office.broker or s.brokers[b].epoch != s.epoch for b in Broker)
+
+
 @transition_invariant(source="KIP-39, Motivation (P1)")
 def former_controller_is_refused(before: Cluster, after: Cluster) -> bool:
     """No broker takes a request of a controller once it has heard of a later one."""
