@@ -12,8 +12,8 @@ processes do). An initial state comes before everything. Nothing else is known o
 which of the possible orders the merged file has the events. Lamport, "Time, Clocks, and the Ordering of Events in a
 Distributed System".
 
-The header of a merged trace has `processes`, and `cut`: those that were killed, so that their traces have no end. What
-they sent last may be missing, and others may have received it. Each of its events has `process`.
+The header of a merged trace has `processes`, and `killed`: those whose traces have no end. What they sent last may be
+missing, and others may have received it. Each of its events has `process`.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ def _labels(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def predecessors(stamps: Sequence[Stamp], cut: Iterable[str] = ()) -> list[tuple[int, ...]]:
+def predecessors(stamps: Sequence[Stamp], killed: Iterable[str] = ()) -> list[tuple[int, ...]]:
     """For each event the events that it comes after, by position; those that follow from others may be left out.
 
-    cut: processes whose last events may be missing. Raises TraceError where a message is received that nobody sent, or
-    is sent twice, and where causes form a circle.
+    killed: processes whose last events may be missing. Raises TraceError where a message is received that nobody
+    sent, or is sent twice, and where causes form a circle.
     """
     found: list[set[int]] = [set() for _ in stamps]
     _add_initial(stamps, found)
     _add_processes(stamps, found)
-    _add_messages(stamps, found, may_be_missing=bool(list(cut)))
+    _add_messages(stamps, found, may_be_missing=bool(list(killed)))
     _add_counters(stamps, found)
     result = [tuple(sorted(before)) for before in found]
     if len(linear(result)) < len(stamps):
@@ -187,7 +187,7 @@ def merge(files: Iterable[tuple[str, str]]) -> str:
     events = [(recording, event) for recording in recordings for event in recording.events]
     stamps = [stamp_of(event, recording.process) for recording, event in events]
     times = [time_ms for recording in recordings for time_ms in recording.times_ms]
-    order = linear(predecessors(stamps, header.get("cut", ())), times)
+    order = linear(predecessors(stamps, header.get("killed", ())), times)
     lines = [header]
     for position in order:
         recording, event = events[position]
@@ -212,8 +212,8 @@ def _merged_header(recordings: Sequence[_Recording]) -> dict[str, Any]:
     if twice is not None:
         raise TraceError(f"two traces are of the process {twice}",
                          hint="A process that was started again has a name of its own, such as broker0.2")  # fmt: skip
-    cut = [recording.process for recording in recordings if not recording.has_end]
-    return {**shared, "processes": names, **({"cut": cut} if cut else {})}
+    killed = [recording.process for recording in recordings if not recording.has_end]
+    return {**shared, "processes": names, **({"killed": killed} if killed else {})}
 
 
 def _read(name: str, text: str) -> _Recording:

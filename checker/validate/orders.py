@@ -1,8 +1,8 @@
 """Runs of several processes: is there an order of the events, of those that causes allow, in which it is a behaviour?
 
-The orders are not tried one by one. What matters of an order so far is which events it has taken: a *cut*, so many of
-the first events of each process. All candidates of a cut go on together, whatever the order that led to it, and a
-level of the search are the cuts with so many events. A run that was rejected was tried in every order.
+The orders are not tried one by one. What matters of an order so far is which events it has taken: a *prefix* of the
+run, so many of the first events of each process. All candidates of a prefix go on together, whatever the order that led
+to it, and a level of the search is the prefixes with so many events. A run that is rejected was tried in every order.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from checker.validate.candidates import Candidates
 from checker.validate.reader import Recorded
 from checker.validate.validator import CUT, LOOKED_AT, Items, Rejection, Validator
 
-Cut = tuple[int, ...]
+Prefix = tuple[int, ...]
 
 
 class Orders:
-    """The events of one run by process, and which may come next after a cut."""
+    """The events of one run by process, and those that may come next after a prefix."""
 
     def __init__(self, processes: Sequence[str], after: Sequence[tuple[int, ...]]) -> None:
         """processes, after: per event its process, and the events that it comes after."""
@@ -34,18 +34,18 @@ class Orders:
         self._needs = [[place[earlier] for earlier in before] for before in after]
 
     @property
-    def start(self) -> Cut:
+    def start(self) -> Prefix:
         return (0,) * len(self.events)
 
-    def next(self, cut: Cut) -> list[tuple[int, Cut]]:
-        """The events that may come next, and the cuts with them."""
+    def next(self, prefix: Prefix) -> list[tuple[int, Prefix]]:
+        """The events that may come next, and the prefixes with them."""
         found = []
         for process, events in enumerate(self.events):
-            if cut[process] == len(events):
+            if prefix[process] == len(events):
                 continue
-            event = events[cut[process]]
-            if all(cut[other] > position for other, position in self._needs[event]):
-                found.append((event, (*cut[:process], cut[process] + 1, *cut[process + 1 :])))
+            event = events[prefix[process]]
+            if all(prefix[other] > position for other, position in self._needs[event]):
+                found.append((event, (*prefix[:process], prefix[process] + 1, *prefix[process + 1 :])))
         return found
 
 
@@ -53,19 +53,21 @@ def in_any_order(validator: Validator, run: Recorded) -> Rejection | None:
     """The place where a run stops being a behaviour, whatever the order; None where it is one in some order."""
     orders = Orders([stamp.process for stamp in run.stamps], run.after)
     batch = validator.batch([run])
-    cuts, candidates = [orders.start], validator.started(batch, _items([-1]))
+    prefixes, candidates = [orders.start], validator.started(batch, _items([-1]))
     undecided = ""
     for _ in run.events:
-        steps = [(number, event, cut) for number, before in enumerate(cuts) for event, cut in orders.next(before)]
+        steps = [(at, event, longer) for at, prefix in enumerate(prefixes) for event, longer in orders.next(prefix)]
         items = _items([event for _, event, _ in steps])
-        after = validator.taken(batch, items, _tried(candidates, [number for number, _, _ in steps]), 0)
-        undecided = undecided or _undecided(items, len(after), validator.max_candidates)
-        if not len(after) or len(after) > validator.max_candidates:
+        found = validator.taken(batch, items, _tried(candidates, [at for at, _, _ in steps]), 0)
+        undecided = undecided or _undecided(items, len(found), validator.max_candidates)
+        if not len(found) or len(found) > validator.max_candidates:
             return _rejection(items, candidates, undecided)
-        reached = {cut: number for number, cut in enumerate(dict.fromkeys(cut for _, _, cut in steps))}
-        number_of = np.array([reached[cut] for _, _, cut in steps], dtype=np.int64)
-        joined = Candidates(number_of[after.item], after.words, after.low, after.high)
-        cuts, candidates = list(reached), joined.take(np.argsort(joined.item, kind="stable")).distinct()
+        reached = [longer for _, _, longer in steps]
+        prefixes = list(dict.fromkeys(reached[item] for item in np.unique(found.item).tolist()))
+        numbers = {prefix: number for number, prefix in enumerate(prefixes)}
+        item: Longs = np.array([numbers.get(longer, -1) for longer in reached])[found.item]
+        joined = Candidates(item, found.words, found.low, found.high)
+        candidates = joined.take(np.argsort(item, kind="stable")).distinct()
     return None
 
 
@@ -77,7 +79,7 @@ def _items(events: list[int]) -> Items:
 
 
 def _tried(candidates: Candidates, sources: list[int]) -> Candidates:
-    """For each step the candidates of the cut that it goes on from. sources: per step the number of that cut."""
+    """For each step the candidates of the prefix that it goes on from. sources: per step the number of that prefix."""
     rows = [np.flatnonzero(candidates.item == source) for source in sources]
     tried = candidates.take(np.concatenate(rows))
     item: Longs = np.repeat(np.arange(len(rows)), [len(mine) for mine in rows])

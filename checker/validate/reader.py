@@ -34,7 +34,7 @@ _KEPT = 1 << 16
 MOST_UNPACKED = 256 << 20  # bytes that a packed file may hold: the few that would fill memory are not read
 MOST_SHOWN = 2000  # characters of a problem
 _VERSIONS = {events.FORMAT: events.VERSION, ndjson.FORMAT: TRACE_VERSION}
-_HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events", "processes", "cut")
+_HEADER_KEYS = ("format", "version", "model", "constants", "name", "starts", "silent", "events", "processes", "killed")
 
 
 _ANY = msgspec.json.Decoder()
@@ -48,7 +48,7 @@ class Recorded:
 
     problem: why it cannot be read, "" where it can; silent: steps, and names of actions (None: all), that may go
     unobserved before each event; source: the lines as they are. Of a run of several processes, processes: their names;
-    cut: those that were killed; stamps: per event; after: per event those that it comes after.
+    killed: those whose last events may be missing; stamps: per event; after: per event those that it comes after.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Recorded:
     announced: int | None = None
     source: list[bytes] = field(default_factory=list)
     processes: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
+    killed: tuple[str, ...] = ()
     stamps: list[Stamp] = field(default_factory=list)
     after: list[tuple[int, ...]] = field(default_factory=list)
 
@@ -193,7 +193,7 @@ class Reader:
         if trace.starts not in (INIT, ANYWHERE):
             raise DecodingError(f'a trace starts in "{INIT}" or "{ANYWHERE}", not in {_shown(trace.starts)}')
         trace.silent = self._read_silent(header.get("silent"))
-        trace.processes, trace.cut = _names(header, "processes"), _names(header, "cut")
+        trace.processes, trace.killed = _names(header, "processes"), _names(header, "killed")
         if trace.processes and trace.starts != INIT:
             raise DecodingError(f'a run of several processes starts in "{INIT}"')
 
@@ -270,7 +270,7 @@ class Reader:
             trace.problem = f"{trace.announced} events are announced, and there are {counted}: the file was cut"
         if not trace.problem and trace.processes:
             try:
-                trace.after = predecessors(trace.stamps, trace.cut)
+                trace.after = predecessors(trace.stamps, trace.killed)
             except TraceError as error:
                 trace.problem = str(error)
         if not trace.problem and trace.starts == ANYWHERE and counted:

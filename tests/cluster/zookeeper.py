@@ -7,11 +7,12 @@ the ensemble.
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,9 +20,13 @@ import pyspark
 
 from checker.spark.java import java_home
 from tests.cluster.processes import ManagedProcess, free_ports
+from tests.cluster.proxy import Proxy
 
 START_LIMIT_S = 60.0
 _TICK_MS = 500
+_FOLDER = "fencepost-zookeeper-"
+_ALONE = "org.apache.zookeeper.server.ZooKeeperServerMain"
+_PEER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 _JARS = (
     "zookeeper",
     "zookeeper-jute",
@@ -42,7 +47,7 @@ _JVM = (
 class Server:
     """A server of an ensemble. number: from 1. address: "127.0.0.1:port", for clients."""
 
-    def __init__(self, number: int, folder: Path, client_port: int, main: str, config: str) -> None:
+    def __init__(self, number: int, folder: Path, client_port: int, main: str, config: Sequence[str]) -> None:
         self.number = number
         self.address = f"127.0.0.1:{client_port}"
         self.process: ManagedProcess | None = None
@@ -50,7 +55,7 @@ class Server:
         (folder / "data").mkdir(parents=True)
         (folder / "data" / "myid").write_text(f"{number}\n")
         self._config = folder / "zoo.cfg"
-        self._config.write_text(config)
+        self._config.write_text("\n".join([*config, ""]))
 
     def start(self) -> None:
         """Start the process; `mode` says when it serves."""
@@ -79,10 +84,15 @@ class Server:
 
 
 class Ensemble:
-    """Servers that have a quorum, or one alone."""
+    """Servers that have a quorum, or one alone.
 
-    def __init__(self, servers: Sequence[Server]) -> None:
+    links: (number of a follower, number of a leader) -> the proxy that the first reaches the second through, if there
+    are any: what the leader commits reaches a delayed follower late, and so its clients.
+    """
+
+    def __init__(self, servers: Sequence[Server], links: Mapping[tuple[int, int], Proxy]) -> None:
         self.servers = servers
+        self.links = links
 
     @property
     def hosts(self) -> str:
@@ -112,14 +122,20 @@ class Ensemble:
     def stop(self) -> None:
         for server in self.servers:
             server.kill()
+        for link in self.links.values():
+            link.stop()
 
 
 @contextmanager
-def zookeeper(servers: int = 1) -> Iterator[Ensemble]:
-    """An ensemble that serves; in the end its processes and folders are removed."""
-    folder = Path(tempfile.mkdtemp(prefix="zookeeper-"))
+def zookeeper(servers: int = 1, *, with_links: bool = False) -> Iterator[Ensemble]:
+    """An ensemble that serves; in the end its processes and folders are removed. with_links: see `Ensemble`.
+
+    A run that is killed takes its processes along, and its folders are removed by the next.
+    """
+    remove_folders_of_killed_runs()
+    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
     try:
-        ensemble = _started(folder, servers)
+        ensemble = _started(folder, servers, with_links)
         try:
             yield ensemble
         finally:
@@ -128,9 +144,9 @@ def zookeeper(servers: int = 1) -> Iterator[Ensemble]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(folder: Path, servers: int, attempts: int = 3) -> Ensemble:
+def _started(folder: Path, servers: int, with_links: bool, attempts: int = 3) -> Ensemble:
     """An ensemble that serves. A port that was free may be taken by the time it is used: then with others."""
-    ensemble = _made(folder / str(attempts), servers)
+    ensemble = _made(folder / str(attempts), servers, with_links)
     try:
         ensemble.start()
         return ensemble
@@ -138,25 +154,38 @@ def _started(folder: Path, servers: int, attempts: int = 3) -> Ensemble:
         ensemble.stop()
         if attempts == 1 or "BindException" not in str(error):
             raise
-    return _started(folder, servers, attempts - 1)
+    return _started(folder, servers, with_links, attempts - 1)
 
 
-def _made(folder: Path, count: int) -> Ensemble:
+def _made(folder: Path, count: int, with_links: bool) -> Ensemble:
     ports = free_ports(3 * count)
     clients, peers, elections = ports[:count], ports[count : 2 * count], ports[2 * count :]
-    names = [f"server.{n + 1}=127.0.0.1:{peers[n]}:{elections[n]}" for n in range(count)] if count > 1 else []
-    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-    if count == 1:
-        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
+    pairs = [(n, other) for n in range(count) for other in range(count) if n != other] if with_links else []
+    links = {(n + 1, other + 1): Proxy(f"127.0.0.1:{peers[other]}") for n, other in pairs}
     servers = []
     for n, port in enumerate(clients):
         lines = [
             f"dataDir={folder / str(n + 1) / 'data'}", f"clientPort={port}", "clientPortAddress=127.0.0.1",
             f"tickTime={_TICK_MS}", "initLimit=20", "syncLimit=6", "maxClientCnxns=0", "4lw.commands.whitelist=srvr",
-            *names,
         ]  # fmt: skip
-        servers.append(Server(n + 1, folder / str(n + 1), port, main, "\n".join(lines) + "\n"))
-    return Ensemble(servers)
+        for other in range(count) if count > 1 else ():
+            link = links.get((n + 1, other + 1))
+            peer = f"127.0.0.1:{peers[other]}" if link is None else link.address
+            lines.append(f"server.{other + 1}={peer}:{elections[other]}")
+        servers.append(Server(n + 1, folder / str(n + 1), port, _ALONE if count == 1 else _PEER, lines))
+    return Ensemble(servers, links)
+
+
+def remove_folders_of_killed_runs() -> None:
+    """Remove the folders of processes that are gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        pid = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except (ValueError, PermissionError):
+            pass  # not of this kind, or of somebody else
 
 
 @functools.cache
