@@ -1,8 +1,10 @@
-"""Faults of impl/kraft, and for each a small model in which conformance finds it."""
+"""Faults of impl/kraft, and for each a small model in which conformance finds it. More of them are in `faults.toml`."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "late": ("late", {"max_crashes": 1, "max_duplicates": 0, "lifecycle_in_flight": 1}, None),
@@ -11,6 +13,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "unregistered": ("unregistered", {"max_crashes": 0}, None),
     "shutdown": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0, "max_failovers": 0}, None),
     "failover": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0}, None),
+    "three brokers": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}, 4),
     "reassignment": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}, None),
     "three replicas": ("reassignment", {"max_reassignments": 1, "spare_brokers": 0}, 6),
     "two reassignments": ("reassignment", {}, 6),
@@ -620,3 +623,7 @@ FAULTS = [
         "self.leaders, self.followers",
     ),
 ]
+ROWS = tomllib.loads(Path(__file__).with_name("faults.toml").read_text())
+FAULTS += [Fault(*row) for rows in ROWS.values() for row in rows]
+SURVIVORS: dict[str, str] = tomllib.loads(Path(__file__).with_name("survivors.toml").read_text())
+"""By what is wrong: why conformance alone does not find it."""

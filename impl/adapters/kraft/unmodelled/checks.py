@@ -64,10 +64,21 @@ def snapshots(shape: Shape, host: ControllerHost) -> None:
     asking.ask(UpdateFeatureRequest("feature", 3))
     for resource in ("", *(str(id_) for id_ in asking.image.registrations)):
         asking.ask(AlterConfigRequest(BROKER_RESOURCE, resource, "min.insync.replicas", "1"))
+    for value in ("2", None):
+        asking.ask(AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", value))
+    for id_ in list(asking.image.registrations)[:1]:
+        asking.ask(AlterConfigRequest(BROKER_RESOURCE, str(id_), "min.insync.replicas", None))
     written = asking.core.snapshot()
     loaded = shape.controller(written)
     for name, value in contents(asking.core.committed).items():
         asking.require(contents(loaded.committed)[name] == value, f"{name} of a snapshot is {value}")
+    before = contents(asking.core.committed)
+    other = asking.core.copy()
+    for request in (UpdateFeatureRequest("feature", 4), AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", "3")):
+        effects = other.handle(0, request, asking.now_ms)
+        asking.require(bool(effects), "a change is written")
+    asking.require(contents(asking.core.committed) == contents(asking.core.speculative) == before,
+                   "a copy that changes leaves its original as it was")  # fmt: skip
     again = loaded.snapshot()
     asking.require(again == written, f"a snapshot is written again as {again}, not {written}")
 

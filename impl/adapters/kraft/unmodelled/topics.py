@@ -9,7 +9,7 @@ from impl.adapters.kraft.cluster import TOPIC
 from impl.adapters.kraft.unmodelled.asking import Asking
 from impl.adapters.kraft.unmodelled.membership import NEW_ID
 from impl.kraft.errors import ErrorCode
-from impl.kraft.messages import AlterConfigRequest, CreateTopicRequest, DeleteTopicRequest
+from impl.kraft.messages import AlterConfigRequest, CreateTopicRequest, CreateTopicResponse, DeleteTopicRequest
 from impl.kraft.records import (
     BROKER_RESOURCE,
     TOPIC_RESOURCE,
@@ -70,7 +70,9 @@ def created_topics(make: Make) -> None:
             *(ConfigRecord(TOPIC_RESOURCE, OTHER, name, value) for name, value in configs),
             *(PartitionRecord(p, OTHER_ID, orders[p], isr, leader=isr[0]) for p, isr in enumerate(isrs)),
         )
-        asking.wants(CreateTopicRequest(OTHER, OTHER_ID, assignments=orders, configs=configs), ErrorCode.NONE, records)
+        request = CreateTopicRequest(OTHER, OTHER_ID, assignments=orders, configs=configs)
+        response = asking.wants(request, ErrorCode.NONE, records)
+        asking.require(response == CreateTopicResponse(ErrorCode.NONE, OTHER_ID), f"{response} names the new topic")
         asking.wants(DeleteTopicRequest(OTHER_ID), ErrorCode.NONE, (RemoveTopicRecord(OTHER_ID),))
         asking.wants(DeleteTopicRequest(OTHER_ID), ErrorCode.UNKNOWN_TOPIC_ID)
     placed_topics(make, len(everyone), len(active))
