@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from impl.kraft.fields import check, refusal_of
-from impl.kraft.image import Image, PartitionKey, RegistrationChange, ReplayError
+from impl.kraft.image import Image, PartitionKey, RegistrationChange, ReplayError, no_gap
 from impl.kraft.records import (
     Batch,
     PartitionChangeRecord,
@@ -30,7 +30,7 @@ def check_batches(image: Image, batches: Iterable[Batch]) -> None:
         if not batch.records:
             raise refusal_of("Batch.records", "at least one record", batch.records)
         if batch.base_offset != offset + 1:
-            raise ReplayError(f"a batch at offset {batch.base_offset} cannot be replayed after offset {offset}")
+            raise no_gap(batch, offset)
         for offset, record in enumerate(batch.records, batch.base_offset):
             ahead.take(record, offset)
 

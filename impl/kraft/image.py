@@ -50,6 +50,10 @@ class ReplayError(ValueError):
     """A record of the log is about what the image does not have. The log is damaged, or was replayed with a gap."""
 
 
+def no_gap(batch: Batch, offset: int) -> ReplayError:
+    return ReplayError(f"a batch at offset {batch.base_offset} cannot be replayed after offset {offset}")
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """The entry of a broker id in the log. broker_epoch: the offset of its registration record."""
@@ -167,7 +171,9 @@ class Image:
     # Replay.
 
     def replay(self, batch: Batch) -> None:
-        """Take over the records of a batch that can follow (see `continuity`)."""
+        """Take over the records of a batch that can follow (see `continuity`); it begins where the image ends."""
+        if batch.base_offset != self.offset + 1:
+            raise no_gap(batch, self.offset)
         for record in batch.records:
             self.replay_record(record)
         self.offset = batch.last_offset

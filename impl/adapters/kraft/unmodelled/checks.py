@@ -64,8 +64,8 @@ def snapshots(shape: Shape, host: ControllerHost) -> None:
     asking.ask(UpdateFeatureRequest("feature", 3))
     for resource in ("", *(str(id_) for id_ in asking.image.registrations)):
         asking.ask(AlterConfigRequest(BROKER_RESOURCE, resource, "min.insync.replicas", "1"))
-    for value in ("2", None):
-        asking.ask(AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", value))
+    for kept_ms in ("2", None):
+        asking.ask(AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", kept_ms))
     for id_ in list(asking.image.registrations)[:1]:
         asking.ask(AlterConfigRequest(BROKER_RESOURCE, str(id_), "min.insync.replicas", None))
     written = asking.core.snapshot()
