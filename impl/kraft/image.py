@@ -1,6 +1,6 @@
 """The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
 
-Values in it are immutable, and copies share even the dictionaries until one of them changes: an old image never does.
+Values in it are immutable, and copies share each dictionary until one of them changes it: an old image never does.
 Indexes spare a scan of all partitions: of which ones a broker is in the ISR, which ones have no leader, which ones are
 being reassigned.
 """
@@ -48,6 +48,12 @@ RegistrationChange = FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistratio
 
 class ReplayError(ValueError):
     """A record of the log is about what the image does not have. The log is damaged, or was replayed with a gap."""
+
+
+COLLECTIONS = (
+    "registrations", "topics", "topic_ids", "partition_counts", "partitions", "configs", "features", "in_isr",
+    "leaderless", "reassigning",
+)  # fmt: skip
 
 
 def no_gap(batch: Batch, offset: int) -> ReplayError:
@@ -122,25 +128,30 @@ class Image:
         self.in_isr: dict[int, set[PartitionKey]] = {}
         self.leaderless: set[PartitionKey] = set()
         self.reassigning: set[PartitionKey] = set()
-        self._is_shared = False
+        self._is_shared: dict[str | int, bool] = dict.fromkeys(COLLECTIONS, False)
 
     def copy(self) -> Image:
-        """An image that changes on its own. The two share their collections until one of them changes."""
-        self._is_shared = True
+        """An image that changes on its own. The two share each collection until one of them changes it."""
+        self._is_shared = dict.fromkeys((*COLLECTIONS, *self.in_isr), True)
         other = Image.__new__(Image)
-        vars(other).update(vars(self))
+        vars(other).update(vars(self), _is_shared=dict(self._is_shared))
         return other
 
-    def _unshare(self) -> None:
-        """Make the collections this image's own."""
-        self.registrations = dict(self.registrations)
-        self.topics, self.topic_ids = dict(self.topics), dict(self.topic_ids)
-        self.partition_counts, self.partitions = dict(self.partition_counts), dict(self.partitions)
-        self.configs = {resource: dict(configs) for resource, configs in self.configs.items()}
-        self.features = dict(self.features)
-        self.in_isr = {broker: set(keys) for broker, keys in self.in_isr.items()}
-        self.leaderless, self.reassigning = set(self.leaderless), set(self.reassigning)
-        self._is_shared = False
+    def _own(self, *names: str) -> None:
+        """Make collections this image's own, before they change."""
+        for name in names:
+            if self._is_shared[name]:
+                setattr(self, name, getattr(self, name).copy())
+                self._is_shared[name] = False
+
+    def _keys_in_isr(self, broker_id: int) -> set[PartitionKey]:
+        """The partitions in whose ISR a broker is: a set of this image's own, before it changes."""
+        self._own("in_isr")
+        keys = self.in_isr.get(broker_id)
+        if keys is None or self._is_shared.get(broker_id, False):
+            keys = self.in_isr[broker_id] = set(keys or ())
+            self._is_shared[broker_id] = False
+        return keys
 
     def is_active(self, broker_id: int) -> bool:
         """The broker is registered, unfenced and not shutting down."""
@@ -181,8 +192,6 @@ class Image:
 
     def replay_record(self, record: Record) -> None:
         """Take over one record."""
-        if self._is_shared:
-            self._unshare()
         match record:
             case PartitionChangeRecord():
                 key = (record.topic_id, record.partition_id)
@@ -192,15 +201,19 @@ class Image:
             case RegisterBrokerRecord():
                 self.register(record)
             case FenceBrokerRecord() | UnfenceBrokerRecord():
+                self._own("registrations")
                 registration = self.registrations[record.broker_id]
                 fenced = isinstance(record, FenceBrokerRecord)
                 self.registrations[record.broker_id] = replace(registration, fenced=fenced)
             case BrokerRegistrationChangeRecord(in_controlled_shutdown=shuts_down):
+                self._own("registrations")
                 registration = self.registrations[record.broker_id]
                 self.registrations[record.broker_id] = replace(registration, in_controlled_shutdown=shuts_down)
             case UnregisterBrokerRecord():
+                self._own("registrations")
                 del self.registrations[record.broker_id]
             case TopicRecord():
+                self._own("topics", "topic_ids", "partition_counts")
                 self.topics[record.topic_id] = record.name
                 self.topic_ids[record.name] = record.topic_id
                 self.partition_counts[record.topic_id] = 0
@@ -216,6 +229,7 @@ class Image:
                 assert_never(record)
 
     def register(self, record: RegisterBrokerRecord) -> None:
+        self._own("registrations")
         self.registrations[record.broker_id] = Registration(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
@@ -228,6 +242,7 @@ class Image:
         )
 
     def create_partition(self, record: PartitionRecord) -> None:
+        self._own("partition_counts")
         self.partition_counts[record.topic_id] = max(self.partition_counts[record.topic_id], record.partition_id + 1)
         self.put_partition(
             (record.topic_id, record.partition_id),
@@ -244,12 +259,13 @@ class Image:
 
     def put_partition(self, key: PartitionKey, partition: Partition) -> None:
         """Set a partition, and keep the indexes right."""
+        self._own("partitions", "leaderless", "reassigning")
         before = self.partitions.get(key)
         if before is not None:
             self.drop_from_indexes(key, before)
         self.partitions[key] = partition
         for broker_id in partition.isr:
-            self.in_isr.setdefault(broker_id, set()).add(key)
+            self._keys_in_isr(broker_id).add(key)
         if partition.leader == NO_LEADER:
             self.leaderless.add(key)
         if partition.is_reassigning:
@@ -257,11 +273,12 @@ class Image:
 
     def drop_from_indexes(self, key: PartitionKey, partition: Partition) -> None:
         for broker_id in partition.isr:
-            self.in_isr[broker_id].discard(key)
+            self._keys_in_isr(broker_id).discard(key)
         self.leaderless.discard(key)
         self.reassigning.discard(key)
 
     def remove_topic(self, topic_id: UUID) -> None:
+        self._own("partitions", "leaderless", "reassigning", "partition_counts", "topics", "topic_ids", "configs")
         for key, partition in list(self.of_topic(topic_id)):
             self.drop_from_indexes(key, partition)
             del self.partitions[key]
@@ -271,16 +288,16 @@ class Image:
         self.configs.pop((TOPIC_RESOURCE, name), None)
 
     def set_config(self, record: ConfigRecord) -> None:
+        self._own("configs")
         resource = (record.resource_type, record.resource_name)
-        configs = self.configs.setdefault(resource, {})
-        if record.value is None:
-            configs.pop(record.name, None)
-        else:
+        configs = {name: value for name, value in self.configs.pop(resource, {}).items() if name != record.name}
+        if record.value is not None:
             configs[record.name] = record.value
-        if not configs:
-            del self.configs[resource]
+        if configs:
+            self.configs[resource] = configs
 
     def set_feature(self, record: FeatureLevelRecord) -> None:
+        self._own("features")
         if record.max_feature_level == 0:
             self.features.pop(record.name, None)
         else:

@@ -44,8 +44,9 @@ Timers = dict[Timer, int]
 Disk = dict[PartitionKey, InMemoryReplicaLog]
 T = TypeVar("T")
 ONE_HISTORY = EpochHistory()
-FEATURES = (SupportedFeature("metadata.version", 1, 20), SupportedFeature("feature", 0, 5))
-"""Of every controller and broker."""
+FEATURES = (SupportedFeature("metadata.version", 1, 20), SupportedFeature("feature", 0, 6))
+"""Of every broker."""
+CONTROLLER_FEATURES = (SupportedFeature("metadata.version", 1, 20), SupportedFeature("feature", 0, 5))
 
 
 def listeners(broker_id: int) -> tuple[Endpoint, ...]:
@@ -88,7 +89,7 @@ class Shape:
             cluster_id=CLUSTER_ID,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             min_insync_replicas=self.min_insync_replicas,
-            supported_features=FEATURES,
+            supported_features=CONTROLLER_FEATURES,
         )
 
     def broker_settings(self, process: int) -> BrokerSettings:

@@ -176,8 +176,9 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
             value = after.configs.get((record.resource_type, record.resource_name), {}).get(record.name)
             require(value == record.value, record, f"its replay leaves {value}")
         case FeatureLevelRecord():
-            _, level = after.features.get(record.name, (0, 0))
-            require(level == record.max_feature_level, record, f"its replay leaves level {level}")
+            levels = after.features.get(record.name)
+            wanted_levels = (record.min_feature_level, record.max_feature_level) if record.max_feature_level else None
+            require(levels == wanted_levels, record, f"its replay leaves {levels}")
 
 
 REGISTRATION = (

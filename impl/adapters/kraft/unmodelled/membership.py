@@ -77,6 +77,7 @@ def features(make: Make) -> None:
     refused = ErrorCode.INVALID_UPDATE_VERSION
     for name, level in (("feature", 6), ("feature", -1), ("unknown", 1), ("metadata.version", 21)):
         asking.wants(UpdateFeatureRequest(name, level), refused)
+    asking.wants(UpdateFeatureRequest("feature", -1, allow_downgrade=True), refused)
     asking.wants(UpdateFeatureRequest("unknown", 0), ErrorCode.NONE)
     asking.wants(UpdateFeatureRequest("feature", 3), ErrorCode.NONE, (FeatureLevelRecord("feature", 3, 3),))
     asking.wants(UpdateFeatureRequest("feature", 3), ErrorCode.NONE)
