@@ -166,9 +166,8 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
         case UnregisterBrokerRecord():
             require(record.broker_id not in after.registrations, record, "its replay removes the registration")
         case RemoveTopicRecord():
-            gone = record.topic_id not in after.topics and not any(
-                key[0] == record.topic_id for key in after.partitions
-            )
+            kept = record.topic_id in after.topics or record.topic_id in after.topic_ids.values()
+            gone = not kept and not any(key[0] == record.topic_id for key in after.partitions)
             name = None if before is None else before.topics.get(record.topic_id)
             no_config = not any(resource_name == name for _, resource_name in after.configs)
             require(gone and no_config, record, "its replay removes the topic with its partitions and configs")

@@ -13,6 +13,8 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "unregistered": ("unregistered", {"max_crashes": 0}, None),
     "shutdown": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0, "max_failovers": 0}, None),
     "failover": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0}, None),
+    "one broker": ("unfencing_ends", {"brokers": 1}, None),
+    "three with a crash": ("isr", {}, 4),
     "three brokers": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}, 4),
     "reassignment": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}, None),
     "three replicas": ("reassignment", {"max_reassignments": 1, "spare_brokers": 0}, 6),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from impl.adapters.kraft.cluster import ControllerHost, Shape
-from impl.adapters.kraft.unmodelled import membership, partitions, topics
+from impl.adapters.kraft.unmodelled import membership, partitions, scripts, topics
 from impl.adapters.kraft.unmodelled.asking import Asking, DocumentError
 from impl.kraft.image import Image
 from impl.kraft.messages import AlterConfigRequest, UpdateFeatureRequest
@@ -24,6 +24,9 @@ CHECKS = (
     partitions.least_in_sync,
     partitions.cancels,
     partitions.alterations,
+    scripts.reassignment_of_two,
+    scripts.completion_below_min_isr,
+    scripts.shutdown,
 )
 
 

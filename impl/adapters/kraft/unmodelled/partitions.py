@@ -84,7 +84,7 @@ def listing(make: Make) -> None:
 
 def least_in_sync(make: Make) -> None:
     """min.insync.replicas of the topic counts before that of all brokers: for targets, completion and cancels."""
-    for of_cluster, of_topic in ((2, None), (1, 2), (2, 1), (3, 2)):
+    for of_cluster, of_topic in ((2, None), (1, 2), (2, 1), (3, 2), (9, None)):
         for topic, key, partition in each(make()):
             is_there = partition.replicas[-1] in make().image.registrations
             if partition.is_reassigning or len(partition.replicas) < 2 or not is_there:
@@ -146,6 +146,7 @@ def alterations(make: Make) -> None:
         make().wants(replace(right, topic_id=OTHER_ID), ErrorCode.UNKNOWN_TOPIC_ID)
         make().wants(replace(right, partition_id=99), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         make().wants(replace(right, topic_id=OTHER_ID, broker_epoch=-1), ErrorCode.STALE_BROKER_EPOCH)
+        make().wants(replace(right, broker_id=NEW_ID), ErrorCode.STALE_BROKER_EPOCH)
         make().wants(replace(right, new_isr=members * 2), ErrorCode.INVALID_REQUEST)
         make().wants(replace(right, new_isr=(*members, IsrMember(NEW_ID))), ErrorCode.INVALID_REQUEST)
         other = tuple(replace(member, broker_epoch=member.broker_epoch + 1) for member in members)

@@ -82,10 +82,11 @@ def placed_topics(make: Make, registered: int, active: int) -> None:
     """Replicas that the controller places: as many as asked for, spread over the racks, the first one active."""
     for factor in range(1, registered + 1):
         asking = make()
-        request = CreateTopicRequest(OTHER, OTHER_ID, num_partitions=registered, replication_factor=factor)
+        partitions = 2 * registered
+        request = CreateTopicRequest(OTHER, OTHER_ID, num_partitions=partitions, replication_factor=factor)
         asking.wants(request, ErrorCode.NONE, None)
         made = [record for record in asking.records if isinstance(record, PartitionRecord)]
-        asking.require(len(made) == registered, f"{request} makes {len(made)} partitions")
+        asking.require(len(made) == partitions, f"{request} makes {len(made)} partitions")
         for record in made:
             asking.require(len(record.replicas) == factor, f"{record} has {factor} replicas")
             asking.require(record.leader == record.replicas[0], f"{record}: its first replica leads")
