@@ -17,7 +17,7 @@ import pytest
 
 from checker.lang import Bug
 
-pytest_plugins = ["tests.tiers"]
+pytest_plugins = ["tests.tiers", "tests.cluster.fixtures"]
 
 ROOT = Path(__file__).parent.parent
 

@@ -16,7 +16,7 @@ _LIBC = ctypes.CDLL(None) if os.uname().sysname == "Linux" else None
 
 
 class ManagedProcess:
-    """A process of its own, whose output goes to a file. It dies with the one that started it (on Linux).
+    """A process of its own, whose output goes to a file. It dies with the thread that started it (on Linux).
 
     command: program and arguments. log: the file, which is appended to.
     """

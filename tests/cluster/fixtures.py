@@ -1,4 +1,4 @@
-"""One real ZooKeeper for all tests of a process that want one; `zookeeper` as their xdist_group keeps that to one."""
+"""One real ZooKeeper for all tests that ask for one: `zookeeper` as their xdist_group puts them into one process."""
 
 from __future__ import annotations
 
