@@ -28,6 +28,7 @@ CONFORMS, DIVERGES = "conforms", "diverges"
 SAME, DIFFERS = "same", "differs"
 REACHED, NOT_REACHED = "reached", "not reached"
 NONE_FOUND = "no violation found"
+KNOWN = "only known violations"
 
 INTERRUPTED = "interrupted"
 """Why an incomplete search was stopped: by Ctrl-C, or by a signal that asks a process to end."""
@@ -36,6 +37,7 @@ _TABLE = (
     (ExitCode.VIOLATED, "red", (VIOLATED, DIVERGES, DIFFERS)),
     (ExitCode.INCOMPLETE, "yellow", (INCOMPLETE, NOT_PROVED)),
     (ExitCode.VACUOUS, "yellow", (VACUOUS, NOT_REACHED)),
+    (ExitCode.HOLDS, "yellow", (KNOWN,)),
     (ExitCode.HOLDS, "green", (WITHIN, PROVED_WITHIN, HOLDS, PROVED, CONFORMS, SAME, REACHED, NONE_FOUND)),
 )
 """Exit code, colour and verdicts; a verdict takes precedence over those after it."""

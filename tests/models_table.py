@@ -31,6 +31,7 @@ from traces.markdown import escaped
 from traces.values import plural
 
 PAGE = ROOT / "docs" / "models.md"
+PINS = ROOT / "tests" / "pins.toml"
 SECONDS = ROOT / "tests" / "seconds.toml"
 THREADS = 2
 HEAD = """<!-- Written by `make docs` from the specs, tests/pins.toml and tests/seconds.toml. -->
@@ -45,7 +46,7 @@ MODEL` lists the constants, switches, actions and properties of one.
 
 def page() -> str:
     """The text of the page."""
-    return "\n".join([HEAD, *_sizes(), _of_seconds(), "", *_guards_off(), ""])
+    return "\n".join([HEAD, *_sizes(), _of_seconds(), "", *_guards_off(), "", *_known(), ""])
 
 
 def _models() -> Iterator[BoundModel]:
@@ -55,7 +56,7 @@ def _models() -> Iterator[BoundModel]:
 
 
 def _pins(target: str) -> list[Pin]:
-    return [pin for pin in read_pins(ROOT / "tests" / "pins.toml") if pin.target == target]
+    return [pin for pin in read_pins(PINS) if pin.target == target]
 
 
 def _by_subject(design: str) -> dict[str, list[BoundModel]]:
@@ -143,6 +144,24 @@ def _guards_off() -> Iterator[str]:
             broken = [f"`{name}` ({states})" for name, states in pin.expected.get("violated", {}).items()]
             if variant:
                 yield f"| `{model.name}` | {variant} | {', '.join(broken) or pin.expected['verdict']} |"
+
+
+def _known() -> Iterator[str]:
+    """Known violations of settings, each by the switch that repairs it."""
+    yield "## Known violations of a setting"
+    yield ""
+    yield from textwrap.wrap(
+        "What `fencepost check MODEL --setting S --known` goes on past: each switch that repairs a violation, with the "
+        "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds.",
+        120,
+    )
+    yield ""
+    yield "| model | setting | known by | violates |"
+    yield "|---|---|---|---|"
+    for model, settings in tomllib.loads(PINS.read_text(encoding="utf-8"))["known"].items():
+        for setting, known in settings.items():
+            for switch, (name, states) in known.items():
+                yield f"| `{model}` | `{setting}` | `{switch}` | `{name}` ({states}) |"
 
 
 def _measured() -> dict[str, Any]:

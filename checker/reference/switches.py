@@ -39,12 +39,14 @@ class Departed:
 
     how: "is refused by require(...)", "does otherwise", ...; changes: (place of the state, what the step leaves
     there, what it left in the trace); rest: how the steps after it end, "" where there is nothing to say.
+    repairs: the steps are no counterexample any more, as far as they show it.
     """
 
     step: Step
     how: str
     changes: tuple[tuple[str, str, str], ...] = ()
     rest: str = ""
+    repairs: bool = True
 
     def __str__(self) -> str:
         shown = "; ".join(f"{place}: {now}, not {before}" for place, now, before in self.changes[:_SHOWN])
@@ -61,9 +63,14 @@ class Repair:
     guards: tuple[Guard, ...]
 
 
+def switches_off(model: BoundModel) -> list[str]:
+    """The design switches that are off and usually on."""
+    return [name for name, value in model.constants.items() if value is False and usual(model, name) is True]
+
+
 def repairs(model: BoundModel, trace: Trace) -> Iterator[Repair]:
     """For each design switch that is off: the steps of the trace with it on."""
-    off = [name for name, value in model.constants.items() if value is False and usual(model, name) is True]
+    off = switches_off(model)
     asked = guards(model, off)
     for name in off:
         other = model.with_constants({name: True})
@@ -114,7 +121,10 @@ def _same_steps(model: BoundModel, trace: Trace) -> Departed | None:
         states.append(result.state)
         if departed is None:
             departed = _other_way(model, recorded, result.state)
-    return None if departed is None else replace(departed, rest=_still_violated(model, trace, states))
+    if departed is None:
+        return None
+    rest, still_violated = _to_the_end(model, trace, states)
+    return replace(departed, rest=rest, repairs=not still_violated)
 
 
 def _unfair(model: BoundModel, trace: Trace) -> Departed | None:
@@ -141,15 +151,17 @@ def _other_way(model: BoundModel, recorded: Step, state: Any) -> Departed | None
     return Departed(recorded, "does otherwise" if changes else f"does otherwise ({ANOTHER_ORDER})", tuple(changes))
 
 
-def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
-    """A line on whether the property that a trace violates is still violated, along other states."""
+def _to_the_end(model: BoundModel, trace: Trace, states: list[Any]) -> tuple[str, bool]:
+    """A line on the property that a trace violates, along other states; and whether it is violated there as far as is
+    seen.
+    """
     if trace.loop is not None:
         refusal, _ = unfair(model, states[trace.loop :], trace.loop)
-        return "the steps after it can be taken" + (f", but {refusal}" if refusal else "")
+        return "the steps after it can be taken" + (f", but {refusal}" if refusal else ""), not refusal
     name = trace.violation.property if trace.violation is not None else ""
     declared = model.declared(name)
     if declared is None or not declared.span:
-        return "the steps after it can be taken"
+        return "the steps after it can be taken", False
     reference = Reference(model)
     for last in range(declared.span, len(states) + 1):
         try:
@@ -157,8 +169,8 @@ def _still_violated(model: BoundModel, trace: Trace, states: list[Any]) -> str:
                 continue
         except RuntimeViolation:
             pass
-        return f"{name} is violated all the same, at step {last}"
-    return f"{name} holds to the end"
+        return f"{name} is violated all the same, at step {last}", True
+    return f"{name} holds to the end", False
 
 
 def guards(model: BoundModel, switches: Iterable[str]) -> dict[str, list[Guard]]:

@@ -45,6 +45,7 @@ class _How:
 @target_options
 @PROPERTY
 @click.option("--all-violations", is_flag=True, help="Go on after a violation: a shortest trace for each property.")
+@click.option("--known", is_flag=True, help="Go on past violations that a switch repairs which is off, and list them.")
 @search_options
 @engine_options
 @click.option("--checkpoint", metavar="DIR", help="Save every finished level to DIR (Spark: or to a URI).")
@@ -55,7 +56,7 @@ class _How:
 )
 @output_options
 def check(
-    target: Target, properties: tuple[str, ...], all_violations: bool, search: Search, engine: Engine,
+    target: Target, properties: tuple[str, ...], all_violations: bool, known: bool, search: Search, engine: Engine,
     checkpoint: str | None, resume: str | None, coverage: bool, junit: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Explore MODEL exhaustively: a design (kraft), one of its models (kraft/isr), a module, or a Python file.
@@ -68,8 +69,11 @@ def check(
     with junit_of_failures(junit, target.model):
         engine.refuse_options_of_others(search)
         if runs := _runs(target, properties):
-            _refuse_in_a_sweep(how, coverage, output)
+            _refuse_in_a_sweep(how, known, coverage, output)
             return _swept(runs, how, junit, output)
+        if known:
+            _refuse_past_known(how)
+            return _past_known(target, properties, how, coverage, junit, output)
         return _checked(target, properties, how, coverage, junit, output)
 
 
@@ -79,13 +83,49 @@ def _runs(target: Target, properties: tuple[str, ...]) -> list[Run]:
     return runs_of(target, properties)
 
 
-def _refuse_in_a_sweep(how: _How, coverage: bool, output: Output) -> None:
+def _refuse_in_a_sweep(how: _How, known: bool, coverage: bool, output: Output) -> None:
     """Say which options are for one run only."""
     given = {"--checkpoint": how.checkpoint, "--resume": how.resume, "--trace-out": output.trace_out,
-             "--coverage": coverage}  # fmt: skip
+             "--coverage": coverage, "--known": known}  # fmt: skip
     names = [name for name, value in given.items() if value]
     if names:
         raise click.UsageError(f"{', '.join(names)}: this is for one run, and --set asks for several: give one value")
+
+
+def _refuse_past_known(how: _How) -> None:
+    """Say which options are for one search: past known violations there are several."""
+    given = {"--checkpoint": how.checkpoint, "--resume": how.resume, "--all-violations": how.all_violations}
+    names = [name for name, value in given.items() if value]
+    if names:
+        raise click.UsageError(f"{', '.join(names)}: this is for one search, and --known makes one after another")
+
+
+def _past_known(
+    target: Target, properties: tuple[str, ...], how: _How, coverage: bool, junit: Path | None, output: Output
+) -> int:
+    bound = target.load(properties)
+    from checker.cli.commands.check_junit import suite_of, write_junit
+    from checker.cli.commands.check_known import known_json, known_text, known_traces, within_time
+    from checker.cli.output.printing import print_json, print_report, verdict_line, write_traces
+    from checker.cli.output.progress import ProgressLine
+    from checker.explicit.known import past_known
+
+    def one(model: BoundModel, time_limit_s: float | None) -> Report:
+        limited = replace(how, search=replace(how.search, time_limit_s=time_limit_s))
+        on = [name for name, value in model.constants.items() if value is True and bound.constants[name] is False]
+        with ProgressLine(quiet=output.quiet, label=", ".join(f"{name} on" for name in on)) as line:
+            return _engine(how)(model, limited, time.perf_counter(), line)
+
+    found = past_known(bound, within_time(one, how.search.time_limit_s, time.monotonic))
+    if output.as_json:
+        print_json(known_json(found))
+    else:
+        print_report(known_text(found, target, coverage=coverage), found.rest.traces,
+                     verdict_line(found.verdict, found.reason))  # fmt: skip
+    if junit is not None:
+        write_junit([suite_of(found.rest, found.rest.model.name)], junit)
+    write_traces(known_traces(found), output.trace_out)
+    return found.exit_code
 
 
 def _swept(runs: list[Run], how: _How, junit: Path | None, output: Output) -> int:
