@@ -300,7 +300,7 @@ class Broker:
         if is_new:
             if holder is None:
                 self._enqueue(Path(CONTROLLER))
-            member.did("start")
+            member.did("start", session=member.session)
             return
         yield from self._reread(holder is not None and holder.owner == member.session)
 

@@ -169,9 +169,8 @@ class Process:
 
     def _record(self, did: Did) -> None:
         if self._recorder is not None:
-            note = {name: value for name, value in did.facts.items() if value is not None}
-            parameters = {"broker": f"broker{self._settings.broker_id}", **({"facts": note} if note else {})}
-            self._recorder.record(did.action, parameters, at={"zxid": did.zxid})
+            broker = {"broker": f"broker{self._settings.broker_id}"}
+            self._recorder.record(did.action, broker, at={"zxid": did.zxid}, note=did.facts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -110,7 +110,9 @@ class Target:
             member.did("hear_of_other")
             return
         if member.design.one_ready_each:
-            yield from (yield from self.own_ready())
+            own = yield from self.own_ready()
+            if own:
+                yield Multi(own)
         if member.believes_in_office and not member.design.office_reads_ready:
             yield from member.read_ready(watch=True)  # else it watches that since its term began
         member.did("hear_of_other")

@@ -131,11 +131,14 @@ def _name(code: int) -> str:
     return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
 
 
-def ask(host: str, port: int, api_key: int, request: Request, timeout_ms: int) -> bytes:
-    """The body of the response to a request. Raises ToolError, WireError, OSError."""
+def ask(host: str, port: int, api_key: int, request: Request, timeout_ms: int, *, grace_ms: int = _GRACE_MS) -> bytes:
+    """The body of the response to a request. Raises ToolError, WireError, OSError.
+
+    timeout_ms: what the broker has to answer; grace_ms: what connecting, and the answer beyond that, may take.
+    """
     header = RequestHeader(api_key, VERSION, _CORRELATION_ID, CLIENT_ID)
-    with socket.create_connection((host, port), timeout=_GRACE_MS / 1000) as connection:
-        connection.settimeout((timeout_ms + _GRACE_MS) / 1000)
+    with socket.create_connection((host, port), timeout=grace_ms / 1000) as connection:
+        connection.settimeout((timeout_ms + grace_ms) / 1000)
         connection.sendall(frame(request_bytes(header, request.body())))
         content = _receive(connection)
     reader = Reader(content)

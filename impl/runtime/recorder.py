@@ -30,10 +30,13 @@ class Recorder:
     def record(
         self, action: str | None = None, parameters: Mapping[str, Any] | None = None,
         state: Mapping[str, Any] | None = None, *, sends: Sequence[str] = (), receives: Sequence[str] = (),
-        at: Mapping[str, int] | None = None,
+        at: Mapping[str, int] | None = None, note: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """A step. sends, receives: labels of messages; at: values of counters that the processes share."""
-        stamp = {"sends": list(sends), "receives": list(receives), "at": dict(at or {})}
+        """A step. sends, receives: labels of messages; at: values of counters that the processes share.
+
+        note: facts that no model looks at.
+        """
+        stamp = {"sends": list(sends), "receives": list(receives), "at": dict(at or {}), "note": dict(note or {})}
         self._event(event_line(action, parameters, state, time_ms=_now_ms(), **stamp))
 
     def seen(

@@ -78,6 +78,11 @@ class Server:
             return ""
         return next((line.partition(": ")[2] for line in answer.splitlines() if line.startswith("Mode: ")), "")
 
+    @property
+    def log_folder(self) -> Path:
+        """The folder with its transaction log."""
+        return self._folder / "data" / "version-2"
+
     def output(self) -> str:
         """The end of its log."""
         return (self._folder / "log").read_text(errors="replace")[-4000:]

@@ -1,0 +1,67 @@
+"""impl.pinning does what spec.pinning does, in models that are small enough to be driven whole.
+
+Larger ones are for `fencepost conform`. Together these take every action that the implementation has a step for.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.lang.errors import SpecError
+from checker.lang.loader import BoundModel, load
+from impl.adapters.pinning import SYSTEM
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A model of spec.pinning, what is set in it, and how much of it and of the product there is."""
+
+    model: str
+    changes: dict[str, int] = field(hash=False)
+    setting: str = "repaired"
+    transitions: int = 0
+    pairs: int = 0
+
+    def __str__(self) -> str:
+        return ",".join([self.model, self.setting, *(f"{name}={value}" for name, value in self.changes.items())])
+
+    def load(self) -> BoundModel:
+        changes = {name: str(value) for name, value in self.changes.items()}
+        return load(f"pinning/{self.model}", changes, self.setting)
+
+
+PINS = [
+    Pin("pin", {"brokers": 2}, "repaired", 1_136, 640),
+    Pin("pin", {"brokers": 2, "max_crashes": 0}, "draft", 35, 24),
+]
+
+
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("pin", PINS, ids=str)
+def test_conforms(pin: Pin) -> None:
+    """Every transition of the spec is driven, and nothing diverges. Some actions a smaller model never takes."""
+    report = conform(pin.load(), SYSTEM, "pinning", ConformOptions(jobs=1))
+    assert report.divergence is None and report.verdict in ("conforms", "vacuous")
+    assert (report.transitions, report.pairs) == (pin.transitions, pin.pairs)
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "why"),
+    [("pin", {"loser_watches": "false"}, "no switch for loser_watches"), ("pin", {"max_lost_replies": "1"}, "no reply")],
+)
+def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:
+    with pytest.raises(SpecError, match=why):
+        conform(load(f"pinning/{model}", changes), SYSTEM, "pinning", ConformOptions())
+
+
+def test_a_cluster_can_be_sent_to_another_process() -> None:
+    model = PINS[0].load()
+    (state,) = model.initial_states()
+    cluster = SYSTEM.begin(model.constants, state)
+    again = pickle.loads(pickle.dumps(cluster))
+    assert SYSTEM.observe(again) == SYSTEM.observe(cluster)
+    assert SYSTEM.key(again) == SYSTEM.key(cluster)

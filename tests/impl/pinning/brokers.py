@@ -1,0 +1,73 @@
+"""Broker processes of a run: forked from one process that has everything imported, so that they start at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from impl.pinning.process import main
+
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["impl.pinning.process", "tests.impl.pinning.brokers"])
+
+
+def _serve(properties: Path, trace: Path | None, log: Path) -> None:
+    with log.open("ab", buffering=0) as output:
+        os.dup2(output.fileno(), sys.stderr.fileno())
+    sys.exit(main([str(properties), *([] if trace is None else ["--trace", str(trace)])]))
+
+
+class BrokerProcess:
+    """One process of a broker. ended_ms: when it was killed or told to stop."""
+
+    def __init__(
+        self, broker: int, folder: Path, number: int, settings: dict[str, str], *, records: bool = True
+    ) -> None:
+        name = f"broker{broker}-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        properties = folder / f"{name}.properties"
+        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        self.broker = broker
+        self.trace = folder / f"{name}.ndjson"
+        self.log = folder / f"{name}.log"
+        self.ended_ms: int | None = None
+        self._process = _FORKED.Process(
+            target=_serve, args=(properties, self.trace if records else None, self.log), daemon=True
+        )
+        self._process.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.is_alive()
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """kill -9, of a paused process too."""
+        self._end(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """SIGTERM: it closes its session."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        self.ended_ms = self.ended_ms or time.time_ns() // 1_000_000
+        self._signal(number)
+        self._process.join(10)
+        if self._process.is_alive():
+            self._process.kill()
+
+    def _signal(self, number: signal.Signals) -> None:
+        pid = self._process.pid
+        if pid is not None and self._process.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)

@@ -1,0 +1,282 @@
+"""The history of a run: from ZooKeeper's transaction log and the brokers' own records to a trace, and to figures.
+
+Every write to ZooKeeper is in the log, in one order. Of what brokers do without writing, two steps are recorded: that a
+term began, and that a session was begun with everything read; both name the last transaction that they have seen. What
+else a broker does (it hears, pulls, abstains) is left to be found: such steps are declared silent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, read_next, read_ready
+from impl.zookeeper.transaction_log import Change, Logged
+from impl.zookeeper.znodes import read_controller, read_decimal
+from traces.events import INIT, end_line, event_line, header_line
+
+SILENT_STEPS = 9
+SILENT = (
+    "hear_controller", "hear_ready", "abstain", "lose_election", "find_own_office", "stay",
+    "set_ready", "hear_of_other", "settle_request", "prepare_takeover", "fail_to_take_over", "resign",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Life:
+    """One process of a broker. ended_ms: when it was killed or told to stop, by the wall clock; None: it was not."""
+
+    broker: int
+    trace: Path
+    ended_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that a process had read everything in."""
+
+    id: int
+    broker: int
+    life: Life
+    is_first: bool
+    zxid: int
+    time_ms: int
+
+
+@dataclass
+class Znodes:
+    """The znodes as a transaction left them: broker and owner; target, version and request; broker, owner, request."""
+
+    controller: tuple[int, int] | None = None
+    epoch: int = 0
+    next: tuple[int, int, int] | None = None
+    ready: tuple[int, int, int] | None = None
+
+    def apply(self, change: Change, transaction: Logged) -> None:
+        data = change.data
+        if change.path == CONTROLLER:
+            self.controller = None if data is None else (read_controller(CONTROLLER, data), transaction.session)
+        elif change.path == CONTROLLER_EPOCH and data is not None:
+            self.epoch = read_decimal(CONTROLLER_EPOCH, data)
+        elif change.path == NEXT:
+            version = 0 if change.is_create or self.next is None else self.next[1] + 1
+            self.next = None if data is None else (read_next(data), version, transaction.zxid)
+        elif change.path == READY:
+            said = None if data is None else read_ready(data)
+            owner = transaction.session if change.is_create or self.ready is None else self.ready[1]
+            self.ready = None if said is None else (said.broker, owner, said.request or 0)
+
+    def state(self) -> dict[str, Any]:
+        """As the spec has them."""
+        controller, standing, ready = self.controller, self.next, self.ready
+        return {
+            "controller": controller and {"broker": f"broker{controller[0]}", "owner": controller[1]},
+            "epoch": self.epoch,
+            "next_controller": standing
+            and {"target": f"broker{standing[0]}", "version": standing[1], "request": standing[2]},
+            "ready": ready and {"broker": f"broker{ready[0]}", "owner": ready[1], "request": ready[2]},
+        }
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the trace. zxid, order: where it stands: of what has seen the same, transactions come first."""
+
+    zxid: int
+    order: tuple[int, int]
+    action: str | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured on the log. moves_without_cause: P2; foreign_deletions: P3; longest_vacancy_ms: nobody in office."""
+
+    elections: int
+    requests: int
+    moves_without_cause: int
+    foreign_deletions: int
+    longest_vacancy_ms: int
+
+
+def below(transactions: Sequence[Logged], root: str) -> list[Logged]:
+    """The transactions of one chroot, with its paths; the ends of sessions all stay."""
+    found = []
+    for one in transactions:
+        changes = tuple(
+            replace(change, path=change.path.removeprefix(root))
+            for change in one.changes
+            if change.path.startswith(f"{root}/")
+        )
+        if changes or one.ends_session:
+            found.append(replace(one, changes=changes))
+    return found
+
+
+@dataclass
+class Records:
+    """The brokers' own records.
+
+    local: terms that began, and abstentions that lapsed. replies: (broker, step, zxid) of writes whose reply arrived.
+    """
+
+    sessions: list[Session] = field(default_factory=list)
+    local: list[Step] = field(default_factory=list)
+    replies: set[tuple[int, str, int]] = field(default_factory=set)
+
+    def add(self, life: Life) -> None:
+        of_life = 0
+        for line in _lines(life.trace):
+            action, zxid, time_ms = line.get("action", ""), line.get("at", {}).get("zxid", 0), line.get("time_ms", 0)
+            name, order = f"broker{life.broker}", (1, time_ms)
+            if action == "start":
+                session = line["note"]["session"]
+                self.sessions.append(Session(session, life.broker, life, of_life == 0, zxid, time_ms))
+                of_life += 1
+            elif action == "begin_term":
+                self.local.append(Step(zxid, order, "begin_term", {"broker": name}))
+            elif action == "lapse":  # too early or not: whether somebody is coming, the broker cannot know
+                self.local.append(Step(zxid, order, None, {}, {"brokers": {name: {"phase": "LAPSED"}}}))
+            elif action in ("run", "take_over", "resign", "set_ready"):
+                self.replies.add((life.broker, action, zxid))
+
+
+def _lines(trace: Path) -> Iterator[dict[str, Any]]:
+    text = trace.read_bytes() if trace.exists() else b""
+    for line in text.split(b"\n")[:-1]:  # of a process that was killed, the last line may be half
+        yield json.loads(line)
+
+
+class History:
+    """One run, put together. Raises ValueError where it never got to the state that models start from."""
+
+    def __init__(self, transactions: Sequence[Logged], lives: Sequence[Life], brokers: int) -> None:
+        self.records = Records()
+        for life in lives:
+            self.records.add(life)
+        self.sessions = self.records.sessions
+        terms = [step for step in self.records.local if step.action == "begin_term"]
+        first = [next((s for s in self.sessions if s.broker == b and s.is_first), None) for b in range(brokers)]
+        if None in first or not terms:
+            raise ValueError("a broker did not start")
+        self.first = [session for session in first if session is not None]
+        self.began = max(*(session.zxid for session in self.first), min(term.zxid for term in terms))
+        self.znodes = Znodes()
+        for one in transactions:
+            if one.zxid <= self.began:
+                for change in one.changes:
+                    self.znodes.apply(change, one)
+        self.transactions = [one for one in transactions if one.zxid > self.began]
+        self._of_session = {session.id: session for session in self.sessions}
+        self._down = set[int]()
+
+    def trace(self, name: str, model: str) -> str:
+        """The run as a trace, NDJSON."""
+        initial = self.znodes.state()
+        initial["brokers"] = {f"broker{session.broker}": {"session": session.id} for session in self.first}
+        znodes = replace(self.znodes)
+        steps = [step for one in self.transactions for step in self._of_transaction(znodes, one)]
+        local = [*self._starts(), *(step for step in self.records.local if step.zxid > self.began)]
+        lines = [header_line(model, name=name, silent={"steps": SILENT_STEPS, "actions": SILENT})]
+        lines.append(event_line(INIT, None, initial))
+        for step in self._with_crashes(sorted([*steps, *local], key=lambda step: (step.zxid, step.order))):
+            lines.append(event_line(step.action, step.parameters or None, step.state))
+        return "".join([*lines, end_line(len(lines) - 1)])
+
+    def _starts(self) -> Iterator[Step]:
+        for session in self.sessions:
+            if session.zxid > self.began and session not in self.first:
+                action = "restart" if session.is_first else "renew_session"
+                yield Step(session.zxid, (1, session.time_ms), action, {"broker": f"broker{session.broker}"})
+
+    def _of_transaction(self, znodes: Znodes, one: Logged) -> Iterator[Step]:
+        before = replace(znodes)
+        for change in one.changes:
+            znodes.apply(change, one)
+        action, parameters = self._named(before, znodes, one)
+        session = self._of_session.get(one.session)
+        if session is not None and action in ("run", "take_over", "resign"):
+            parameters["answered"] = (session.broker, action, one.zxid) in self.records.replies
+        if action is None and session is not None and (session.broker, "set_ready", one.zxid) in self.records.replies:
+            action, parameters = "set_ready", {"broker": f"broker{session.broker}", "answered": True}
+        if action != "":
+            yield Step(one.zxid, (0, 0), action, parameters, znodes.state())
+
+    def _named(self, before: Znodes, after: Znodes, one: Logged) -> tuple[str | None, dict[str, Any]]:
+        """The step of the spec that a transaction is. "": none; None: one of several."""
+        session = self._of_session.get(one.session)
+        by = {} if session is None else {"broker": f"broker{session.broker}"}
+        if one.ends_session:
+            return self._end_of_session(before, one, session)
+        if after.controller is not None and after.controller != before.controller:
+            return ("run" if before.controller is None else "take_over"), by
+        if before.controller is not None and after.controller is None:
+            return ("resign" if by else "delete_by_hand"), by
+        if after.next is not None and after.next != before.next:
+            return "request", {"target": f"broker{after.next[0]}"}
+        if before.next is not None and after.next is None:
+            return "settle_request", by
+        if before.ready is not None and after.ready is None:
+            return "hear_of_other", by
+        return (None, {}) if after.ready != before.ready else ("", {})
+
+    def _end_of_session(self, before: Znodes, one: Logged, session: Session | None) -> tuple[str, dict[str, Any]]:
+        if session is None:
+            return "", {}
+        ended_ms = session.life.ended_ms
+        if ended_ms is None or ended_ms > one.time_ms:
+            return "expire", {"broker": f"broker{session.broker}"}
+        if before.controller is not None and before.controller[1] == one.session:
+            return "end_dead_session", {}
+        if before.ready is not None and before.ready[1] == one.session:
+            return "end_dead_session_of_ready", {}
+        return "", {}
+
+    def _with_crashes(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """A process that died is shown to die when its session ends, or when the next one starts: until then it is as
+        one that is slow."""
+        ends = {one.zxid: self._of_session.get(one.session) for one in self.transactions if one.ends_session}
+        died = set[str]()
+        for step in steps:
+            session = ends.get(step.zxid) if step.action in ("end_dead_session", "end_dead_session_of_ready") else None
+            broker = str(step.parameters.get("broker", "")) if session is None else f"broker{session.broker}"
+            if session is not None and broker not in died:
+                died.add(broker)
+                yield Step(step.zxid, (0, 0), "crash", {"broker": broker})
+            elif step.action == "restart":
+                if broker not in died:
+                    yield Step(step.zxid, (0, 0), "crash", {"broker": broker})
+                died.discard(broker)
+            yield step
+
+    def figures(self) -> Figures:
+        """P2, P3 and the longest time without a controller, by the log."""
+        znodes = replace(self.znodes)
+        elections = requests = causeless = foreign = longest_ms = 0
+        vacant_ms: int | None = None
+        served = set[int]()
+        for one in self.transactions:
+            before = replace(znodes)
+            for change in one.changes:
+                znodes.apply(change, one)
+            requests += znodes.next is not None and znodes.next != before.next
+            if before.controller != znodes.controller and before.controller is not None and not one.ends_session:
+                by = self._of_session.get(one.session)
+                foreign += by is not None and before.controller[1] != one.session and znodes.controller is None
+                wanted = before.next is not None and before.next[0] != before.controller[0]
+                causeless += by is not None and not (
+                    wanted and before.next is not None and before.next[2] not in served
+                )
+            if before.controller is not None and znodes.controller is None:
+                vacant_ms = one.time_ms
+            if znodes.controller is not None and znodes.controller != before.controller:
+                elections += 1
+                if before.next is not None and before.next[0] == znodes.controller[0]:
+                    served.add(before.next[2])
+                longest_ms = max(longest_ms, 0 if vacant_ms is None else one.time_ms - vacant_ms)
+                vacant_ms = None
+        return Figures(elections, requests, causeless, foreign, longest_ms)

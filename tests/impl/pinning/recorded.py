@@ -1,0 +1,51 @@
+"""The model that traces of real runs are validated on: every step that brokers take, and room for many faults."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.pinning.actions import election, faults, office, operator, sessions, target
+from spec.pinning.initial import broker_0_in_office
+
+MODELS = [
+    Model(
+        name="recorded",
+        doc="Three brokers, any faults: for traces that were recorded.",
+        init=broker_0_in_office,
+        actions=(
+            operator.request,
+            operator.delete_by_hand,
+            target.set_ready,
+            target.settle_request,
+            target.hear_of_other,
+            target.prepare_takeover,
+            target.take_over,
+            target.fail_to_take_over,
+            election.hear_controller,
+            election.hear_ready,
+            election.abstain,
+            election.lapse,
+            election.run,
+            election.lose_election,
+            election.find_own_office,
+            office.begin_term,
+            office.resign,
+            office.stay,
+            sessions.end_dead_session,
+            sessions.end_dead_session_of_ready,
+            sessions.expire,
+            sessions.renew_session,
+            sessions.restart,
+            faults.crash,
+            faults.lapse_early,
+        ),
+        properties=(),
+        constants={
+            "max_requests": 12,
+            "max_crashes": 12,
+            "max_expiries": 12,
+            "max_early_lapses": 12,
+            "max_lost_replies": 12,
+            "max_deletions": 12,
+        },
+    )
+]
