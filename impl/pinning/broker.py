@@ -97,7 +97,7 @@ class Broker:
         """A copy between two scripts."""
         assert self.running is None, "a script that runs cannot be copied"
         copied = Broker(self.member.copy(), is_legacy=self.is_legacy)
-        copied.office.decided, copied.office.heard = self.office.decided, self.office.heard
+        copied.office.heard = self.office.heard
         copied.request.asked = dict(self.request.asked)
         copied.queue, copied.is_connected = list(self.queue), self.is_connected
         return copied
@@ -140,7 +140,7 @@ class Broker:
         """There is something for a controller to write."""
         self.member.now_ms = now_ms
         self.office.decide()
-        if self.office.decided is not None:
+        if self.member.decided is not None:
             self._enqueue(Write())
         return self._effects()
 
@@ -281,7 +281,6 @@ class Broker:
         if self.member.believes_in_office:
             self.member.log("left office", {"broker": self.member.broker, "cause": "its session ended"})
         self.member.forget()
-        self.office.decided = None
         self.queue = [item for item in self.queue if isinstance(item, Call | TimeUp)]
 
     def _start(self, *, is_new: bool) -> Script[None]:

@@ -96,6 +96,8 @@ class Member:
     waits_for: int | None = None
     term: Epoch | None = None
     seen: Seen | None = None
+    decided: Epoch | None = None
+    """A write that was decided in the term of this epoch, and is yet to be made."""
     controller: int | None = None
     """The controller that it knows of: for answers and metrics, nothing is decided by it."""
     now_ms: int = 0
@@ -114,9 +116,13 @@ class Member:
     def forget(self) -> None:
         """Be as after a start."""
         self.phase, self.waits_for, self.term, self.seen, self.controller = Phase.WATCHING, None, None, None, None
+        self.decided = None
 
     def leave_office(self) -> None:
+        """Be in office no more, and drop what was decided there and not written yet (KAFKA-2300: it was not)."""
         self.phase, self.term = Phase.WATCHING, None
+        if self.design.clears_state_on_resign:
+            self.decided = None
 
     # Effects.
 

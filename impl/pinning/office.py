@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from impl.pinning.member import Epoch, Member, Next, Phase, ReadyBy, Script
 from impl.pinning.target import Target
 from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, STATE
@@ -11,22 +9,12 @@ from impl.zookeeper import ANY_VERSION, Check, Committed, Delete, Done, ErrorCod
 from impl.zookeeper.znodes import write_decimal
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A write that a controller has decided in its term, and not made yet."""
-
-    term: Epoch
-
-
 class Office:
     """What one broker does from its election to the end of its term. heard: the highest epoch of a request it took."""
 
-    def __init__(
-        self, member: Member, target: Target, decided: Decision | None = None, heard: int | None = None
-    ) -> None:
+    def __init__(self, member: Member, target: Target, heard: int | None = None) -> None:
         self.member = member
         self.target = target
-        self.decided = decided
         self.heard = heard
 
     def begin_term(self) -> Script[bool]:
@@ -80,7 +68,6 @@ class Office:
         member = self.member
         holder = yield from member.read_holder()
         member.leave_office()
-        self.clear()
         if holder is not None and holder.owner == member.session:
             yield Delete(CONTROLLER, 0)
         member.log("failed on taking office", {"broker": member.broker}, is_warning=True)
@@ -136,7 +123,6 @@ class Office:
             "cause": "request" if is_done else "another was elected",
         }
         member.leave_office()
-        self.clear()
         member.log("resigned", facts)
         member.did("resign", **facts)
         return True
@@ -145,17 +131,17 @@ class Office:
 
     def decide(self) -> None:
         """Decide something, which is yet to be written."""
-        term = self.member.term
-        if self.member.phase is Phase.IN_OFFICE and term is not None and self.decided is None:
-            self.decided = Decision(term)
-            self.member.did("decide")
+        member = self.member
+        if member.phase is Phase.IN_OFFICE and member.term is not None and member.decided is None:
+            member.decided = member.term
+            member.did("decide")
 
     def write(self) -> Script[bool]:
         """Write what was decided. Returns whether it stepped down, since the epoch says that another was elected."""
-        member, decided, term = self.member, self.decided, self.member.term
+        member, decided, term = self.member, self.member.decided, self.member.term
         if member.phase is not Phase.IN_OFFICE or decided is None or term is None:
             return False
-        write = SetData(STATE, write_decimal(decided.term.epoch))
+        write = SetData(STATE, write_decimal(decided.epoch))
         if member.design.zk_writes_fenced:
             result = yield Multi((Check(CONTROLLER_EPOCH, term.version), write))
             if isinstance(result.outcome, Failed) and result.outcome.code is ErrorCode.BAD_VERSION:
@@ -163,8 +149,8 @@ class Office:
                 return True
         else:
             yield write
-        self.decided = None
-        member.did("write", epoch=decided.term.epoch)
+        member.decided = None
+        member.did("write", epoch=decided.epoch)
         return False
 
     def take_request(self, epoch: int) -> bool:
@@ -179,10 +165,4 @@ class Office:
         member = self.member
         member.log("left office", {"broker": member.broker, "cause": "another was elected"}, is_warning=True)
         member.leave_office()
-        self.clear()
         member.did(action)
-
-    def clear(self) -> None:
-        """Drop what is decided and not written (KAFKA-2300: it was not)."""
-        if self.member.design.clears_state_on_resign:
-            self.decided = None

@@ -73,8 +73,7 @@ class Process:
         self._now_ms = 0
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT. Raises OSError where an address is taken."""
-        on_signals(self._loop.stop)
+        """Serve until `stop`. Raises OSError where an address is taken."""
         with ExitStack() as open_until_end:
             if self._settings.metrics_port is not None:
                 host = self._settings.listener[0]
@@ -90,6 +89,10 @@ class Process:
                 await self._listener.stop()
                 await self._client.stop()
                 log(_LOG, "stopped")
+
+    def stop(self) -> None:
+        """End `run` in good order: the session is closed."""
+        self._loop.stop()
 
     # Inputs of the core.
 
@@ -173,6 +176,11 @@ class Process:
             self._recorder.record(did.action, broker, at={"zxid": did.zxid}, note=did.facts)
 
 
+async def _until_told(process: Process) -> None:
+    on_signals(process.stop)
+    await process.run()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a broker until it is told to stop. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="impl.pinning.process", description="A broker that can be pinned (KIP-39).")
@@ -191,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.trace is not None:
                 name = f"broker{settings.broker_id}"
                 recorder = open_until_end.enter_context(Recorder(options.trace, "pinning", name))
-            asyncio.run(Process(settings, recorder).run())
+            asyncio.run(_until_told(Process(settings, recorder)))
     except OSError as error:
         print(f"{options.properties}: {error}", file=sys.stderr)
         return _USAGE

@@ -3,7 +3,7 @@
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
-       impl_scale
+       impl_scale pinning
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.benchmarks.diff import diff
 from tests.benchmarks.impl_controller import impl_controller
 from tests.benchmarks.impl_scale import impl_scale
 from tests.benchmarks.liveness import liveness
+from tests.benchmarks.pinning import pinning
 from tests.benchmarks.printing import line
 from tests.benchmarks.simulation import simulation
 from tests.benchmarks.validation import corpus, validation
@@ -220,6 +221,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "list": list_,
     "impl_controller": impl_controller,
     "impl_scale": impl_scale,
+    "pinning": pinning,
     **spark.BENCHMARKS,
 }
 

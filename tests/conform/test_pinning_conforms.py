@@ -36,12 +36,25 @@ class Pin:
 
 PINS = [
     Pin("pin", {"brokers": 2}, "repaired", 1_136, 640),
-    Pin("pin", {"brokers": 2, "max_crashes": 0}, "draft", 35, 24),
+    Pin("pin", {"max_crashes": 0}, "repaired", 302, 239),
+    Pin("pin", {"brokers": 2, "max_crashes": 0}, "draft", 7, 8),
+    Pin("repin", {"brokers": 2}, "repaired", 1_817, 1_065),
+    Pin("repin", {"brokers": 2}, "draft", 240, 129),
+    Pin("takeover", {"brokers": 2}, "repaired", 6_753, 3_212),
+    Pin("refused", {"brokers": 2}, "repaired", 7_158, 3_565),
+    Pin("expiry", {"brokers": 2}, "repaired", 8_429, 4_426),
+    Pin("zombie", {"max_deletions": 0}, "repaired", 1_930, 657),
+    Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_118, 694),
+    Pin("hung", {"brokers": 2}, "repaired", 13_338, 5_138),
+    Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 0, 0),
 ]
+LONG = pytest.mark.long("more than 5,000 transitions are driven")
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("pin", PINS, ids=str)
+@pytest.mark.parametrize(
+    "pin", [pytest.param(pin, marks=[LONG] if pin.transitions > 5_000 else []) for pin in PINS], ids=str
+)
 def test_conforms(pin: Pin) -> None:
     """Every transition of the spec is driven, and nothing diverges. Some actions a smaller model never takes."""
     report = conform(pin.load(), SYSTEM, "pinning", ConformOptions(jobs=1))
@@ -51,7 +64,10 @@ def test_conforms(pin: Pin) -> None:
 
 @pytest.mark.parametrize(
     ("model", "changes", "why"),
-    [("pin", {"loser_watches": "false"}, "no switch for loser_watches"), ("pin", {"max_lost_replies": "1"}, "no reply")],
+    [
+        ("pin", {"loser_watches": "false"}, "no switch for loser_watches"),
+        ("pin", {"max_lost_replies": "1"}, "no reply"),
+    ],
 )
 def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:
     with pytest.raises(SpecError, match=why):

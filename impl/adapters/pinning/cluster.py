@@ -204,7 +204,7 @@ def _is_elected(cluster: Cluster, broker: int) -> bool:
 
 def _soft(host: Host) -> tuple[object, ...]:
     member = _core(host).member
-    return member.phase, member.waits_for, member.term, member.seen, _core(host).office.decided, host.timers
+    return member.phase, member.waits_for, member.term, member.seen, member.decided, host.timers
 
 
 def _core(host: Host) -> BrokerCore:

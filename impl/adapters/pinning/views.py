@@ -114,7 +114,7 @@ def _observed(cluster: Cluster, broker: int) -> BrokerView:
         return BrokerView(
             state, session, False, "WATCHING", None, None, (), _heard(cluster, broker), (), frozenset(), ()
         )
-    member, office = host.core.member, host.core.office
+    member = host.core.member
     deaf = session is None and cluster.design.expiry_first  # it drops what it has when it hears of its session's end
     events = () if deaf else tuple(NAMES[item.path] for item in waiting(host))
     return BrokerView(
@@ -124,7 +124,7 @@ def _observed(cluster: Cluster, broker: int) -> BrokerView:
         phase=member.phase.name,
         waits_for=member.waits_for,
         epoch=None if member.term is None else _epoch(member.term.epoch),
-        decided=() if office.decided is None else (_epoch(office.decided.term.epoch),),
+        decided=() if member.decided is None else (_epoch(member.decided.epoch),),
         heard=_heard(cluster, broker),
         seen=() if member.seen is None else ((member.seen.next_version, _epoch(member.seen.epoch.epoch)),),
         hears_of=frozenset({NAMES[path] for path in client.data_watches if path in NAMES} | set(events)),

@@ -116,7 +116,7 @@ class Cluster:
     def pin(self, through: int, target: int) -> None:
         """Ask a broker; without waiting for the move, and whatever becomes of it."""
         process = self.current[through]
-        address = None if process is None else _address(process.log)
+        address = None if process is None else address_of(process.log)
         if address is not None:
             with suppress(ToolError, WireError, OSError):
                 ask(*address, PIN_CONTROLLER, PinControllerRequest(target, 0), 0, grace_ms=500)
@@ -134,7 +134,7 @@ def _has(trace: Path, text: str) -> bool:
     return trace.exists() and text in trace.read_text(encoding="utf-8", errors="replace")
 
 
-def _address(log: Path) -> tuple[str, int] | None:
+def address_of(log: Path) -> tuple[str, int] | None:
     """Where a broker listens, as its log says."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     found = re.search(r'"event": "listening".*"host": "([^"]*)", "port": (\d+)', text)

@@ -1,0 +1,148 @@
+"""Brokers as processes on a real ZooKeeper: seeded schedules are behaviours of the spec, and bad input costs nothing.
+
+More schedules: `python -m tests.impl.pinning.schedules --count 2000 --done build/schedules.ndjson`.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from impl.pinning.messages import (
+    DESCRIBE_CONTROLLER,
+    PIN_CONTROLLER,
+    ErrorCode,
+    PinControllerRequest,
+    read_pin_response,
+)
+from impl.pinning.tool import ask
+from impl.pinning.tool import main as tool
+from impl.pinning.znodes import CONTROLLER, NEXT, READY
+from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
+from tests.cluster.zookeeper import Ensemble, zookeeper
+from tests.impl.pinning.schedules import Cluster, Run, address_of, run_all, validate
+
+pytestmark = pytest.mark.xdist_group("zookeeper")
+RUNS, TAKEOVERS = 12, 4
+AT_ONCE = 4
+LIMIT_S = 15.0
+
+
+@pytest.mark.long("real time: some minutes of wall clock")
+@pytest.mark.parametrize(("count", "takeover"), [(RUNS, False), (TAKEOVERS, True)])
+def test_seeded_schedules_are_behaviours_of_the_spec(count: int, takeover: bool, tmp_path: Path) -> None:
+    runs = list(run_all(range(count), tmp_path, at_once=AT_ONCE, takeover=takeover))
+    assert [one.problem for one in runs] == [""] * count
+    verdicts = validate(runs, tmp_path, takeover=takeover)
+    assert verdicts.exit_code == 0, verdicts.report
+    for one in runs:
+        assert one.figures is not None
+        assert (one.figures.moves_without_cause, one.figures.foreign_deletions) == (0, 0)
+    assert_a_lie_is_rejected(
+        next(one.trace for one in runs if '"action":"begin_term"' in one.trace), tmp_path, takeover
+    )
+
+
+def assert_a_lie_is_rejected(trace: str, folder: Path, takeover: bool) -> None:
+    """The same trace, in which a broker takes office that nobody elected."""
+    lines = trace.splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if '"action":"begin_term"' in line)
+    event = json.loads(lines[at])
+    others = {"broker0", "broker1", "broker2"} - {event["parameters"]["broker"]}
+    lines[at] = json.dumps({**event, "parameters": {"broker": min(others)}}) + "\n"
+    lie = Run(0, "".join(lines), None)
+    assert validate([lie], folder / "lie", takeover=takeover).exit_code == 1
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Ensemble]:
+    with zookeeper() as ensemble:
+        yield ensemble
+
+
+@pytest.fixture
+def cluster(server: Ensemble, tmp_path: Path) -> Iterator[Cluster]:
+    """Three brokers, of which broker 0 is in office."""
+    started = Cluster(server, f"/{tmp_path.name}", tmp_path, takeover=False)
+    try:
+        started.begin()
+        yield started
+    finally:
+        started.stop()
+
+
+def exchange(address: tuple[str, int], data: bytes) -> bytes:
+    """The bytes that come back until the connection is closed, or for a second."""
+    with socket.create_connection(address, timeout=5) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(5)
+        return b"".join(iter(lambda: connection.recv(4096), b""))
+
+
+def test_the_tool_and_bad_input(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """One cluster for all of it: starting one takes seconds."""
+    process = cluster.current[1]
+    assert process is not None
+    address = address_of(process.log)
+    assert address is not None
+    bootstrap = ["--bootstrap-server", f"{address[0]}:{address[1]}"]
+    check_the_tool(bootstrap, capsys)
+    check_frames(address)
+    check_garbage(cluster, bootstrap, capsys)
+    assert all(one is not None and one.is_alive for one in cluster.current)
+
+
+def check_the_tool(bootstrap: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool([*bootstrap, "--broker", "2", "--timeout-ms", "15000"]) == 0
+    assert capsys.readouterr().out.startswith("broker 2 is controller, epoch ")
+    assert tool([*bootstrap, "--broker", "2"]) == 0, "it is in office: nothing is written"
+    assert tool([*bootstrap, "--describe", "--json"]) == 0
+    described = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (described["controller_id"], described["target"], described["request_id"]) == (2, -1, -1)
+    assert tool([*bootstrap, "--broker", "9"]) == 1
+    assert "BROKER_NOT_AVAILABLE: broker 9 is not registered" in capsys.readouterr().err
+    assert tool([*bootstrap, "--unpin"]) == 0
+    assert tool([*bootstrap, "--broker", "x"]) == 2
+    assert tool(["--bootstrap-server", "nowhere", "--describe"]) == 2
+    assert tool(["--bootstrap-server", "127.0.0.1:1", "--describe"]) == 1
+
+
+def check_frames(address: tuple[str, int]) -> None:
+    """The connection is closed, or an error answered; never more."""
+    assert exchange(address, b"\x7f\xff\xff\xff" + b"x" * 10) == b"", "oversized"
+    assert exchange(address, b"\xff\xff\xff\xff") == b"", "of no size"
+    assert exchange(address, frame(b"abc")) == b"", "no header"
+    assert exchange(address, frame(b"abcdef")[:-2]) == b"", "truncated"
+    assert exchange(address, frame(request_bytes(RequestHeader(999, 0, 1), b""))) == b"", "unknown key"
+    answer = exchange(address, frame(request_bytes(RequestHeader(PIN_CONTROLLER, 7, 5), b"")))
+    assert answer[4:8] == int32(5) and read_pin_response(answer[8:]).error_code == ErrorCode.UNSUPPORTED_VERSION
+    answer = exchange(address, frame(request_bytes(RequestHeader(PIN_CONTROLLER, 0, 6), b"\0")))
+    assert read_pin_response(answer[8:]).error_code == ErrorCode.INVALID_REQUEST
+    answer = ask(*address, PIN_CONTROLLER, PinControllerRequest(-2, 0), 0)
+    assert read_pin_response(answer).error_code == ErrorCode.INVALID_REQUEST
+    assert exchange(address, frame(request_bytes(RequestHeader(DESCRIBE_CONTROLLER, 0, 8), b"")))[4:8] == int32(8)
+
+
+def check_garbage(cluster: Cluster, bootstrap: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Garbage in a znode: a line in the log, nobody moves, and it is there until somebody replaces it."""
+    process = cluster.current[2]
+    assert process is not None
+    before = cluster.admin.get(f"{cluster.root}{CONTROLLER}")
+    for path, garbage in ((NEXT, b"broker two"), (READY, b'{"version":9}'), (READY, b"\xff\xfe")):
+        if cluster.admin.exists(f"{cluster.root}{path}") is None:
+            cluster.admin.create(f"{cluster.root}{path}", garbage)
+        else:
+            cluster.admin.set(f"{cluster.root}{path}", garbage)
+        said = f"{path} holds"
+        assert cluster.wait_for(lambda said=said: said in process.log.read_text(), LIMIT_S)  # type: ignore[misc]
+        assert cluster.admin.get(f"{cluster.root}{path}")[0] == garbage
+    assert cluster.admin.get(f"{cluster.root}{CONTROLLER}")[1].czxid == before[1].czxid
+    cluster.admin.delete(f"{cluster.root}{READY}")
+    capsys.readouterr()
+    assert tool([*bootstrap, "--broker", "0", "--timeout-ms", "15000"]) == 0
+    assert capsys.readouterr().out.startswith("broker 0 is controller")
