@@ -70,7 +70,8 @@ class Target:
             return ReadyBy(member.broker, request, member.session, 0) if is_done else None
         if not is_own and member.design.ready_owned_by_target:
             return there
-        if is_own and request is not None and (there.broker, there.request) == (member.broker, request):
+        says_so = (there.broker, there.request) == (member.broker, request)
+        if says_so and (not is_own or request is not None):  # without a request in it, nobody can see that it is new
             return there
         result = yield Multi((*stands, SetData(READY, data, there.version)))
         is_done = isinstance(result.outcome, Committed)

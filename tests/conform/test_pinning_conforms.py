@@ -37,7 +37,7 @@ class Pin:
 PINS = [
     Pin("pin", {"brokers": 2}, "repaired", 1_136, 640),
     Pin("pin", {"max_crashes": 0}, "repaired", 302, 239),
-    Pin("pin", {"brokers": 2, "max_crashes": 0}, "draft", 7, 8),
+    Pin("pin", {"brokers": 2}, "draft", 620, 344),
     Pin("repin", {"brokers": 2}, "repaired", 1_817, 1_065),
     Pin("repin", {"brokers": 2}, "draft", 240, 129),
     Pin("takeover", {"brokers": 2}, "repaired", 6_753, 3_212),
@@ -46,7 +46,7 @@ PINS = [
     Pin("zombie", {"max_deletions": 0}, "repaired", 1_930, 657),
     Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_118, 694),
     Pin("hung", {"brokers": 2}, "repaired", 13_338, 5_138),
-    Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 0, 0),
+    Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 411, 124),
 ]
 LONG = pytest.mark.long("more than 5,000 transitions are driven")
 
