@@ -46,12 +46,13 @@ class Cluster:
     epoch_with_office: bool = True
     conditional_resign: bool = True
     epoch: bytes | None = b"0"
+    lagging: bool = False
     policies: list[Wish] = field(default_factory=list)
     notices: list[tuple[int, Notice]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         znodes = [] if self.epoch is None else [("/controller_epoch", self.epoch)]
-        self.service = ZooKeeper.begin(self.brokers + 1, znodes).open_session(self.brokers)
+        self.service = ZooKeeper.begin(self.brokers + 1, znodes, lagging=self.lagging).open_session(self.brokers)
         self.policies = [Wish() for _ in range(self.brokers)]
         self.elections = [self.election(broker, policy) for broker, policy in enumerate(self.policies)]
 
@@ -88,6 +89,7 @@ class Cluster:
         client = self.service.clients[broker]
         is_over = client.session not in self.service.sessions
         found = [("hear", broker)] if client.arriving else []
+        found += [("catch_up", broker)] if self.service.is_behind(broker) else []
         if client.is_connected:
             found += [("disconnect", broker)] if is_over else [("serve", broker)] if client.sent else []
         elif not client.arriving:
@@ -232,7 +234,7 @@ FAULTS = ("disconnect", "lose_reply", "expire", "delete", "wish", "reconsider", 
 def test_random_schedules(seed: int, epoch_with_office: bool) -> None:
     """One term for an epoch; who is in office by ZooKeeper and its own belief is one broker once all is quiet."""
     chosen = random.Random(seed)
-    cluster = Cluster(3, epoch_with_office)
+    cluster = Cluster(3, epoch_with_office, lagging=seed % 2 == 1)
     for _ in range(150):
         if chosen.random() < 0.1:
             fault(cluster, chosen, chosen.choice(FAULTS))
