@@ -45,6 +45,12 @@ class Design:
     "Budget of crashes, those that lose the disk among them."
     max_disk_losses: int = 0
     "Budget of crashes that lose the disk."
+    lag_is_known: int = 0
+    """With 1, a leader knows which followers were at the end of its log within replica.lag.time.max.ms: its high
+    watermark waits for those that may join the ISR, and only the others leave it. With 0, that time may have passed for
+    anybody at any moment."""
+    max_lags: int = 0
+    "Budget of followers that do not reach the end of their leader's log for replica.lag.time.max.ms, if that is known."
     max_early_expiries: int = 0
     "Budget of leases that run out although the broker is alive and sending (a pause, a slow network)."
     max_duplicates: int = 0
@@ -87,12 +93,20 @@ class Design:
     refusal_raises_epoch: bool = True
     """Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request can
     commit once its leader has forgotten it."""
+    known_record_settles_nothing: bool = True
+    """A record of the metadata log with a change that the leader knows already, from the reply to its request, settles
+    nothing: what the leader has asked for since stays asked for. Kafka (Partition.makeLeader,
+    Partition.updateAssignmentAndIsr) skips only records of an older partition epoch, and drops it."""
     kafka_17333: bool = True
     "KAFKA-17333: an elected controller becomes active only once it has replayed its log to the end."
     successes_wait: bool = True
     "The reply of a success leaves only when all is committed that its controller had written by then."
-    errors_wait: bool = True
-    "The reply of an error, too, leaves only when all is committed that its controller had written by then."
+    refusals_wait: bool = True
+    """A refusal that is the result of a decision, as INELIGIBLE_REPLICA is, waits as a success does. In Kafka, too: a
+    result without records waits for the highest offset that is pending (QuorumController.ControllerWriteEvent.run)."""
+    thrown_errors_wait: bool = True
+    """STALE_BROKER_EPOCH and DUPLICATE_BROKER_REGISTRATION wait, too. In Kafka they are exceptions
+    (ClusterControlManager.checkBrokerEpoch, ClusterControlManager.registerBroker), which leave at once."""
     atomic_batches: bool = True
     "The records of one decision are one batch, which survives a failover whole or not at all."
     shutdown_awaits_images: bool = True
@@ -190,15 +204,22 @@ def log_is_that_of_its_quorum() -> bool:
 
 @assume
 def quorum_is_odd() -> bool:
-    """there are one or three controllers."""
-    return Design.controllers in (1, 3)
+    """there are one, three or five controllers."""
+    return Design.controllers in (1, 3, 5)
 
 
 @assume
 def parts_are_there_or_not() -> bool:
-    """snapshots, removals, previous images, metadata responses and listings are modelled, 1, or not, 0."""
-    parts = (Design.snapshots, Design.removals, Design.previous_images, Design.metadata_responses, Design.listings)
-    return all(0 <= n <= 1 for n in parts)
+    """snapshots, removals, previous images, metadata responses, listings and lags are modelled, 1, or not, 0."""
+    parts = (
+        Design.snapshots,
+        Design.removals,
+        Design.previous_images,
+        Design.metadata_responses,
+        Design.listings,
+        Design.lag_is_known,
+    )
+    return all(0 <= part <= 1 for part in parts)
 
 
 @assume
@@ -209,6 +230,7 @@ def budgets_are_counts() -> bool:
         for budget in (
             Design.max_crashes,
             Design.max_disk_losses,
+            Design.max_lags,
             Design.max_early_expiries,
             Design.max_duplicates,
             Design.max_second_starts,
@@ -229,7 +251,8 @@ SHIPPED = {
     "expired_session": False,
     "superseded_stops": False,
     "refusal_raises_epoch": False,
-    "errors_wait": False,
+    "known_record_settles_nothing": False,
+    "thrown_errors_wait": False,
     "lease_check_by_timer": False,
     "idle_shutdown_waits": False,
     "fenced_shutdown_waits": False,

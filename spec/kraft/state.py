@@ -146,6 +146,16 @@ class IsrChange:
     epoch: Option[BrokerEpoch]
 
 
+@message
+class CaughtUp:
+    """The followers that were at the end of the leader's log within replica.lag.time.max.ms."""
+
+    followers: Set[Broker]
+
+
+LagKnown = Annotated[Seq[CaughtUp], AtMost(lambda: Design.lag_is_known)]
+
+
 @record
 class Leadership:
     """The memory of a leader, for as long as its leader epoch lasts."""
@@ -154,7 +164,9 @@ class Leadership:
     isr: Set[Broker]  # the committed ISR as far as the leader knows
     pending_change: Option[IsrChange]  # the one change that it has asked for, committed or not
     reply: Option[AlterIsrReply]  # under way to the leader
+    is_ahead: bool  # it knows a change from a reply, and its image is yet to have it; kept where that matters
     replicas_with_record: Set[Broker]  # followers that were seen, at their last fetch, to have the record
+    caught_up: LagKnown  # one, where it is known how long followers lag behind
     starts_with_record: bool  # the record lies below the start of this leader's epoch
     applied: Option[BrokerEpoch]  # the last registration record in the leader's image
     candidates: Set[Broker]  # the replicas that are unfenced in the leader's image
@@ -180,11 +192,11 @@ class Replica:
 
 @message
 class Listing:
-    """The registrations in a broker's image, and, for a property to look at, the brokers active at its offset."""
+    """The registrations in a broker's image, and, for a property to look at, those that are unfenced at its offset."""
 
     registered: Set[Broker]
     fenced: Set[Broker]
-    active: Set[Broker]
+    unfenced: Set[Broker]
 
 
 @message
@@ -235,6 +247,7 @@ Disk = Map[TopicPartition, Replica]
 Crashes = Annotated[int, Nat(lambda: Design.max_crashes)]
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 EarlyExpiries = Annotated[int, Nat(lambda: Design.max_early_expiries)]
+Lags = Annotated[int, Nat(lambda: Design.max_lags)]
 Duplicates = Annotated[int, Nat(lambda: Design.max_duplicates)]
 SecondStarts = Annotated[int, Nat(lambda: Design.max_second_starts)]
 Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
@@ -250,6 +263,7 @@ class Faults:
 
     crashes: Crashes
     disk_losses: DiskLosses
+    lags: Lags
     early_expiries: EarlyExpiries
     duplicates: Duplicates
     second_starts: SecondStarts
@@ -422,6 +436,11 @@ def proposed_isr(leadership: Leadership) -> Set[Broker]:
 def maximal_isr(leadership: Leadership) -> Set[Broker]:
     """Every replica that may be in the ISR by now: the high watermark waits for all of these."""
     return leadership.isr | proposed_isr(leadership)
+
+
+def caught_up_among(isr: Set[Broker]) -> LagKnown:
+    """The knowledge of a leader that begins: members of the ISR count as caught up just now, and nobody else does."""
+    return (CaughtUp(isr),) if Design.lag_is_known > 0 else ()
 
 
 def unassigned(topic: TopicId, has_record: bool) -> Replica:

@@ -125,9 +125,11 @@ def leadership(leader: PartitionLeader) -> state.Leadership:
         isr=frozenset(map(types.Broker, leader.isr)),
         pending_change=asked,
         reply=None,
+        is_ahead=False,
         replicas_with_record=frozenset(
             types.Broker(id_) for id_, seen in leader.followers.items() if seen.log_end_offset > 0
         ),
+        caught_up=(),
         starts_with_record=leader.epoch_start_offset > 0,
         applied=None,
         candidates=frozenset(),

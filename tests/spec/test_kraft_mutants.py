@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -25,6 +25,7 @@ class Mutant:
     function: str
     old: str
     new: str = ""
+    changes: dict[str, str] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         return f"{self.model} {self.breaks}"
@@ -34,6 +35,8 @@ UNFENCED = "frozenset(b for b, r in image.registrations.items() if r is not None
 MUTANTS = [
     Mutant("superseded_incarnation_changes_nothing", "membership", "handle_heartbeat",
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
+    Mutant("high_watermark_waits_for_the_caught_up", "expansion", "advance_high_watermark",
+           "require(all(one.followers & leadership.candidates <= have_it for one in leadership.caught_up))"),
     Mutant("fenced_for_cause", "membership", "fence_expired", "broker in controller.expired_leases",
            "broker not in controller.expired_leases"),
     Mutant("unfenced_broker_is_ready", "membership", "may_be_unfenced", "request.caught_up"),
@@ -55,13 +58,15 @@ MUTANTS = [
     Mutant("epochs_never_go_back", "membership", "build_change",
            "replace(after, partition_epoch=fresh(s, PartitionEpoch))", "replace(after)"),
     Mutant("acknowledged_on_enough_disks", "isr", "advance_high_watermark",
-           "maximal_isr(leadership) <= leadership.replicas_with_record | {node_id(leader)}",
-           "node_id(leader) in maximal_isr(leadership)"),
+           "maximal_isr(leadership) <= have_it", "node_id(leader) in maximal_isr(leadership)"),
     Mutant("high_watermark_is_in_the_log", "unregistered", "unassigned", "False", "True"),
     Mutant("isr_has_acknowledged_record", "isr", "may_join_isr",
            "has_record or not (leader.high_watermark or leadership.starts_with_record)", "True"),
     Mutant("newest_leader_has_what_is_committed", "election", "may_commit",
            "controller.log[place].epoch == controller.epoch", "controller.log[place].epoch <= controller.epoch"),
+    Mutant("newest_leader_has_what_is_committed", "election", "is_on_majority",
+           "s.controllers[voter].epoch == epoch and has_batch(s.controllers[voter], batch, place)",
+           "has_batch(s.controllers[voter], batch, place)", {"controllers": "5", "pending_batches": "2"}),
     Mutant("newest_leader_has_what_is_committed", "quorum", "is_up_to_date", "wanted < last", "wanted != last"),
     Mutant("newest_leader_has_what_is_committed", "snapshot", "is_up_to_date", "voter.lags_since is not None", "True"),
     Mutant("logs_match", "election", "fetch_batch", "same < len(controller.log)", "same > len(controller.log)"),
@@ -106,7 +111,7 @@ MUTANTS = [
            "controller.epoch > source.epoch"),
     Mutant("topics_are_complete", "topics", "delete_topic",
            "image.partitions = Map({p: None for p in TopicPartition})"),
-    Mutant("only_active_brokers_are_listed", "metadata", "listed", "listing.registered - listing.fenced",
+    Mutant("only_unfenced_brokers_are_listed", "metadata", "listed", "listing.registered - listing.fenced",
            "listing.registered"),
     Mutant("one_request_at_a_time", "membership", "handle_heartbeat", "sender.broker_epoch == request.broker_epoch"),
     Mutant("valid_session_keeps_its_id", "membership", "handle_registration", "has_valid_session(controller, broker)",
@@ -251,7 +256,7 @@ MUTANTS = [
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
-    model = planted(load(f"kraft/{mutant.model}"), mutant.function, mutant.old, mutant.new)
+    model = planted(load(f"kraft/{mutant.model}", mutant.changes), mutant.function, mutant.old, mutant.new)
     alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
     report = check(alone, CheckOptions(threads=2), started=time.perf_counter())
     assert [p.name for p in report.properties if p.verdict == "violated"] == [mutant.breaks]

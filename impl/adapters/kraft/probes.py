@@ -361,7 +361,9 @@ class Probing:
                 min(message.isr, key=lambda broker: broker.index), message.broker_epoch
             ),
             reply=None,
+            is_ahead=False,
             replicas_with_record=frozenset(),
+            caught_up=(),
             starts_with_record=False,
             applied=None,
             candidates=frozenset(),

@@ -29,19 +29,17 @@ def alter_partition(image: Image, settings: ControllerSettings, request: AlterPa
 
 
 def altered(image: Image, settings: ControllerSettings, key: PartitionKey, isr: tuple[int, ...]) -> Decision:
-    """Also an ISR that is there already raises the partition epoch."""
-    partition = image.partitions[key]
-    if set(isr) == set(partition.isr):
-        record = raised_epoch(key)
-    else:
-        (record,) = change(image, settings, key, replace(partition, isr=isr), image.is_active)
-    after = partition.changed(record)
-    if after.leader != partition.leader:
-        return Decision(AlterPartitionResponse(ErrorCode.NEW_LEADER_ELECTED), (record,))
+    """The change of the ISR, and all that follows from it. For an ISR that is there already nothing is written."""
+    before = image.partitions[key]
+    isr = before.isr if set(isr) == set(before.isr) else isr
+    records = change(image, settings, key, replace(before, isr=isr), image.is_active)
+    after = before.changed(*records) if records else before
+    if after.leader != before.leader:
+        return Decision(AlterPartitionResponse(ErrorCode.NEW_LEADER_ELECTED), records)
     response = AlterPartitionResponse(
         ErrorCode.NONE, after.leader, after.leader_epoch, after.isr, after.partition_epoch
     )
-    return Decision(response, (record,))
+    return Decision(response, records)
 
 
 def error_of(image: Image, request: AlterPartitionRequest) -> ErrorCode:

@@ -27,11 +27,13 @@ from spec.kraft.state import (
     active_brokers,
     another_is_alive,
     at_once,
+    caught_up_among,
     committed,
     disk,
     is_alive,
     is_deferred,
     is_fenced,
+    is_unfenced,
     lifecycle_exchanges,
     newest_registration,
     stopped,
@@ -186,20 +188,24 @@ def new_leadership(image: Metadata, replica: Replica, partition: Partition) -> L
             isr=partition.isr,
             pending_change=None,
             reply=None,
+            is_ahead=False,
             replicas_with_record=frozenset(),
+            caught_up=caught_up_among(partition.isr),
             starts_with_record=replica.has_record,
             applied=applied,
             candidates=candidates,
         )
     if partition.partition_epoch < replica.leadership.partition_epoch:
         return replace(replica.leadership, applied=applied, candidates=candidates)
-    is_resolved = replica.leadership.partition_epoch != partition.partition_epoch
+    is_newer = replica.leadership.partition_epoch != partition.partition_epoch
+    is_resolved = is_newer or replica.leadership.is_ahead
     return replace(
         replica.leadership,
         partition_epoch=partition.partition_epoch,
         isr=partition.isr,
         pending_change=None if is_resolved else replica.leadership.pending_change,
         reply=None if is_resolved else replica.leadership.reply,
+        is_ahead=False,
         applied=applied,
         candidates=candidates,
     )
@@ -215,7 +221,8 @@ def new_leadership(image: Metadata, replica: Replica, partition: Partition) -> L
 def apply_metadata(s: Cluster, process: Process) -> None:
     """A process catches up with the committed metadata, and leads or follows as it says from then on.
 
-    A newer partition epoch settles what a leader had asked for: no copy of the request can commit any more.
+    A newer partition epoch settles what a leader had asked for: no copy of the request can commit any more. A change
+    that the leader knows from its reply settles nothing, though in Kafka it does.
     """
     broker = s.processes[process]
     caught_up = broker.broker_epoch is not None
@@ -263,7 +270,8 @@ def listing_of(image: Metadata) -> Listings:
     if Design.metadata_responses == 0:
         return ()
     registered = frozenset(broker for broker in Broker if image.registrations[broker] is not None)
-    return (Listing(registered, fenced=fenced_brokers(image), active=active_brokers(image)),)
+    unfenced = frozenset(broker for broker in Broker if is_unfenced(image, broker))
+    return (Listing(registered, fenced=fenced_brokers(image), unfenced=unfenced),)
 
 
 def fenced_brokers(image: Metadata) -> Set[Broker]:

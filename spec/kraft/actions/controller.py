@@ -317,12 +317,15 @@ def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
 def partition_after_alter_isr(
     s: Cluster, image: Metadata, partition: Option[Partition], request: AlterIsr, error: Error
 ) -> Option[Partition]:
-    """The partition once the request is answered. The change may complete a reassignment, and so take more out."""
+    """The partition once the request is answered. The change may complete a reassignment, and so take more out.
+
+    A request for the ISR that is there changes nothing (Kafka: PartitionChangeBuilder.build makes no record).
+    """
     if partition is None:
         return None
-    if error == Error.NONE and request.isr != partition.isr:
+    if error == Error.NONE:
         return build_change(s, partition, replace(partition, isr=request.isr), active_brokers(image))
-    if error == Error.NONE or (error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch):
+    if error == Error.INELIGIBLE_REPLICA and Design.refusal_raises_epoch:
         return replace(partition, partition_epoch=fresh(s, PartitionEpoch))
     return replace(partition)
 

@@ -230,9 +230,15 @@ def catch_up(s: Cluster, voter: Voter, leader: Voter) -> None:
     controller.image = committed(s)
 
 
-def is_on_majority(s: Cluster, batch: Batch, place: int) -> bool:
-    """True when most controllers have this batch at this place of their logs (and so, all that is before it)."""
-    voters_with_it = sum(1 for voter in Voter if has_batch(s.controllers[voter], batch, place))
+def is_on_majority(s: Cluster, batch: Batch, place: int, epoch: ControllerEpoch) -> bool:
+    """True when most voters have this batch at this place of their logs (and so, all that is before it).
+
+    Only voters at the leader's epoch count: a leader counts those that fetch from it. One that has the batch from a
+    leader of a newer epoch may yet be outvoted by voters that lack it.
+    """
+    voters_with_it = sum(
+        1 for voter in Voter if s.controllers[voter].epoch == epoch and has_batch(s.controllers[voter], batch, place)
+    )
     return 2 * voters_with_it > Design.controllers
 
 
@@ -246,7 +252,7 @@ def may_commit(s: Cluster, leader: Voter) -> bool:
     return any(
         place < len(controller.log)
         and controller.log[place].epoch == controller.epoch
-        and is_on_majority(s, controller.log[place], place)
+        and is_on_majority(s, controller.log[place], place, controller.epoch)
         for place in range(Design.pending_batches)
     )
 

@@ -13,6 +13,7 @@ from checker.lang import action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply
 from spec.kraft.state import (
+    CaughtUp,
     Cluster,
     IsrChange,
     Leadership,
@@ -95,6 +96,8 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
         leadership.replicas_with_record |= {member}
     else:
         leadership.replicas_with_record -= {member}
+    if fetching.has_record == serving.has_record:
+        leadership.caught_up = tuple(CaughtUp(one.followers | {member}) for one in leadership.caught_up)
     if answered:
         fetching.has_record = serving.has_record
         fetching.high_watermark = serving.high_watermark
@@ -103,8 +106,24 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
 @action(
     who="process {leader}",
     source="Kafka, replica.lag.time.max.ms",
+    kafka="ReplicaState.isCaughtUp",
+)
+def fall_behind(s: Cluster, leader: Process, p: TopicPartition, follower: Broker) -> None:
+    """For replica.lag.time.max.ms a follower has not been at the end of its leader's log."""
+    replica = s.processes[leader].replicas[p]
+    leadership = require_some(replica.leadership)
+    require(any(follower in one.followers for one in leadership.caught_up))
+    require(replica.has_record and follower not in leadership.replicas_with_record)
+    require(s.faults.lags < Design.max_lags)
+    leadership.caught_up = tuple(CaughtUp(one.followers - {follower}) for one in leadership.caught_up)
+    s.faults.lags += 1
+
+
+@action(
+    who="process {leader}",
+    source="Kafka, replica.lag.time.max.ms",
     kafka="Partition.maybeShrinkIsr",
-    deviates="members leave one at a time; any member that lacks the record may be found too slow",
+    deviates="members leave one at a time; where the lag is not known, any that lacks the record may be too slow",
 )
 def shrink_isr(s: Cluster, leader: Process, p: TopicPartition, member: Broker) -> None:
     """A leader asks to remove a follower from the ISR that it has not seen to have the record for too long."""
@@ -113,6 +132,7 @@ def shrink_isr(s: Cluster, leader: Process, p: TopicPartition, member: Broker) -
     require(member != node_id(leader) and member in leadership.isr)
     require(leadership.pending_change is None)
     require(replica.has_record and member not in leadership.replicas_with_record)
+    require(not any(member in one.followers for one in leadership.caught_up))
     leadership.pending_change = IsrChange(member, None)
 
 
@@ -181,7 +201,12 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
     """
     if reply.error == Error.NONE and not reply.at_new_leader_epoch:
         return replace(
-            leadership, isr=reply.isr, partition_epoch=reply.partition_epoch, pending_change=None, reply=None
+            leadership,
+            isr=reply.isr,
+            partition_epoch=reply.partition_epoch,
+            pending_change=None,
+            reply=None,
+            is_ahead=not Design.known_record_settles_nothing,
         )
     if reply.error == Error.INELIGIBLE_REPLICA:
         return replace(leadership, pending_change=None, reply=None)
@@ -195,11 +220,16 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
     deviates="the producer's acknowledgement is part of the step",
 )
 def advance_high_watermark(s: Cluster, leader: Process, p: TopicPartition) -> None:
-    """A leader that saw the whole maximal ISR to have the record commits and acknowledges it."""
+    """A leader that saw the whole maximal ISR to have the record commits and acknowledges it.
+
+    It waits, too, for followers outside the ISR that are caught up and may join it (shouldWaitForReplicaToJoinIsr).
+    """
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
     require(replica.has_record and not replica.high_watermark)
-    require(maximal_isr(leadership) <= leadership.replicas_with_record | {node_id(leader)})
+    have_it = leadership.replicas_with_record | {node_id(leader)}
+    require(maximal_isr(leadership) <= have_it)
+    require(all(one.followers & leadership.candidates <= have_it for one in leadership.caught_up))
     replica.high_watermark = True
     is_current = committed(s).topic == replica.topic
     if is_current and s.produced[p] == RecordStatus.WRITTEN and len(leadership.isr) >= Design.min_insync_replicas:

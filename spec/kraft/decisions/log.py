@@ -189,6 +189,14 @@ def replay(image: Metadata, log: Log) -> Metadata:
 
 
 def deferred(controller: Controller, by: Voter, error: Error) -> Deferral:
-    """The condition for a reply of now to leave its controller: all that it has written is committed."""
-    waits = Design.successes_wait if error == Error.NONE else Design.errors_wait
+    """The condition for a reply of now to leave its controller: all that it has written is committed.
+
+    NEW_LEADER_ELECTED is the reply to a change that is made.
+    """
+    if error == Error.NONE or error == Error.NEW_LEADER_ELECTED:
+        waits = Design.successes_wait
+    elif error == Error.STALE_BROKER_EPOCH or error == Error.DUPLICATE_BROKER_REGISTRATION:
+        waits = Design.thrown_errors_wait
+    else:
+        waits = Design.refusals_wait
     return Map({voter: len(controller.log) if waits and voter == by else 0 for voter in Voter})

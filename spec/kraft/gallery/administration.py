@@ -43,10 +43,10 @@ REASSIGNMENT_REPLACED = Bug(
     label="shipped; no report known",
     found_in="Apache Kafka of late 2024",
     story="""An operator asks for replicas [2] instead of [0, 1] and, before that completes, for all three. The second
-        reassignment neither adds a replica to the three that there are by then nor removes one. A list that is empty
-        counts as not set in the record that the controller writes, so the lists of the first reassignment stay:
-        replicas 0 and 1 are still to be removed. Once replica 2 is in the ISR the partition is left with it alone, and
-        what the operator last asked for never comes about.""",
+        reassignment neither adds a replica to the three that there are by then nor removes one. The controller starts
+        from the lists of the partition and sets only those that have something in them, so the lists of the first
+        reassignment stay: replicas 0 and 1 are still to be removed. Once replica 2 is in the ISR the partition is left
+        with it alone, and what the operator last asked for never comes about.""",
     model=models.administration.REASSIGNMENT,
     constants={"reassignment_replaced": False},
     violates=properties.reassignment.reassignment_ends_as_last_requested,

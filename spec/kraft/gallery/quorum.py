@@ -28,8 +28,9 @@ KAFKA_17333 = Bug(
     found_in="Apache Kafka before 3.9",
     story="""A controller has batches in its log that are not committed when it is elected. They will be committed with
         its own first batch, but it has not replayed them. It takes up its work all the same, and decides from an image
-        that lacks what its own log already says: what it writes next contradicts what stands before it. In Kafka this
-        could happen to a controller that restarted after it had led.""",
+        that lacks what its own log already says: what it writes next contradicts what stands before it. In Kafka a
+        controller that restarted after it had led was told so at once, though it had resigned: it took up its work, and
+        its writes failed.""",
     model=models.quorum.QUORUM,
     constants={"kafka_17333": False},
     violates=properties.failover.image_is_replay_of_log,
@@ -38,23 +39,4 @@ KAFKA_17333 = Bug(
         and replayed.""",
 )
 
-ERRORS_WAIT = Bug(
-    name="errors-wait",
-    title="A refusal is computed from a decision that is then lost",
-    label="shipped; no report known, and very rare",
-    found_in="Apache Kafka of late 2024",
-    story="""A leader's request to add a follower to the ISR is under way twice. A controller that was deposed, and has
-        not heard of it, fences the follower and refuses the first copy with INELIGIBLE_REPLICA. A success would wait
-        until what it is based on is committed; an error leaves at once, and the fencing is then truncated. The leader
-        takes the answer for final, and no longer waits for the follower when it acknowledges records. The second copy
-        waits in the queue of a controller, the same one here, elected again, that knows nothing of a fencing, and is
-        granted. Kafka's leader relies on the opposite: what is refused with this error can be applied by no controller,
-        past or future.""",
-    model=models.quorum.REFUSAL,
-    constants={"errors_wait": False},
-    violates=properties.isr.maximal_isr_covers_committed,
-    states=15,
-    guard="An error, too, is sent only once everything is committed that its controller had written by then.",
-)
-
-BUGS = [KAFKA_12376, KAFKA_17333, ERRORS_WAIT]
+BUGS = [KAFKA_12376, KAFKA_17333]

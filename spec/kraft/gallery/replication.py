@@ -131,23 +131,45 @@ SUPERSEDED_STOPS = Bug(
 REFUSAL_RAISES_EPOCH = Bug(
     name="refusal-raises-epoch",
     title="A request that was refused commits all the same, once its leader has forgotten it",
-    label="shipped",
+    label="shipped; no report known",
     found_in="Apache Kafka of late 2024",
-    story="""A leader asks to add a follower, and a retry leaves the request under way twice. The follower crashes and
-        is fenced, and the first copy is refused with INELIGIBLE_REPLICA. The leader takes that for the end of it, goes
-        back to the committed ISR and no longer waits for the follower. A refusal changes no epoch, though: when a
-        belated heartbeat of the follower unfences it, the second copy passes every check and is granted. The controller
-        then counts on a replica for which its leader does not wait, so that a record may be acknowledged that the
-        follower, if it is elected, does not have.""",
-    model=models.replication.LOSSY,
+    story="""A leader asks to add a follower, and a retry leaves the request under way twice. The follower's lease runs
+        out early, it is fenced, and the first copy is refused with INELIGIBLE_REPLICA. The leader takes that for the
+        end of it, goes back to the committed ISR and acknowledges a record without waiting for the follower. A refusal
+        changes no epoch, though: once a heartbeat of the follower unfences it, the second copy passes every check and
+        is granted. The leader crashes, and the follower is elected without the record. A follower that crashes and
+        registers again does no such harm: it is at another broker epoch then, and KIP-903 refuses the copy.""",
+    model=models.replication.REFUSED,
     constants={"refusal_raises_epoch": False},
-    violates=properties.isr.maximal_isr_covers_committed,
-    states=17,
+    violates=properties.replication.acknowledged_record_survives,
+    states=19,
     guard="""Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request
         can commit.""",
 )
 
+KNOWN_RECORD_SETTLES_NOTHING = Bug(
+    name="known-record",
+    title="An acknowledged record is lost: a leader forgets the expansion of the ISR that it has asked for",
+    label="shipped; no report known; akin to KAFKA-12686",
+    found_in="Apache Kafka in KRaft mode up to 3.9 at least",
+    story="""Broker 1 has not been at the end of its leader's log for replica.lag.time.max.ms, and the leader has it
+        removed from the ISR. The leader hears of that from the reply to its request. Broker 1 fetches again; it is not
+        behind the high watermark, which waits for broker 2, so the leader asks for it to be added. Now the metadata
+        log brings the record of the removal. The leader knows of it, its partition epoch is the leader's own; Kafka
+        skips only older ones, and takes over the ISR of the record. That drops the expansion from the leader's memory,
+        while its request is under way. The high watermark does not wait for broker 1 any more: it is in no ISR that
+        the leader knows of, and has not been caught up for too long to be waited for on that account. A record is
+        acknowledged with brokers 0 and 2, the controller grants the expansion, the leader crashes, and broker 1, the
+        next in replica order, is elected without the record.""",
+    model=models.replication.EXPANSION,
+    constants={"known_record_settles_nothing": False},
+    violates=properties.replication.acknowledged_record_survives,
+    states=16,
+    guard="""A record at the partition epoch that the leader has already settles nothing: what the leader has asked for
+        since stays asked for, until its own reply or a newer record.""",
+)
+
 BUGS = [
     KIP_903, KIP_841, KAFKA_13173, KAFKA_16952, LAPSED_SESSION, LAST_MEMBER_STAYS, SUPERSEDED_STOPS,
-    REFUSAL_RAISES_EPOCH,
+    REFUSAL_RAISES_EPOCH, KNOWN_RECORD_SETTLES_NOTHING,
 ]  # fmt: skip

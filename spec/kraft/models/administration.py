@@ -260,7 +260,7 @@ METADATA = Model(
         faults.crash,
     ),
     properties=(
-        clients.only_active_brokers_are_listed,
+        clients.only_unfenced_brokers_are_listed,
         clients.fenced_broker_listed,
         clients.restarted_broker_lists_itself,
         properties.registration.live_broker_unregistered,

@@ -112,7 +112,7 @@ FAILOVER_IMAGES = Model(
         properties.failover.broker_image_never_goes_back,
         properties.isr.maximal_isr_covers_committed,
         properties.alter_isr.alter_isr_reply_is_true,
-        clients.only_active_brokers_are_listed,
+        clients.only_unfenced_brokers_are_listed,
         clients.fenced_broker_listed,
         properties.failover.image_older_than_a_reply,
         properties.failover.image_between_two_batches,

@@ -33,6 +33,7 @@ LOGS = (
 WAITING = (
     properties.failover.reply_waits_in_one_memory,
     properties.failover.success_waits_for_the_log,
+    properties.failover.stale_process_is_superseded,
     properties.failover.waiting_reply_moves_nobody,
     properties.failover.broker_turns_to_a_leader,
     properties.failover.another_controller_found,
@@ -286,6 +287,7 @@ UNREGISTRATION = Model(
         *REMOVALS,
         properties.failover.registration_is_never_truncated,
         properties.failover.no_decision_stays_half_done,
+        properties.failover.stale_process_is_superseded,
         *REPLIES,
         properties.registration.live_broker_unregistered,
         properties.registration.last_member_unregistered,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import broker, controller, faults, network, replica
+from spec.kraft.actions import broker, coarse_lifecycle, controller, faults, network, replica
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
 from spec.kraft.models.sizes import one_controller
@@ -230,6 +230,47 @@ ISR_MODEL = Model(
     assumptions=(one_controller,),
 )
 
+EXPANSION = Model(
+    name="expansion",
+    doc="Three brokers and a record, two in sync needed; a follower that lags, an early expiry of a lease, a crash.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        replica.fall_behind,
+        broker.apply_metadata,
+        network.lose_alter_isr,
+        network.lose_alter_isr_reply,
+        coarse_lifecycle.go_down,
+        coarse_lifecycle.fence_alive,
+        coarse_lifecycle.unfence_alive,
+    ),
+    properties=(
+        properties.leader_election.leader_may_lead,
+        properties.isr.isr_is_never_empty,
+        properties.isr.fenced_broker_is_out_of_isr,
+        properties.leader_election.epochs_never_go_back,
+        *RECORD,
+        properties.replication.high_watermark_waits_for_the_caught_up,
+        *CHANGES,
+        properties.replication.record_outlives_its_leader,
+        properties.isr.maximal_isr_beyond_committed,
+    ),
+    constants={
+        "brokers": 3,
+        "min_insync_replicas": 2,
+        "lag_is_known": 1,
+        "max_lags": 1,
+        "max_early_expiries": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="one follower that does not reach the end of its leader's log for replica.lag.time.max.ms and then fetches "
+    "again, one lease that runs out early, and one clean crash: overloaded brokers, and a restart",
+    not_modelled="what is claimed of the maximal ISR, which other models do; that the dead come back; " + NOT_MODELLED,
+    assumptions=(one_controller,),
+)
+
 ZOMBIE = Model(
     name="zombie",
     doc="Two brokers and a record; two leases that run out early, so that a deposed leader leads on; one crash.",
@@ -259,6 +300,39 @@ ZOMBIE = Model(
     "which garbage collection and frozen machines do",
     not_modelled=NOT_MODELLED,
     lemmas=LEMMAS,
+    assumptions=(one_controller,),
+)
+
+REFUSED = Model(
+    name="refused",
+    doc="Two brokers and a record; one copied AlterIsr, one lease that runs out early, one crash.",
+    init=running_cluster,
+    actions=(
+        *DATA,
+        *ISR,
+        broker.apply_metadata,
+        broker.send_heartbeat,
+        controller.handle_heartbeat,
+        controller.fence_expired,
+        network.copy_alter_isr,
+        network.lose_alter_isr_reply,
+        faults.expire_lease_early,
+        coarse_lifecycle.go_down,
+    ),
+    properties=(
+        properties.leader_election.leader_may_lead,
+        properties.isr.isr_is_never_empty,
+        properties.isr.fenced_broker_is_out_of_isr,
+        properties.leader_election.epochs_never_go_back,
+        *RECORD,
+        properties.alter_isr.ineligible_replica_refused,
+        properties.alter_isr.late_alter_isr,
+        properties.replication.record_outlives_its_leader,
+    ),
+    constants={"max_early_expiries": 1, "max_duplicates": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="one request that a retry leaves under way twice, one lease that runs out early, and one clean crash",
+    not_modelled="what is claimed of the maximal ISR, which other models do; that the dead come back; " + NOT_MODELLED,
     assumptions=(one_controller,),
 )
 
@@ -376,4 +450,4 @@ LARGE = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]
+MODELS = [MEMBERSHIP, LOSSY, TWINS, ISR_MODEL, EXPANSION, REFUSED, ISR_SPURIOUS, ZOMBIE, LATE, TWINS_SPURIOUS, LARGE]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import broker, controller, faults, network, replica, shutdown, topics
+from spec.kraft.actions import broker, clients, controller, faults, network, replica, shutdown, topics
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import nothing_registered, running_cluster
 from spec.kraft.models.replication import CHANGES, DATA, ISR, LEASES, LIFECYCLE, LOSS, RECORD, REPLIES, SAFETY
@@ -79,6 +79,24 @@ STOPPED_RECORD = Model(
     settings=SETTINGS,
     faults="an operator restarts a broker, and the other one, or this one, fails meanwhile, perhaps with its disk",
     not_modelled=NO_LOG,
+    assumptions=(one_controller,),
+)
+
+LISTED_SHUTDOWN = Model(
+    name="listed_shutdown",
+    doc="Two brokers that answer clients, without data; one SIGTERM and one crash.",
+    init=running_cluster,
+    actions=(clients.answer_metadata, *LIFECYCLE, *STOPPING, faults.crash),
+    properties=(
+        *STOPPED[:4],
+        clients.only_unfenced_brokers_are_listed,
+        clients.broker_shutting_down_listed,
+        clients.fenced_broker_listed,
+    ),
+    constants={"metadata_responses": 1, "max_shutdowns": 1, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="an operator restarts a broker, and one broker crashes",
+    not_modelled="AlterIsr, lost messages; " + NO_LOG_NO_DATA,
     assumptions=(one_controller,),
 )
 
@@ -275,5 +293,5 @@ CHANGES_END = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [SHUTDOWN, SHUTDOWN_LATE, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
+MODELS = [SHUTDOWN, SHUTDOWN_LATE, LISTED_SHUTDOWN, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
 MODELS += [SHUTDOWN_ENDS, RESTARTS_END, CONFLICTS_END, LEASES_END, UNFENCING_ENDS, CHANGES_END]

@@ -35,7 +35,7 @@ STATEMENTS = {
     "S4": "The ISR lies within the replicas and is never empty. A fenced or unregistered broker is in an ISR "
     "only as its last member, and does not lead.",
     "S5": "Leader and partition epochs of a topic id never go back, and each change of leader raises the leader epoch.",
-    "S6": "A metadata response lists only brokers that are registered and active at the offset that the "
+    "S6": "A metadata response lists only brokers that are registered and unfenced at the offset that the "
     "answerer has applied, and no controllers.",
     "S7": "Nothing that was replied as a success or published is ever truncated.",
     "S8": "A broker that is told to shut down leads nothing in committed state.",

@@ -26,6 +26,7 @@ from spec.kraft.state import (
     Metadata,
     Partition,
     ReassignmentListing,
+    Registration,
     Replica,
     RequestedRemoval,
     active_brokers,
@@ -234,6 +235,26 @@ def waits_for_all(s: Cluster, voter: Voter, deferral: Deferral, by: Voter) -> bo
 
 def gets_success(old: BrokerProcess, new: BrokerProcess) -> bool:
     return old.reply is None and new.reply is not None and new.reply.error == Error.NONE
+
+
+@invariant(source="KIP-631, Controller Failover (S7)")
+def stale_process_is_superseded(s: Cluster) -> bool:
+    """A process that hears STALE_BROKER_EPOCH does not hold its id by what is committed."""
+    return all(
+        not hears_it_is_stale(s.processes[process])
+        or not holds_its_id(committed(s).registrations[node_id(process)], s.processes[process])
+        for process in Process
+    )
+
+
+def hears_it_is_stale(process: BrokerProcess) -> bool:
+    if process.reply is None or is_deferred(process.deferral):
+        return False
+    return process.reply.error == Error.STALE_BROKER_EPOCH
+
+
+def holds_its_id(registration: Option[Registration], process: BrokerProcess) -> bool:
+    return registration is not None and registration.broker_epoch == process.broker_epoch
 
 
 @transition_invariant(source="KIP-631, Controller Failover (S7)")

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from checker.lang import Set, invariant, transition_invariant, witness
+from checker.lang import Option, Set, invariant, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_partition
 from spec.kraft.design import Design
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leader_election import leads_broker_1
 from spec.kraft.properties.registration import is_registered
-from spec.kraft.state import Cluster, Metadata, Replica, committed, is_alive
+from spec.kraft.state import Cluster, Leadership, Metadata, Replica, committed, is_alive
 from spec.kraft.types import Broker, Process, RecordStatus, TopicPartition, node_id
+
+
+@transition_invariant(source="Kafka, Partition.maybeIncrementLeaderHW (shouldWaitForReplicaToJoinIsr)")
+def high_watermark_waits_for_the_caught_up(before: Cluster, after: Cluster) -> bool:
+    """A leader's high watermark passes a record once all that are caught up, and may be in the ISR, have it."""
+    return all(
+        before.processes[process].replicas[p].high_watermark
+        or not after.processes[process].replicas[p].high_watermark
+        or is_with_the_caught_up(before.processes[process].replicas[p].leadership, node_id(process))
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def is_with_the_caught_up(leadership: Option[Leadership], leader: Broker) -> bool:
+    return leadership is None or all(
+        one.followers & leadership.candidates <= leadership.replicas_with_record | {leader}
+        for one in leadership.caught_up
+    )
 
 
 @invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")

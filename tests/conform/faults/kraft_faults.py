@@ -390,10 +390,10 @@ FAULTS = [
     ),
     Fault(
         "late",
-        "a change to what there is does not raise the partition epoch",
+        "a change to what there is raises the partition epoch",
         "altered",
-        "Decision(response, (record,))",
-        "Decision(response, () if record == raised_epoch(key) else (record,))",
+        "Decision(response, records)",
+        "Decision(response, records or (raised_epoch(key),))",
     ),
     Fault(
         "late",

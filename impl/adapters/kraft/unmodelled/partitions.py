@@ -142,7 +142,7 @@ def alterations(make: Make) -> None:
             partition.leader, leader.broker_epoch, *key, partition.leader_epoch, partition.partition_epoch, members
         )
         raised = (PartitionChangeRecord(key[1], key[0]),)
-        make().wants(right, ErrorCode.NONE, raised)
+        make().wants(right, ErrorCode.NONE)  # it asks for the ISR that is there
         make().wants(replace(right, topic_id=OTHER_ID), ErrorCode.UNKNOWN_TOPIC_ID)
         make().wants(replace(right, partition_id=99), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         make().wants(replace(right, topic_id=OTHER_ID, broker_epoch=-1), ErrorCode.STALE_BROKER_EPOCH)
