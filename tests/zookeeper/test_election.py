@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from impl.zookeeper import Committed, Create, Delete, Event, Result, SetData, Submit
+from impl.zookeeper import Committed, Create, Delete, Event, Expired, Result, SetData, Submit
 from impl.zookeeper.election import (
     AlwaysRun,
     Cause,
@@ -201,6 +201,16 @@ def test_a_controller_deleted_by_hand_is_replaced() -> None:
     cluster.settle()
     assert any(b == first and isinstance(n, LeftOffice) and n.cause is Cause.DELETED for b, n in cluster.notices)
     assert [office.epoch for office in cluster.in_office().values()] == [2]
+
+
+def test_a_controller_leaves_office_when_it_hears_that_its_session_expired() -> None:
+    cluster = Cluster(1)
+    cluster.settle()
+    office = cluster.in_office()[0]
+    cluster.service = cluster.service.expire(cluster.service.clients[0].session).disconnect(0).reconnect(0)
+    while not isinstance(cluster.hear(0), Expired):
+        pass
+    assert cluster.notices[-1] == (0, LeftOffice(office, Cause.EXPIRED))
 
 
 @pytest.mark.parametrize("data", [b"", b"garbage", b"-1", b"9999999999", b"\xff"])

@@ -87,6 +87,26 @@ def test_a_later_part_of_a_multi_sees_the_parts_before_it() -> None:
     assert driven.do(B, Exists("/epoch")) == Found(None, Stat(1, 1, 0))
 
 
+def test_each_part_of_a_multi_fires_watches() -> None:
+    driven = Driven()
+    driven.do(B, GetData("/epoch", watch=True))
+    driven.do(B, Exists("/controller", watch=True))
+    driven.do(A, Multi((Create("/controller"), SetData("/epoch", b"1"))))
+    assert driven.heard(B) == [
+        WatchEvent("/controller", WatchType.CREATED),
+        WatchEvent("/epoch", WatchType.DATA_CHANGED),
+    ]
+
+
+def test_a_view_applies_each_transaction_once() -> None:
+    driven = Driven(lagging=True)
+    driven.do(A, SetData("/epoch", b"1"))
+    driven.do(A, GetData("/epoch", watch=True))
+    assert driven.service.is_behind(B), "so the transaction is still kept"
+    driven.service = driven.service.submit(A, Submit(1, Sync())).serve(A)
+    assert driven.heard(A) == [Result(1, Done(), zxid=1)]
+
+
 def test_check_cannot_tell_two_incarnations_of_a_znode_apart() -> None:
     driven = Driven()
     first = driven.do(A, Create("/controller", ephemeral=True))
