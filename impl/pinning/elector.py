@@ -56,6 +56,7 @@ class Elector:
                 yield from self.pull()
             else:
                 yield from member.read_ready(watch=True)
+                self.watch_on()
         member.did("hear_ready")
 
     def pull(self) -> Script[None]:

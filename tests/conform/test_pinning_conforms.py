@@ -35,17 +35,17 @@ class Pin:
 
 
 PINS = [
-    Pin("pin", {"brokers": 2}, "repaired", 1_136, 640),
-    Pin("pin", {"max_crashes": 0}, "repaired", 302, 239),
+    Pin("pin", {"brokers": 2}, "repaired", 1_068, 652),
+    Pin("pin", {"max_crashes": 0}, "repaired", 220, 187),
     Pin("pin", {"brokers": 2}, "draft", 620, 344),
-    Pin("repin", {"brokers": 2}, "repaired", 1_817, 1_065),
+    Pin("repin", {"brokers": 2}, "repaired", 1_504, 949),
     Pin("repin", {"brokers": 2}, "draft", 240, 129),
     Pin("takeover", {"brokers": 2}, "repaired", 6_753, 3_212),
-    Pin("refused", {"brokers": 2}, "repaired", 7_158, 3_565),
-    Pin("expiry", {"brokers": 2}, "repaired", 8_429, 4_426),
+    Pin("refused", {"brokers": 2}, "repaired", 6_585, 3_403),
+    Pin("expiry", {"brokers": 2}, "repaired", 8_001, 4_615),
     Pin("zombie", {"max_deletions": 0}, "repaired", 1_930, 657),
-    Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_118, 694),
-    Pin("hung", {"brokers": 2}, "repaired", 13_338, 5_138),
+    Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_043, 685),
+    Pin("hung", {"brokers": 2}, "repaired", 12_268, 5_132),
     Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 411, 124),
 ]
 LONG = pytest.mark.long("more than 5,000 transitions are driven")

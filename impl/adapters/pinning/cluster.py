@@ -113,7 +113,7 @@ def handle(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did
                     zookeeper = zookeeper.submit(broker, effect).serve(broker)
                     while zookeeper.clients[broker].arriving:
                         event, zookeeper = zookeeper.deliver(broker)
-                        if isinstance(event, WatchEvent):
+                        if isinstance(event, WatchEvent) and not _stays(core, item, event.path):
                             fired.add(event.path)
                         else:
                             pending += core.on_event(event, _NOW_MS)
@@ -123,6 +123,12 @@ def handle(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did
                     done.append(effect)
     after = replace(host, core=core, timers=frozenset(timers), fired=frozenset(fired))
     return replace(cluster, zookeeper=zookeeper).with_host(broker, after), done
+
+
+def _stays(core: BrokerCore, item: Item, path: str) -> bool:
+    """A target that takes part in an election hears of the `ready` that it sets: that event waits, whatever follows."""
+    takes_part = core.member.phase not in (Phase.WATCHING, Phase.ELECTED, Phase.IN_OFFICE)
+    return takes_part and item == Path(READY) == Path(path)
 
 
 def deliver(zookeeper: ZooKeeper, broker: int, core: BrokerCore) -> tuple[ZooKeeper, Effects]:
