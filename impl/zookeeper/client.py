@@ -75,7 +75,8 @@ class Client:
         """The session of the last `Connected` that was delivered. `_session`: of the last that the core handled."""
         self._session = 0
         self._is_connected = False
-        self._timers: list[asyncio.TimerHandle] = []
+        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._closing: asyncio.Future[None] | None = None
         self._kazoo = _Kazoo(hosts, timeout_ms, self._connected, self._disconnected, self._expired, deliver)
 
     def start(self) -> None:
@@ -95,8 +96,8 @@ class Client:
     def submit(self, submitted: Submit) -> None:
         """Carry out the effect; the Result is delivered later."""
         if isinstance(submitted.operation, CloseSession):
-            closing = asyncio.ensure_future(self.stop())
-            closing.add_done_callback(lambda _: self._deliver(Result(submitted.id, Done())))
+            self._closing = asyncio.ensure_future(self.stop())
+            self._closing.add_done_callback(lambda _: self._deliver(Result(submitted.id, Done())))
             return
         sent_s = time.monotonic()
 
@@ -169,12 +170,13 @@ class Client:
             self.check_contact()
 
     def _call_later(self, delay_s: float, call: Callable[[], None]) -> None:
-        loop = asyncio.get_running_loop()
-        self._timers = [timer for timer in self._timers if timer.when() > loop.time()]
-        self._timers.append(loop.call_later(delay_s, call))
+        """Call it after a delay, and only then: a timer that is set again is moved."""
+        if call in self._timers:
+            self._timers[call].cancel()
+        self._timers[call] = asyncio.get_running_loop().call_later(delay_s, call)
 
     def _cancel_timers(self) -> None:
-        for timer in self._timers:
+        for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
 

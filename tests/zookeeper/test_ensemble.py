@@ -100,7 +100,8 @@ def test_followers_lag_as_the_models_do(ensemble: Ensemble, loop: asyncio.Abstra
             SetData("/a", b"%d" % chance.randrange(9)),
             Multi((SetData("/a", b"m"), SetData("/a", b"n"))),
         ]
-        reads: list[Operation] = [GetData("/a", watch=True), Exists("/a"), GetData("/a"), Sync()]
+        refused = SetData("/a", b"", 99)
+        reads: list[Operation] = [GetData("/a", watch=True), Exists("/a"), GetData("/a"), Sync(), refused]
         client = chance.choice([0, 0, 1, 1, 1])
         both.do(client, chance.choice(writes if client == 0 and chance.random() < 0.7 else reads))
     for link in ensemble.links.values():

@@ -98,6 +98,13 @@ def test_each_part_of_a_multi_fires_watches() -> None:
     ]
 
 
+def test_a_refused_write_is_answered_by_a_server_that_has_what_precedes_it() -> None:
+    driven = Driven(lagging=True)
+    driven.do(A, SetData("/epoch", b"1"))
+    assert driven.do(B, SetData("/epoch", b"2", 0)) == Failed(ErrorCode.BAD_VERSION)
+    assert driven.do(B, GetData("/epoch")) == Found(b"1", Stat(0, 1, 1))
+
+
 def test_a_view_applies_each_transaction_once() -> None:
     driven = Driven(lagging=True)
     driven.do(A, SetData("/epoch", b"1"))

@@ -102,6 +102,7 @@ class ZooKeeper:
         before = self.clients[client]
         _require(before.is_connected, f"client {client} is not connected")
         _require(done <= len(before.sent), f"client {client} has {len(before.sent)} operations under way")
+        _require(not done or before.session in self.sessions, f"the session of client {client} is over")
         after = self
         for submitted in before.sent[:done]:
             after, _ = after._execute(client, submitted.operation)
@@ -202,8 +203,8 @@ class ZooKeeper:
         if isinstance(operation, Exists | GetData | GetChildren):
             return self._read(client, operation)
         done = write(self.tree, operation, self.clients[client].session, self.zxid + 1)
-        if isinstance(done, Failed):
-            return self, done
+        if isinstance(done, Failed):  # a refusal goes the way of a write: its server has applied what precedes it
+            return self._caught_up(client), done
         return self._committed(done[0])._caught_up(client), done[1]
 
     def _read(self, client: int, operation: Read) -> tuple[ZooKeeper, Outcome]:
