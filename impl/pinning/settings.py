@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from impl.pinning.design import Design
+from impl.pinning.design import DRAFT, REPAIRED, Design
 from impl.zookeeper.znodes import MOST_INT32 as MAX_ID
 
 T = TypeVar("T")
@@ -78,7 +78,8 @@ def parse(values: Mapping[str, str]) -> Settings:
         return reading(key, values[key]) if key in values else default
 
     session_ms = read("zookeeper.session.timeout.ms", _timeout_ms, 6_000)
-    design = Design(
+    design = replace(
+        read("controller.pinning.setting", _setting, REPAIRED),
         pinning=read("controller.pinning.enable", _boolean, True),
         takeover=read("controller.pinning.takeover", _boolean, False),
     )
@@ -104,6 +105,7 @@ _KEYS = (
     "zookeeper.session.timeout.ms",
     "controller.pinning.enable",
     "controller.pinning.takeover",
+    "controller.pinning.setting",
     "controller.pinning.abstain.timeout.ms",
     "controller.pinning.alter.clients",
     "controller.pinning.describe.clients",
@@ -138,6 +140,13 @@ def _boolean(key: str, value: str) -> bool:
     if value not in ("true", "false"):
         raise ConfigError(f"{key}={value}: true or false is expected")
     return value == "true"
+
+
+def _setting(key: str, value: str) -> Design:
+    """The document as written is for experiments: no cluster is to run it."""
+    if value not in ("repaired", "draft"):
+        raise ConfigError(f"{key}={value}: repaired or draft is expected")
+    return DRAFT if value == "draft" else REPAIRED
 
 
 def _names(key: str, value: str) -> frozenset[str]:

@@ -8,12 +8,16 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from multiprocessing import util
 from pathlib import Path
 
 from impl.pinning.process import main
 
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(["impl.pinning.process", "tests.impl.pinning.brokers"])
+
+# Its folder is removed at the end, which is no error if a test run has removed it before.
+util.Finalize(None, os.makedirs, args=(util.get_temp_dir(),), kwargs={"exist_ok": True}, exitpriority=-99)
 
 
 def _serve(properties: Path, trace: Path | None, log: Path) -> None:

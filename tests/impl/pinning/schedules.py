@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -60,24 +60,34 @@ class Run:
 
 
 class Cluster:
-    """Three brokers below a chroot, each with a link of its own to ZooKeeper."""
+    """Brokers below a chroot, each with a link of its own to ZooKeeper. further: entries of their configuration."""
 
-    def __init__(self, ensemble: Ensemble, root: str, folder: Path, *, takeover: bool) -> None:
-        self.root, self.folder, self.takeover = root, folder, takeover
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        root: str,
+        folder: Path,
+        *,
+        takeover: bool = False,
+        brokers: int = BROKERS,
+        further: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root, self.folder = root, folder
+        self.further = {"controller.pinning.takeover": str(takeover).lower(), **(further or {})}
         self.admin = KazooClient(ensemble.hosts, timeout=10.0)
         self.admin.start(timeout=START_LIMIT_S)
         for path, data in PERSISTENT:
             self.admin.create(f"{root}{path}", data, makepath=True)
-        self.links = [Proxy(ensemble.servers[0].address) for _ in range(BROKERS)]
+        self.links = [Proxy(ensemble.servers[0].address) for _ in range(brokers)]
         self.processes: list[BrokerProcess] = []
-        self.current: list[BrokerProcess | None] = [None] * BROKERS
+        self.current: list[BrokerProcess | None] = [None] * brokers
 
     def start(self, broker: int) -> None:
         settings = {
             "broker.id": str(broker),
             "zookeeper.connect": f"{self.links[broker].address}{self.root}",
             "zookeeper.session.timeout.ms": str(SESSION_MS),
-            "controller.pinning.takeover": str(self.takeover).lower(),
+            **self.further,
         }
         process = BrokerProcess(broker, self.folder, len(self.processes), settings)
         self.processes.append(process)
@@ -91,7 +101,7 @@ class Cluster:
 
     def begin(self) -> None:
         """Broker 0 in office, and all others up: the state that models start from."""
-        for broker in range(BROKERS):
+        for broker in range(len(self.links)):
             self.start(broker)
             process = self.processes[-1]
             self.wait_for(lambda process=process: _has(process.trace, '"start"'), START_LIMIT_S)  # type: ignore[misc]

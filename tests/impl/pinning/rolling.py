@@ -1,0 +1,94 @@
+"""Moves of the controller in a rolling restart of real brokers, by design and number of brokers.
+
+usage: python -m tests.impl.pinning.rolling [BROKERS ...]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
+from impl.pinning.tool import ask
+from impl.pinning.znodes import CONTROLLER
+from impl.zookeeper.transaction_log import read_logs
+from tests.cluster.zookeeper import Ensemble, zookeeper
+from tests.impl.pinning.history import below
+from tests.impl.pinning.schedules import Cluster, address_of
+
+SIZES = (3, 5, 10)
+LIMIT_S = 30.0
+SETTLING_S = 1.0
+TIMEOUT_MS = 15_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to restart. pin: whom to pin before, as a function of the number of brokers."""
+
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+    pin: Callable[[int], int] | None = None
+
+
+WAYS = (
+    Way("no pin"),
+    Way("draft, pinned to the last one first", {"controller.pinning.setting": "draft"}, lambda brokers: brokers - 1),
+    Way("repaired, pinned to the first one first", {}, lambda brokers: 0),
+    Way("repaired, pinned to the last one first", {}, lambda brokers: brokers - 1),
+    Way("takeover, pinned to the last one first", {"controller.pinning.takeover": "true"}, lambda brokers: brokers - 1),
+)
+
+
+def moves(ensemble: Ensemble, folder: Path, way: Way, brokers: int) -> int:
+    """Elections from the pin on, over a restart of each broker in the order of their ids."""
+    root = f"/{folder.name}"
+    cluster = Cluster(ensemble, root, folder, brokers=brokers, further=way.settings)
+    try:
+        cluster.begin()
+        began = cluster.admin.get(f"{root}{CONTROLLER}")[1].czxid
+        if way.pin is not None:
+            first = cluster.current[0]
+            address = None if first is None else address_of(first.log)
+            assert address is not None, "broker 0 listens"
+            ask(*address, PIN_CONTROLLER, PinControllerRequest(way.pin(brokers), TIMEOUT_MS), TIMEOUT_MS)
+        for broker in range(brokers):
+            restart(cluster, broker)
+        cluster.admin.get("/")
+        last_zxid = cluster.admin.last_zxid
+    finally:
+        cluster.stop()
+    log = below(read_logs(ensemble.servers[0].log_folder), root)
+    created = [one for one in log if any(change.path == CONTROLLER and change.is_create for change in one.changes)]
+    return sum(began < one.zxid <= last_zxid for one in created)
+
+
+def restart(cluster: Cluster, broker: int) -> None:
+    """Stop a broker in good order, start it again, and wait until nothing moves any more."""
+    process = cluster.current[broker]
+    assert process is not None
+    process.terminate()
+    cluster.start(broker)
+    trace = cluster.processes[-1].trace
+    cluster.wait_for(lambda: trace.exists() and '"start"' in trace.read_text(), LIMIT_S)
+    controller = f"{cluster.root}{CONTROLLER}"
+    while True:  # until the same one has been in office for a while
+        before = cluster.admin.exists(controller)
+        cluster.wait_for(lambda: False, SETTLING_S)
+        after = cluster.admin.exists(controller)
+        if before is not None and after is not None and before.czxid == after.czxid:
+            return
+
+
+def main(sizes: Sequence[int]) -> None:
+    with zookeeper() as ensemble, tempfile.TemporaryDirectory() as folder:
+        for number, way in enumerate(WAYS):
+            counts = [moves(ensemble, Path(folder) / f"way{number}-{size}", way, size) for size in sizes]
+            print(way.name, *(f"{size} brokers: {count}" for size, count in zip(sizes, counts, strict=True)), sep="  ")
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or SIZES)
