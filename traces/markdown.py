@@ -21,7 +21,7 @@ def steps_table(trace: Trace) -> str:
     lines = ["| # | step | what changes |", "|--:|---|---|"]
     for step, row in zip(trace.steps, rows(trace), strict=True):
         if step.index > 1:
-            lines.append(f"| {_number(trace, step)} | {'<br>'.join(_told(step))} | {'<br>'.join(_changed(row))} |")
+            lines.append(f"| {_number(trace, step)} | {'<br>'.join(_call(step, row))} | {'<br>'.join(_changed(row))} |")
     if trace.loop is not None:
         stays = trace.loop == len(trace.steps) - 1
         onwards = "on it stays as it is" if stays else f"it goes back to step {trace.loop + 1}, and so on"
@@ -51,7 +51,7 @@ def sequence_diagram(trace: Trace) -> str:
         if step.index == 1 or not step.actor:
             continue
         lane = numbers[lanes[step.actor]]
-        text = f"{step.index} {_plain(step.action)}"
+        text = " ".join([str(step.index), _plain(step.action), *map(_plain, row.errors)])
         others = [numbers[t] for t, parts in row.cells if t in numbers and any(p.changed for p in parts)]
         arrows = [f"    p{lane}->>p{other}: {text}" for other in others if other != lane]
         lines += arrows or [f"    Note over p{lane}: {text}"]
@@ -69,9 +69,10 @@ def _number(trace: Trace, step: Step) -> str:
     return f"{mark}{step.index}"
 
 
-def _told(step: Step) -> Iterator[str]:
+def _call(step: Step, row: Row) -> Iterator[str]:
     parameters = f"({escaped(show_fields(step.parameters))})" if step.parameters else ""
-    yield f"{escaped(step.actor)}: **{escaped(step.action)}**{parameters}"
+    replies = "".join(f" → **{escaped(error)}**" for error in row.errors)
+    yield f"{escaped(step.actor)}: **{escaped(step.action)}**{parameters}{replies}"
     yield from map(escaped, step.notes)
     if step.state is None:
         yield "It broke while it ran: there is no state after it."
@@ -92,7 +93,7 @@ def _part(part: Part) -> str:
 
 
 def _column_of(actor: str, columns: Sequence[str]) -> str | None:
-    """The column that shows an actor: that of "process 1", and of "active controller" that of "controller"."""
+    """The column that shows an actor: that of "broker 1", and of "active controller" that of "controller"."""
     return next((title for title in columns if actor == title or actor.endswith(f" {title}")), None)
 
 

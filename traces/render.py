@@ -1,8 +1,7 @@
 """Drawing a trace for a terminal.
 
 Where the columns fit, a table with a column per process; else the changes are stacked under each step. Either
-way the first step shows the whole state, later ones what changed ("old → new"), and a step that breaks a
-property shows the whole state again.
+way the first step shows the whole state, and later ones what changed ("old → new").
 """
 
 from __future__ import annotations
@@ -153,7 +152,7 @@ def _define(texts: dict[str, str], width: int, style: str = "") -> Block:
 def _table(trace: Trace, drawn: Sequence[Row], width: int) -> Block | None:
     """A row per step and a column per process; None when `width` has no room for that."""
     titles = [printable(title) for title, _ in drawn[0].cells] if drawn else []
-    actions = [_actor_and_call(step) + _notes(step) for step in trace.steps]
+    actions = [_actor_and_call(step, row) + _notes(step) for step, row in zip(trace.steps, drawn, strict=True)]
     widths = _widths(titles, actions, drawn, width)
     if widths is None:
         return None
@@ -194,7 +193,7 @@ def _stack(trace: Trace, drawn: Sequence[Row], width: int) -> Block:
     titles = min(titles, width // 4)
     block: Block = []
     for step, row in zip(trace.steps, drawn, strict=True):
-        lines = wrap(Text("  ").join(_actor_and_call(step)), width - margin, 2)
+        lines = wrap(Text("  ").join(_actor_and_call(step, row)), width - margin, 2)
         for note in _notes(step):
             lines += wrap(note, width - margin, 2)
         for title, parts in row.cells:
@@ -217,9 +216,10 @@ def _number(trace: Trace, step: Step, width: int) -> Text:
     return Text(("✓" if good else "✗") + str(step.index).rjust(width - 1), style=_GOOD if good else _BAD)
 
 
-def _actor_and_call(step: Step) -> Block:
+def _actor_and_call(step: Step, row: Row) -> Block:
     parameters = f"({show_fields(step.parameters)})" if step.parameters else ""
-    call = Text.assemble((printable(step.action) or "(no action named)", _STRONG), parameters)
+    replies = (f" → {', '.join(map(printable, row.errors))}" if row.errors else "", _CHANGED)
+    call = Text.assemble((printable(step.action) or "(no action named)", _STRONG), parameters, replies)
     return [Text(printable(step.actor), style=_ACTOR), call] if step.actor else [call]
 
 
@@ -234,7 +234,7 @@ def _change(part: Part) -> Text:
     """One part of a cell on one line: "label value", or "label old → new" where it changed."""
     label = (part.label + " " if part.label else "", _LABEL)
     if not part.changed:
-        return Text.assemble(label, (part.now, _QUIET if part.dim else ""))
+        return Text.assemble(label, part.now)
     old = part.before + " " if part.before else ""
     return Text.assemble(label, (old + "→ ", _QUIET), (part.now, _CHANGED))
 

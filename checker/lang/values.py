@@ -76,15 +76,18 @@ class _IdentityMeta(type):
 class Identity(metaclass=_IdentityMeta):
     """A name without order or arithmetic. `class Broker(Identity, size=3)`; the members are `Broker(0)`, ...
 
-    size: how many there are: a number, or a function of the model's constants.
+    size: how many there are: a number, or a function of the model's constants. label: what they are called in traces
+    and tables, before their number, or a function from the number to the whole name; the class, if it is not given.
     """
 
     _size: ClassVar[Size] = 0
+    _label: ClassVar[str | Callable[[int], str]] = ""
     _members: ClassVar[dict[int, Any]]
     index: int
 
-    def __init_subclass__(cls, size: Size) -> None:
+    def __init_subclass__(cls, size: Size, label: str | Callable[[int], str] = "") -> None:
         cls._size = size
+        cls._label = staticmethod(label) if callable(label) else label or cls.__name__.lower()
         cls._members = {}
 
     def __new__(cls: type[I], index: int) -> I:
@@ -109,7 +112,8 @@ class Identity(metaclass=_IdentityMeta):
         return (type(self), (self.index,))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__.lower()}{self.index}"
+        label = type(self)._label
+        return label(self.index) if callable(label) else f"{label}{self.index}"
 
 
 class Ordinal:

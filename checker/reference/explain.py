@@ -188,25 +188,16 @@ def _blame_connective(scope: _Scope, node: ast.BoolOp, value: bool) -> _Part:
         deciding = next(part for part in node.values if bool(scope.value(part)) is value)
         return _blame(scope, deciding, value)
     parts = [_blame(scope, part, value) for part in node.values]
-    while clashing := _clashing(parts):
-        for i in clashing:
+    opened = [i for i, part in enumerate(parts) if part.helper]
+    if len(opened) > 1 or any(_is_compound(parts[i].text) for i in opened):
+        for i in opened:  # side by side, names say more than code: `not leads(process) or knows_isr(process)`
             parts[i] = _as_called(scope, node.values[i])
     word = " and " if both else " or "
     merged = {text: shown for part in parts for text, shown in part.values.items()}
     names = {name: meant for part in parts for name, meant in part.names.items()}
     # the last one is what is claimed, those before say when: `not leads or knows`
-    helpers = ", ".join(dict.fromkeys(part.helper for part in parts if part.helper))
-    return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helpers, names)
-
-
-def _clashing(parts: list[_Part]) -> list[int]:
-    """The opened parts in which a name stands for something else than in another part, as parameters of helpers may."""
-    meant: dict[str, list[Any]] = {}
-    for part in parts:
-        for name, value in part.names.items():
-            meant.setdefault(name, []).append(value)
-    twofold = {name for name, values in meant.items() if any(value != values[0] for value in values)}
-    return [i for i, part in enumerate(parts) if part.helper and not twofold.isdisjoint(part.names)]
+    helper = next((part.helper for part in parts if part.helper), "")
+    return _Part(word.join(part.text for part in parts), parts[-1].line, merged, helper, names)
 
 
 def _as_called(scope: _Scope, node: ast.expr) -> _Part:
@@ -301,6 +292,10 @@ def _collect(scope: _Scope, node: ast.AST, bound: set[str], add: Callable[[str, 
 
 def _bracketed(text: str) -> str:
     return text if isinstance(ast.parse(text, mode="eval").body, _SIMPLE) else f"({text})"
+
+
+def _is_compound(text: str) -> bool:
+    return any(isinstance(node, ast.BoolOp) for node in ast.walk(ast.parse(text, mode="eval")))
 
 
 def _is_state(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -180,7 +181,7 @@ class Tracer:
             if isinstance(type_, MapType) and isinstance(type_.key_type, IdentityType):
                 single = self._is_record(type_.value_type)
                 for key in type_.keys:
-                    title = f"{type_.key_type.cls.__name__.lower()} {key.index}"
+                    title = " ".join(_label_and_number(key))
                     field = _Field("" if single else name, (name, repr(key)), type_.value_type)
                     found.setdefault(title, []).append(field)
             elif self._is_record(type_) and type_.width >= OWN_COLUMN:
@@ -250,7 +251,14 @@ class _Actor(string.Formatter):
     """Identities by their number, so that "broker {broker}" reads well."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        return str(value.index if isinstance(value, Identity) else value)
+        return _label_and_number(value)[1] if isinstance(value, Identity) else str(value)
+
+
+def _label_and_number(member: Identity) -> tuple[str, str]:
+    """("broker", "0") of broker0."""
+    name = repr(member)
+    label = re.split(r"\d", name, maxsplit=1)[0]
+    return label, name.removeprefix(label)
 
 
 def line_of(result: StepResult) -> str:

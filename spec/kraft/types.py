@@ -14,7 +14,7 @@ from checker.lang import Identity, Ordinal
 from spec.kraft.design import Design
 
 
-class Voter(Identity, size=lambda: Design.controllers):
+class Voter(Identity, size=lambda: Design.controllers, label="controller"):
     """A controller of the metadata quorum."""
 
 
@@ -22,11 +22,16 @@ class Broker(Identity, size=lambda: Design.brokers):
     """A broker id, as configured by node.id."""
 
 
-class Process(Identity, size=lambda: Design.brokers + Design.second_processes):
+def name_of_process(index: int) -> str:
+    """The broker that a process runs as; 0b is the second process of broker 0."""
+    return f"broker{index}" if index < Design.brokers else "broker0b"
+
+
+class Process(Identity, size=lambda: Design.brokers + Design.second_processes, label=name_of_process):
     """A place where a broker process runs, with a disk of its own. `node_id` says as which broker."""
 
 
-class TopicPartition(Identity, size=lambda: Design.partitions):
+class TopicPartition(Identity, size=lambda: Design.partitions, label="partition"):
     """A partition of the topic."""
 
 

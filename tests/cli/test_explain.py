@@ -61,8 +61,8 @@ def explained(model: BoundModel, name: str) -> Explanation:
         ("by_named_claims", "s.leader is None or s.leader in s.isr", {"s.leader": "broker1", "s.isr": ISR}),
         (
             "by_two_helpers",
-            "not s.fenced[broker] or broker in s.isr  # in leads_well, may_lead",
-            {"b": "broker1", "broker": "broker1", "s.fenced[broker]": True, "s.isr": ISR},
+            "leads_well(s, b) or may_lead(s, b)",
+            {"b": "broker1", "leads_well(s, b)": False, "may_lead(s, b)": False},
         ),
         (
             "by_helpers_of_two_brokers",

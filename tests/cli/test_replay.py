@@ -266,7 +266,7 @@ def test_a_state_without_processes_is_one_column() -> None:
 
 def test_records_are_columns_of_their_own() -> None:
     titles = [c.title for c in Tracer(load_model("kraft/isr")).columns()]
-    assert {"voter 0", "process 0", "process 1", "process 2", "shared"} <= set(titles)
+    assert {"controller 0", "broker 0", "broker 1", "broker 2", "shared"} <= set(titles)
 
 
 def test_what_has_one_value_is_not_drawn() -> None:
@@ -274,8 +274,8 @@ def test_what_has_one_value_is_not_drawn() -> None:
     columns = {c.title: {label for label, _ in c.cells} for c in Tracer(model).columns()}
     assert columns["shared"] == {"lifecycle", "alterations"}
     assert columns["faults"] == {"crashes", "disk_losses"}
-    assert columns["process 0"] >= {"state", "broker_epoch", "replicas"} and "listing" not in columns["process 0"]
-    assert columns["voter 0"] >= {"image", "expired_leases"} and "log" not in columns["voter 0"]
+    assert columns["broker 0"] >= {"state", "broker_epoch", "replicas"} and "listing" not in columns["broker 0"]
+    assert columns["controller 0"] >= {"image", "expired_leases"} and "log" not in columns["controller 0"]
 
 
 # The end of a counterexample: what a repaired design does with the same steps.

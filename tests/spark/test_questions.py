@@ -52,7 +52,7 @@ def sql(graphs: dict[str, dict[str, Table]]) -> Iterator[Callable[[str], dict[st
 
 
 def partition(state: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = dict(dict(state["controllers"])["voter0"]["image"]["partitions"])["topicpartition0"]
+    found: dict[str, Any] = dict(dict(state["controllers"])["controller0"]["image"]["partitions"])["partition0"]
     return found
 
 

@@ -43,7 +43,7 @@ from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, T
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, The Broker State Machine",
     kafka="BrokerServer.startup",
 )
@@ -58,7 +58,7 @@ def start(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Broker Registration",
     kafka="BrokerLifecycleManager.sendBrokerRegistration",
     api="BrokerRegistration v0",
@@ -74,7 +74,7 @@ def send_registration(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Broker Registration",
     kafka="BrokerLifecycleManager.BrokerRegistrationResponseHandler",
     api="BrokerRegistration v0",
@@ -92,7 +92,7 @@ def receive_registration_reply(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Broker Leases",
     kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
     api="BrokerHeartbeat v0",
@@ -112,7 +112,7 @@ def send_heartbeat(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, The Broker State Machine",
     kafka="BrokerLifecycleManager.BrokerHeartbeatResponseHandler",
     api="BrokerHeartbeat v0",
@@ -131,7 +131,7 @@ def receive_heartbeat_reply(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker",
     deviates="Kafka's process continues, and never registers again",
     api="BrokerHeartbeat v0",
@@ -146,7 +146,7 @@ def stop_when_stale(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, The Broker State Machine",
     kafka="LogManager.startup, BrokerLifecycleManager.setReadyToUnfence",
 )
@@ -212,7 +212,7 @@ def new_leadership(image: Metadata, replica: Replica, partition: Partition) -> L
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, The Broker State Machine; KIP-500, metadata fetch",
     kafka="BrokerMetadataPublisher.onMetadataUpdate, ReplicaManager.applyDelta, Partition.makeLeader",
     deviates="fetch and application in one step",
@@ -233,7 +233,7 @@ def apply_metadata(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-500, metadata fetch; KIP-631, Controller Failover",
     kafka="MetadataLoader.handleCommit, BrokerMetadataPublisher.onMetadataUpdate",
     deviates="of the images between the one that it has and the newest, the last",

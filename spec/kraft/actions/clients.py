@@ -13,7 +13,7 @@ from spec.kraft.types import Broker, BrokerState, Process, node_id
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, The Three Cluster Membership States",
     kafka="KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache.getAliveBrokerNodes",
     api="Metadata v12",

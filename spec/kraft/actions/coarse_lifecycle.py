@@ -29,7 +29,7 @@ from spec.kraft.state import (
 from spec.kraft.types import Broker, BrokerEpoch, Incarnation, Process, TopicPartition, Voter, node_id
 
 
-@action(who="process {process}", source="KIP-631, Broker Leases", deviates="crash and fencing in one step")
+@action(who="broker {process}", source="KIP-631, Broker Leases", deviates="crash and fencing in one step")
 def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     """A process dies, and the controller fences its broker. Its log stays."""
     require(is_alive(s.processes[process]) and s.faults.crashes < Design.max_crashes)
@@ -41,7 +41,7 @@ def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     s.faults.crashes += 1
 
 
-@action(who="process {process}", source="KIP-631, Broker Registration", deviates="start to unfencing in one step")
+@action(who="broker {process}", source="KIP-631, Broker Registration", deviates="start to unfencing in one step")
 def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     """A process starts as a new incarnation, which the controller registers and unfences. It has no metadata yet."""
     require(not is_alive(s.processes[process]))
@@ -74,7 +74,7 @@ def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="KIP-497",
     deviates="request, decision and reply in one step",
     api="AlterPartition v3",

@@ -13,7 +13,7 @@ from spec.kraft.state import Cluster, another_is_alive, disk, empty_disk, is_ali
 from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Role, Voter
 
 
-@action(who="process {process}", source="KIP-631, Handling Broker ID Conflicts (a broker crashes)")
+@action(who="broker {process}", source="KIP-631, Handling Broker ID Conflicts (a broker crashes)")
 def crash(s: Cluster, process: Process) -> None:
     """A process dies. What it had in memory is gone, its log stays."""
     require(is_alive(s.processes[process]))
@@ -22,7 +22,7 @@ def crash(s: Cluster, process: Process) -> None:
     s.faults.crashes += 1
 
 
-@action(who="process {process}", source="KIP-903, Motivation")
+@action(who="broker {process}", source="KIP-903, Motivation")
 def crash_losing_disk(s: Cluster, process: Process) -> None:
     """A process dies and its disk with it: it will start again from an empty log."""
     require(is_alive(s.processes[process]))
@@ -44,7 +44,7 @@ def expire_lease_early(s: Cluster, voter: Voter, broker: Broker) -> None:
     s.faults.early_expiries += 1
 
 
-@action(who="process {process}", source="KIP-631, Handling Broker ID Conflicts")
+@action(who="broker {process}", source="KIP-631, Handling Broker ID Conflicts")
 def start_second(s: Cluster, process: Process) -> None:
     """A process starts with the id of another that is alive: a copied configuration, a pod moved too early."""
     broker = s.processes[process]

@@ -173,7 +173,7 @@ def hear_of_leader(s: Cluster, voter: Voter, leader: Voter) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Controller Failover; KIP-595",
     kafka="NodeToControllerRequestThread.doWork, RaftManager.leaderAndEpoch",
     deviates="one connection for all requests; it never turns to a leader of an older epoch than its controller knows",

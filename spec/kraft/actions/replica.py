@@ -28,7 +28,7 @@ from spec.kraft.types import Broker, BrokerEpoch, Error, LeaderEpoch, Process, R
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="KIP-679; Kafka, acks=all and min.insync.replicas",
     kafka="Partition.appendRecordsToLeader",
     deviates="one record in the whole behaviour",
@@ -69,7 +69,7 @@ def may_join_isr(leader: Replica, leadership: Leadership, follower: Broker, has_
 
 
 @action(
-    who="process {follower}",
+    who="broker {follower}",
     source="KIP-320; KIP-903",
     kafka="ReplicaManager.fetchMessages, Partition.updateFollowerFetchState, Partition.maybeExpandIsr",
     deviates="request and reply in one step",
@@ -104,7 +104,7 @@ def fetch(s: Cluster, follower: Process, leader: Process, p: TopicPartition, ans
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="Kafka, replica.lag.time.max.ms",
     kafka="ReplicaState.isCaughtUp",
 )
@@ -120,7 +120,7 @@ def fall_behind(s: Cluster, leader: Process, p: TopicPartition, follower: Broker
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="Kafka, replica.lag.time.max.ms",
     kafka="Partition.maybeShrinkIsr",
     deviates="members leave one at a time; where the lag is not known, any that lacks the record may be too slow",
@@ -137,7 +137,7 @@ def shrink_isr(s: Cluster, leader: Process, p: TopicPartition, member: Broker) -
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="KIP-497; KIP-903",
     kafka="AlterPartitionManager.maybePropagateIsrChanges",
     api="AlterPartition v3",
@@ -178,7 +178,7 @@ def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leade
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="KIP-497; KIP-841",
     kafka="Partition.handleAlterPartitionUpdate, Partition.handleAlterPartitionError",
     api="AlterPartition v3",
@@ -214,7 +214,7 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
 
 
 @action(
-    who="process {leader}",
+    who="broker {leader}",
     source="KIP-101; Kafka, acks=all and min.insync.replicas",
     kafka="Partition.maybeIncrementLeaderHW, Partition.checkEnoughReplicasReachOffset",
     deviates="the producer's acknowledgement is part of the step",

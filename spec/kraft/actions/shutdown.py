@@ -104,7 +104,7 @@ def with_report(shutdown: Option[Shutdown], sender: Broker, applied: Option[Meta
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, Controlled Shutdown; PENDING_CONTROLLED_SHUTDOWN",
     kafka="BrokerLifecycleManager.beginControlledShutdown",
     deviates="outside RUNNING the process stops in the same step: it asks nobody",
@@ -123,7 +123,7 @@ def sigterm(s: Cluster, process: Process) -> None:
 
 
 @action(
-    who="process {process}",
+    who="broker {process}",
     source="KIP-631, SHUTTING_DOWN",
     kafka="BrokerServer.shutdown",
 )
