@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from impl.pinning.effects import Effects, Timer
 from impl.pinning.elector import Elector, LegacyElector
 from impl.pinning.member import Member, Phase, Script
-from impl.pinning.messages import DescribeControllerRequest, PinControllerRequest
+from impl.pinning.messages import DescribeControllerRequest, MetadataRequest, PinControllerRequest
 from impl.pinning.messages import Request as Message
 from impl.pinning.office import Office
 from impl.pinning.request import Request
 from impl.pinning.target import Target
-from impl.pinning.znodes import CONTROLLER, NEXT, READY, id_path
+from impl.pinning.znodes import CONTROLLER, NEXT, READY, id_path, registration_bytes
 from impl.zookeeper import (
     Connected,
     Create,
@@ -181,6 +181,8 @@ class Broker:
             case Call(number=call, request=DescribeControllerRequest()):
                 abstains = self.member.phase is Phase.ABSTAINS
                 yield from self.request.describe(call, self.member.waits_for if abstains else None)
+            case Call(number=call, request=MetadataRequest()):
+                yield from self.request.metadata(call)
             case TimeUp(call=call):
                 yield from self.request.time_out(call)
             case Write():
@@ -326,7 +328,7 @@ class Broker:
         if found is not None and found.stat.owner == member.session:
             return
         if found is None:
-            yield Create(id_path(member.broker), b"{}", ephemeral=True)
+            yield Create(id_path(member.broker), registration_bytes(*member.endpoint), ephemeral=True)
             return
         member.set_timer(Timer.REGISTER, member.session_timeout_ms // 4)
 

@@ -89,6 +89,8 @@ class Member:
     design: Design
     session_timeout_ms: int = 6_000
     abstain_timeout_ms: int = 18_000
+    endpoint: tuple[str, int] = ("127.0.0.1", 0)
+    """Host and port that it listens at, for its registration."""
     session: int = 0
     is_in_touch: bool = False
     is_able: bool = True

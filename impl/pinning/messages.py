@@ -11,6 +11,9 @@ from enum import IntEnum
 
 from impl.runtime.wire import Reader, int16, int32, int32_array, int64, nullable_string
 
+METADATA = 3
+METADATA_VERSION = 1
+API_VERSIONS = 18
 PIN_CONTROLLER = 1039
 DESCRIBE_CONTROLLER = 1040
 VERSION = 0
@@ -100,8 +103,34 @@ class DescribeControllerResponse:
         )
 
 
-Request = PinControllerRequest | DescribeControllerRequest
-Response = PinControllerResponse | DescribeControllerResponse
+@dataclass(frozen=True, slots=True)
+class MetadataRequest:
+    """Kafka's Metadata, version 1: who the brokers are, and which of them is controller. There are no topics here."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataResponse:
+    """brokers: id, host and port of each."""
+
+    brokers: tuple[tuple[int, str, int], ...]
+    controller_id: int
+
+    def body(self) -> bytes:
+        found = [
+            int32(broker) + nullable_string(host) + int32(port) + nullable_string(None)
+            for broker, host, port in self.brokers
+        ]
+        return int32(len(found)) + b"".join(found) + int32(self.controller_id) + int32(0)
+
+
+def api_versions_body(error: ErrorCode) -> bytes:
+    """ApiVersions, version 0, which every client reads: a newer request is answered so, too, with an error."""
+    keys = ((METADATA, METADATA_VERSION), (API_VERSIONS, 0), (PIN_CONTROLLER, VERSION), (DESCRIBE_CONTROLLER, VERSION))
+    return int16(error) + int32(len(keys)) + b"".join(int16(key) + int16(one) + int16(one) for key, one in keys)
+
+
+Request = PinControllerRequest | DescribeControllerRequest | MetadataRequest
+Response = PinControllerResponse | DescribeControllerResponse | MetadataResponse
 
 
 def read_pin_request(data: bytes) -> PinControllerRequest:

@@ -21,12 +21,17 @@ from impl.pinning.effects import Did, Effect, Effects, Log, Reply, SetTimer, Tim
 from impl.pinning.measures import Measures
 from impl.pinning.member import Member
 from impl.pinning.messages import (
+    API_VERSIONS,
     DESCRIBE_CONTROLLER,
+    METADATA,
+    METADATA_VERSION,
     PIN_CONTROLLER,
     VERSION,
     ErrorCode,
+    MetadataRequest,
     Request,
     Response,
+    api_versions_body,
     read_describe_request,
     read_pin_request,
     refusal,
@@ -79,6 +84,7 @@ class Process:
                 host = self._settings.listener[0]
                 open_until_end.enter_context(served(self._registry, host, self._settings.metrics_port))
             host, port = await self._listener.start(*self._settings.listener)
+            self.broker.member.endpoint = host, port
             log(_LOG, "listening", {"host": host, "port": port})
             self._client.start()
             if self._settings.write_interval_ms:
@@ -119,9 +125,13 @@ class Process:
         return effects
 
     async def _answer(self, header: RequestHeader, body: bytes) -> bytes:
+        if header.api_key == API_VERSIONS:
+            return api_versions_body(ErrorCode.NONE if header.api_version == 0 else ErrorCode.UNSUPPORTED_VERSION)
+        if header.api_key == METADATA and header.api_version == METADATA_VERSION:
+            return (await self._ask(MetadataRequest())).body()
         read = _READERS.get(header.api_key)
         if read is None:
-            raise WireError(f"api key {header.api_key} is unknown")
+            raise WireError(f"api key {header.api_key} in version {header.api_version} is unknown")
         if header.api_version != VERSION:
             what = f"version {header.api_version} of api key {header.api_key}; {VERSION} is served"
             return refusal(header.api_key, ErrorCode.UNSUPPORTED_VERSION, what).body()

@@ -11,12 +11,24 @@ from impl.pinning.messages import (
     UNPIN,
     DescribeControllerResponse,
     ErrorCode,
+    MetadataResponse,
     PinControllerRequest,
     PinControllerResponse,
     Response,
 )
-from impl.pinning.znodes import NEXT, id_path
-from impl.zookeeper import Absent, Create, Created, Delete, Exists, Failed, SetData, Written
+from impl.pinning.znodes import BROKER_IDS, NEXT, ZnodeError, id_path, read_registration
+from impl.zookeeper import (
+    Absent,
+    Children,
+    Create,
+    Created,
+    Delete,
+    Exists,
+    Failed,
+    GetChildren,
+    SetData,
+    Written,
+)
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.znodes import write_decimal
 
@@ -160,6 +172,23 @@ class Request:
                 () if waits_for is None else (member.broker,),
             ),
         )
+
+    def metadata(self, call: int) -> Script[None]:
+        """The brokers that are registered, and the controller."""
+        member, brokers = self.member, list[tuple[int, str, int]]()
+        result = yield GetChildren(BROKER_IDS)
+        names = result.outcome.names if isinstance(result.outcome, Children) else ()
+        for name in names:
+            path = f"{BROKER_IDS}/{name}"
+            found = yield from member.read(path)
+            if found is None or not name.isdigit():
+                continue  # it is gone meanwhile, or no broker's
+            try:
+                brokers.append((int(name), *read_registration(path, found.data or b"")))
+            except ZnodeError as error:
+                member.complain(error)
+        holder = yield from member.read_holder()
+        self.answer(call, MetadataResponse(tuple(brokers), UNKNOWN if holder is None else holder.broker))
 
     def answer(self, call: int, response: Response) -> None:
         self.member.effects.append(Reply(call, response))

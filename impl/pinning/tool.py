@@ -21,7 +21,6 @@ from impl.pinning.messages import (
     DescribeControllerResponse,
     ErrorCode,
     PinControllerRequest,
-    Request,
     read_describe_response,
     read_pin_response,
 )
@@ -131,7 +130,15 @@ def _name(code: int) -> str:
     return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
 
 
-def ask(host: str, port: int, api_key: int, request: Request, timeout_ms: int, *, grace_ms: int = _GRACE_MS) -> bytes:
+def ask(
+    host: str,
+    port: int,
+    api_key: int,
+    request: PinControllerRequest | DescribeControllerRequest,
+    timeout_ms: int,
+    *,
+    grace_ms: int = _GRACE_MS,
+) -> bytes:
     """The body of the response to a request. Raises ToolError, WireError, OSError.
 
     timeout_ms: what the broker has to answer; grace_ms: what connecting, and the answer beyond that, may take.

@@ -41,6 +41,20 @@ def read_next(data: bytes) -> int:
     return read_decimal(NEXT, data)
 
 
+def registration_bytes(host: str, port: int) -> bytes:
+    """What a broker says of itself in the znode of its id, as Kafka's version 4 has it."""
+    return write_json({"version": 4, "host": host, "port": port, "endpoints": [f"PLAINTEXT://{host}:{port}"]})
+
+
+def read_registration(path: str, data: bytes) -> tuple[str, int]:
+    """Host and port. Raises ZnodeError."""
+    fields = read_json(path, data, versions=(4, 5))
+    host = fields.get("host")
+    if not isinstance(host, str):
+        raise ZnodeError(path, data, "'host' in it")
+    return host, read_int(path, data, fields, "port", most=65_535)
+
+
 def ready_bytes(ready: Ready) -> bytes:
     """Decimal ASCII without a request, else JSON."""
     if ready.request is None:

@@ -27,8 +27,8 @@ from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.schedules import Cluster, Run, address_of, run_all, validate
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
-RUNS, TAKEOVERS = 12, 4
-AT_ONCE = 4
+RUNS, TAKEOVERS = 24, 6
+AT_ONCE = 5
 LIMIT_S = 15.0
 
 
@@ -84,6 +84,7 @@ def exchange(address: tuple[str, int], data: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_tool_and_bad_input(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     """One cluster for all of it: starting one takes seconds."""
     process = cluster.current[1]
@@ -91,13 +92,30 @@ def test_the_tool_and_bad_input(cluster: Cluster, capsys: pytest.CaptureFixture[
     address = address_of(process.log)
     assert address is not None
     bootstrap = ["--bootstrap-server", f"{address[0]}:{address[1]}"]
+    check_a_kafka_client(bootstrap)
     check_the_tool(bootstrap, capsys)
     check_frames(address)
     check_garbage(cluster, bootstrap, capsys)
     assert all(one is not None and one.is_alive for one in cluster.current)
 
 
+def check_a_kafka_client(bootstrap: list[str]) -> None:
+    """The Metadata request of a real client names the controller, and the new one after a move."""
+    from kafka import KafkaAdminClient  # it warns when it is loaded
+
+    client = KafkaAdminClient(bootstrap_servers=bootstrap[1], request_timeout_ms=15_000)
+    try:
+        assert client.describe_cluster()["controller_id"] == 0
+        assert tool([*bootstrap, "--broker", "1", "--timeout-ms", "15000"]) == 0
+        described = client.describe_cluster()
+        assert described["controller_id"] == 1
+        assert [broker["broker_id"] for broker in described["brokers"]] == [0, 1, 2]
+    finally:
+        client.close()
+
+
 def check_the_tool(bootstrap: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
     assert tool([*bootstrap, "--broker", "2", "--timeout-ms", "15000"]) == 0
     assert capsys.readouterr().out.startswith("broker 2 is controller, epoch ")
     assert tool([*bootstrap, "--broker", "2"]) == 0, "it is in office: nothing is written"

@@ -12,8 +12,10 @@ from impl.pinning.messages import (
     DescribeControllerRequest,
     DescribeControllerResponse,
     ErrorCode,
+    MetadataResponse,
     PinControllerRequest,
     PinControllerResponse,
+    api_versions_body,
     read_describe_request,
     read_describe_response,
     read_pin_request,
@@ -62,6 +64,12 @@ def test_a_description_is_these_bytes() -> None:
         "00 00 ff ff 00 00 00 01 00 00 00 04 00 00 00 02 00 00 00 00 00 00 00 09 00 00 00 02 "
         "00 00 00 02 00 00 00 00 00 00 00 03"
     )
+
+
+def test_metadata_and_api_versions_are_these_bytes() -> None:
+    body = MetadataResponse(((1, "h", 9092),), 1).body()
+    assert body.hex(" ") == "00 00 00 01 00 00 00 01 00 01 68 00 00 23 84 ff ff 00 00 00 01 00 00 00 00"
+    assert api_versions_body(ErrorCode.UNSUPPORTED_VERSION).hex(" ").startswith("00 23 00 00 00 04 00 03 00 01 00 01")
 
 
 def test_a_header_without_a_client_id_is_read() -> None:
