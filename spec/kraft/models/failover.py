@@ -6,14 +6,25 @@ reassignment, a controlled shutdown, two processes of one id. `models.quorum` is
 
 from __future__ import annotations
 
-from checker.lang import Model
+from checker.lang import Model, replace
 from spec.kraft import abstract_isr, properties
-from spec.kraft.actions import administration, broker, clients, controller, faults, network, quorum, replica, snapshot
+from spec.kraft.actions import (
+    administration,
+    broker,
+    clients,
+    controller,
+    faults,
+    network,
+    quorum,
+    replica,
+    shutdown,
+    snapshot,
+)
 from spec.kraft.design import SETTINGS
 from spec.kraft.initial import addition_pending, running_cluster
 from spec.kraft.models.quorum import COMMITTED, KIPS, LOGS, NOT_MODELLED_OF_VOTERS, NOT_MODELLED_QUORUM, RAFT, WAITING
 from spec.kraft.models.replication import DATA, ISR, LEASES, LIFECYCLE, RECORD, REPLIES
-from spec.kraft.models.shutdown import STOPPED, STOPPING
+from spec.kraft.models.shutdown import STOPPED, STOPPING, fairly
 from spec.kraft.models.sizes import several_controllers
 
 SURVIVAL = (
@@ -285,7 +296,47 @@ FAILOVER_TWINS = Model(
     assumptions=(several_controllers,),
 )
 
+FAILOVER_ENDS = Model(
+    name="failover_ends",
+    doc="Three controllers and a broker that restarts and crashes; one failover: what must eventually happen does.",
+    init=running_cluster,
+    actions=(
+        quorum.elect,
+        *(replace(action, fair="weak") for action in (*RAFT[1:], quorum.catch_up)),
+        broker.start,
+        *fairly(
+            quorum.find_controller,
+            *LIFECYCLE[1:],
+            shutdown.finish_shutdown,
+            network.lose_lifecycle_request,
+        ),
+        shutdown.sigterm,
+        faults.crash,
+    ),
+    properties=(
+        properties.raft.some_controller_is_active,
+        properties.heartbeat.silent_broker_is_fenced,
+        properties.heartbeat.ready_broker_is_unfenced,
+        properties.shutdown.controlled_shutdown_ends,
+        properties.leader_election.leaderless_partition_gets_leader,
+    ),
+    constants={
+        "controllers": 3,
+        "brokers": 1,
+        "pending_batches": 2,
+        "max_failovers": 1,
+        "max_shutdowns": 1,
+        "max_crashes": 1,
+    },
+    settings=SETTINGS,
+    faults="a restart by an operator, a crash after which the broker may stay away, and a failover meanwhile; "
+    "after that no timeout runs out in the quorum",
+    not_modelled="a second broker, lost replies but for those of deposed controllers; " + NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
+)
+
 MODELS = [
+    FAILOVER_ENDS,
     FAILOVER,
     FAILOVER_RECORD,
     FAILOVER_CRASH,
