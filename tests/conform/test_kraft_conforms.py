@@ -53,7 +53,7 @@ PINS = [
     Pin("reassignment", {"max_reassignments": 1, "spare_brokers": 0, "max_early_expiries": 0}, 520, 528, 717),
     Pin("topics", {"max_topics": 1, "max_reassignments": 1, "partitions": 1}, 28_416, 9_415),
     Pin("topics", {"max_topics": 1, "max_reassignments": 0}, 17_651, 4_390),
-    Pin("unregistered", {"max_crashes": 0}, 18_109, 3_103),
+    Pin("unregistered", {"max_crashes": 0, "lifecycle_in_flight": 1, "alter_in_flight": 1}, 18_109, 3_103),
     Pin("metadata", {"max_crashes": 0}, 27_102, 5_019),
     Pin("election", {}, 20_248, 5_905),
     Pin("creation", {}, 37_525, 12_871),

@@ -239,7 +239,7 @@ UNREGISTERED = Model(
         *CHANGES,
         *COPIES,
     ),
-    constants={"max_unregistrations": 1, "max_crashes": 1},
+    constants={"lifecycle_in_flight": 2, "alter_in_flight": 2, "max_unregistrations": 1, "max_crashes": 1},
     settings=SETTINGS,
     faults="an operator unregisters a broker, perhaps the wrong one, and one broker crashes",
     not_modelled=NOT_MODELLED,

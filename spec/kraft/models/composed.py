@@ -89,7 +89,13 @@ OPERATED_SHUTDOWN = Model(
         properties.registration.live_broker_unregistered,
         properties.shutdown.broker_shutting_down,
     ),
-    constants={"max_shutdowns": 1, "max_reassignments": 1, "max_topics": 1, "max_unregistrations": 1},
+    constants={
+        "lifecycle_in_flight": 2,
+        "max_shutdowns": 1,
+        "max_reassignments": 1,
+        "max_topics": 1,
+        "max_unregistrations": 1,
+    },
     settings=SETTINGS,
     faults="an operator restarts a broker, while others reassign its partition, elect a leader, unregister a broker, "
     "and delete and create a topic, each once",

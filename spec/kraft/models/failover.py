@@ -281,6 +281,7 @@ FAILOVER_TWINS = Model(
         properties.registration.duplicate_registration_refused,
     ),
     constants={
+        "lifecycle_in_flight": 2,
         "controllers": 3,
         "brokers": 1,
         "second_processes": 1,

@@ -10,7 +10,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "late": ("late", {"max_crashes": 1, "max_duplicates": 0, "lifecycle_in_flight": 1}, None),
     "membership": ("membership", {"max_crashes": 0, "lifecycle_in_flight": 1}, None),
     "superseded": ("twins_spurious", {"max_crashes": 0}, None),
-    "unregistered": ("unregistered", {"max_crashes": 0}, None),
+    "unregistered": ("unregistered", {"max_crashes": 0, "lifecycle_in_flight": 1, "alter_in_flight": 1}, None),
     "shutdown": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0, "max_failovers": 0}, None),
     "failover": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0}, None),
     "one broker": ("unfencing_ends", {"brokers": 1}, None),
