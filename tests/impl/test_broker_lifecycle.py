@@ -237,6 +237,16 @@ def test_a_running_broker_goes_on_when_it_is_fenced_or_refused() -> None:
     assert world.communicate() == request
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_broker_may_be_told_to_end_when_its_epoch_is_stale(runs: bool) -> None:
+    world = World(settings=replace(SETTINGS, stops_when_stale=True))
+    world = world.running() if runs else world.registered()
+    request = world.communicate()
+    assert world.broker.on_response(request, BrokerHeartbeatResponse(ErrorCode.STALE_BROKER_EPOCH), 0) == []
+    assert world.broker.state == BrokerState.SHUTTING_DOWN
+    assert world.broker.lifecycle.next_request(0) is None
+
+
 @pytest.mark.parametrize("caught_up", [False, True])
 def test_a_broker_that_does_not_run_yet_asks_nobody_to_stop(caught_up: bool) -> None:
     world = World().registered()

@@ -31,4 +31,5 @@ def test_the_defaults_are_kafkas() -> None:
         "replica_lag_time_max_ms": 30_000,
         "replica_fetch_max_bytes": 1_048_576,
         "min_insync_replicas": 1,
+        "stops_when_stale": False,
     }

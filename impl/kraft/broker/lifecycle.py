@@ -2,8 +2,8 @@
 
 One registration or heartbeat is under way at a time. What is lost or refused is sent again, after a back-off
 (KIP-631, Broker Registration and State Management). A broker that runs goes on when it is fenced. One that is told
-STALE_BROKER_EPOCH goes on asking, too: its id has been registered by another process or unregistered by an operator,
-who alone knows what to do about it.
+STALE_BROKER_EPOCH goes on asking, too, as Kafka's does, or ends, as it is configured: its id has been registered by
+another process or unregistered by an operator.
 """
 
 from __future__ import annotations
@@ -113,6 +113,9 @@ class Lifecycle:
         if self.in_flight != request:
             return []
         self.in_flight = None
+        if response is not None and response.error == ErrorCode.STALE_BROKER_EPOCH and self.settings.stops_when_stale:
+            self._happened(Event.LOST_ID)
+            return []
         if response is None or response.error != ErrorCode.NONE:
             self.failures += 1
             return [due(Due.COMMUNICATION, now_ms + self._backoff_ms())]

@@ -13,6 +13,7 @@ class BrokerSettings:
 
     retry_backoff_ms: before a registration or heartbeat that failed is sent again; doubled with each failure in a row,
     up to retry_backoff_max_ms, which is half of the lease (KAFKA-14392).
+    stops_when_stale: a broker that is told STALE_BROKER_EPOCH ends. Kafka's goes on asking, as by default here.
     """
 
     broker_id: int
@@ -29,3 +30,4 @@ class BrokerSettings:
     replica_lag_time_max_ms: int = 30_000
     replica_fetch_max_bytes: int = 1 << 20
     min_insync_replicas: int = 1
+    stops_when_stale: bool = False

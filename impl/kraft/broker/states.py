@@ -28,6 +28,7 @@ class Event(Enum):
     SIGTERM = "the process is asked to stop"
     RELEASED = "the controller says that the broker should shut down"
     OUT_OF_TIME = "the first registration, or the controlled shutdown, takes too long"
+    LOST_ID = "the controller says that the broker epoch is stale, and the broker is to end then"
     LOGS_CLOSED = "the logs are closed"
 
 
@@ -43,6 +44,11 @@ NEXT_STATE = {
     (BrokerState.RECOVERY, Event.SIGTERM): BrokerState.SHUTTING_DOWN,
     (BrokerState.STARTING, Event.OUT_OF_TIME): BrokerState.SHUTTING_DOWN,
     (BrokerState.RECOVERY, Event.OUT_OF_TIME): BrokerState.SHUTTING_DOWN,
+    # Another process has the id, or nobody: there is nothing to wait for.
+    (BrokerState.STARTING, Event.LOST_ID): BrokerState.SHUTTING_DOWN,
+    (BrokerState.RECOVERY, Event.LOST_ID): BrokerState.SHUTTING_DOWN,
+    (BrokerState.RUNNING, Event.LOST_ID): BrokerState.SHUTTING_DOWN,
+    (BrokerState.PENDING_CONTROLLED_SHUTDOWN, Event.LOST_ID): BrokerState.SHUTTING_DOWN,
     (BrokerState.SHUTTING_DOWN, Event.LOGS_CLOSED): BrokerState.NOT_RUNNING,
 }
 
