@@ -176,7 +176,7 @@ TOPICS = Model(
         properties.topics.unknown_topic_refused,
         properties.topics.change_outlives_topic,
     ),
-    constants={"partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
+    constants={"alter_in_flight": 2, "partitions": 2, "max_topics": 2, "max_reassignments": 1, "max_early_expiries": 1},
     settings=SETTINGS,
     faults="the topic deleted and created again twice, as test suites and stream processors do, one reassignment, "
     "and one lease that runs out early",

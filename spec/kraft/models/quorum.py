@@ -133,6 +133,7 @@ SNAPSHOT = Model(
         *REPLIES,
     ),
     constants={
+        "lifecycle_in_flight": 2,
         "controllers": 3,
         "brokers": 1,
         "pending_batches": 2,
@@ -295,6 +296,7 @@ UNREGISTRATION = Model(
         properties.heartbeat.stale_heartbeat_refused,
     ),
     constants={
+        "lifecycle_in_flight": 2,
         "controllers": 3,
         "brokers": 1,
         "pending_batches": 2,

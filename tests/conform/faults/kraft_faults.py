@@ -19,7 +19,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "reassignment": ("reassignment", {"max_reassignments": 1, "max_early_expiries": 0}, None),
     "three replicas": ("reassignment", {"max_reassignments": 1, "spare_brokers": 0}, 6),
     "two reassignments": ("reassignment", {}, 6),
-    "topics": ("topics", {"max_topics": 1, "max_reassignments": 0, "partitions": 1}, None),
+    "topics": ("topics", {"alter_in_flight": 1, "max_topics": 1, "max_reassignments": 0, "partitions": 1}, None),
     "recreated": ("recreated", {"max_crashes": 0}, None),
     "zombie": ("zombie", {"max_crashes": 0, "max_disk_losses": 0, "max_early_expiries": 1}, None),
     "two in sync": ("zombie", {"max_crashes": 0, "max_early_expiries": 1, "min_insync_replicas": 2}, None),
@@ -28,7 +28,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "quorum": ("quorum", {"max_crashes": 0, "max_failovers": 1, "pending_batches": 2}, None),
     "steady quorum": ("quorum", {"max_failovers": 0}, None),
     "two leaderships": ("refusal", {"max_failovers": 1}, None),
-    "snapshot": ("snapshot", {"max_crashes": 0}, None),
+    "snapshot": ("snapshot", {"lifecycle_in_flight": 1, "max_crashes": 0}, None),
     "listing": ("failover_reassignment", {"max_failovers": 0, "pending_batches": 1}, None),
 }
 """By name: a model of the spec, what is set in it, and how many levels of it are enough."""
