@@ -53,30 +53,18 @@ PINS = [
     Pin("reassignment", {"max_reassignments": 1, "spare_brokers": 0, "max_early_expiries": 0}, 520, 528, 717),
     Pin("topics", {"alter_in_flight": 1, "max_topics": 1, "max_reassignments": 1, "partitions": 1}, 28_416, 9_415),
     Pin("topics", {"alter_in_flight": 1, "max_topics": 1, "max_reassignments": 0}, 17_651, 4_390),
-    Pin("unregistered", {"max_crashes": 0, "lifecycle_in_flight": 1, "alter_in_flight": 1}, 18_109, 3_103),
+    Pin("unregistered", {"lifecycle_in_flight": 1, "alter_in_flight": 1, "max_crashes": 0}, 18_109, 3_103),
     Pin("metadata", {"max_crashes": 0}, 27_102, 5_019),
-<<<<<<< HEAD
     Pin("election", {}, 20_248, 5_905),
     Pin("creation", {}, 37_525, 12_871),
     Pin("refusal", {"max_failovers": 1}, 24_688, 9_333, 722),
-    Pin("snapshot", {"max_crashes": 0}, 22_050, 3_732),
-=======
-    Pin("election", {}, 20_690, 5_905),
-    Pin("creation", {}, 37_845, 12_871),
-    Pin("refusal", {"max_failovers": 1}, 25_146, 9_333, 722),
     Pin("snapshot", {"lifecycle_in_flight": 1, "max_crashes": 0}, 22_050, 3_732),
->>>>>>> 10c3786 (Two under way in four more models; pins of a leader that no older partition epoch takes back)
     Pin("quorum", {"max_failovers": 1, "pending_batches": 1}, 102_236, 25_205),
     Pin("failover_record", {"max_early_expiries": 0, "pending_batches": 1}, 71_013, 14_271),
     Pin("failover_crash", {"max_failovers": 0}, 4_732, 1_685, 386),
     Pin("deletion", {"max_failovers": 0}, 24_134, 7_525),
-<<<<<<< HEAD
-    Pin("unregistration", {"max_crashes": 0}, 25_224, 7_410),
+    Pin("unregistration", {"lifecycle_in_flight": 1, "max_crashes": 0}, 25_224, 7_410),
     Pin("removal", {"max_unregistrations": 0, "snapshots": 0}, 6_544, 3_004),
-=======
-    Pin("unregistration", {"lifecycle_in_flight": 1, "max_crashes": 0}, 25_266, 7_410),
-    Pin("removal", {"max_unregistrations": 0, "snapshots": 0}, 6_626, 3_004),
->>>>>>> 10c3786 (Two under way in four more models; pins of a leader that no older partition epoch takes back)
     Pin("failover_reassignment", {"max_failovers": 0, "pending_batches": 1}, 4_965, 1_150),
     Pin("lossy", {"max_crashes": 0, "max_disk_losses": 0}, 10_560, 1_464),
     Pin("lossy", {"brokers": 1}, 4_705, 1_533),
