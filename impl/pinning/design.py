@@ -57,7 +57,6 @@ class Design:
 
 
 REPAIRED = Design()
-TAKEOVER = Design(takeover=True)
 DRAFT = Design(
     request_consumed=False,
     resigns_for_other=False,
