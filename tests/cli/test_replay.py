@@ -12,7 +12,7 @@ from click.testing import Result
 
 from checker.lang.loader import load as load_model
 from checker.reference.replay import difference
-from checker.reference.trace import Tracer
+from checker.reference.trace import Tracer, actor
 from traces import load
 
 Run = Callable[..., Result]
@@ -400,3 +400,14 @@ def test_choices_of_a_session_are_folded(run: Run, lease: Path, monkeypatch: pyt
     monkeypatch.setenv("COLUMNS", "50")
     stepped = run("trace", "replay", lease, "--continue-from", 3, typed="s\n").stdout
     assert max(map(len, stepped.splitlines()[1:])) <= 50
+
+
+def test_identities_are_called_by_their_labels() -> None:
+    """The second process of broker 0 is none of the brokers' numbers."""
+    model = load_model("kraft/twins_spurious")
+    assert {"controller 0", "broker 0", "broker 1", "broker 0b", "partition 0"} <= {
+        c.title for c in Tracer(model).columns()
+    }
+    [start] = [action for action in model.model.actions if action.name == "start_second"]
+    [parameter] = model.parameters(start)
+    assert actor(start, {parameter.name: parameter.type.parse("broker0b")}) == "broker 0b"

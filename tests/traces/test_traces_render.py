@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from traces import Column, Step, Trace, Value, Violation
+from traces.changes import rows
 from traces.render import render
 from traces.values import look_up, show
 
@@ -152,3 +153,16 @@ def test_a_key_that_is_there_is_found_without_printing_any(monkeypatch: pytest.M
     """A map of a thousand keys is looked into a thousand times for each step."""
     monkeypatch.setattr("traces.values.show", None)
     assert look_up({"#map": [[{"k": 1}, "a"], [1, "b"], [True, "c"]]}, [True]) == "c"
+
+
+def test_a_step_says_which_error_it_replies() -> None:
+    """What is new under the name `error`, wherever it stands; an old reply that stays is not repeated."""
+    waits: Value = {"broker": {"reply": NONE}, "clock": 0}
+    refused: Value = {"broker": {"reply": some({"error": "INELIGIBLE_REPLICA", "epoch": 1})}, "clock": 0}
+    later: Value = {"broker": {"reply": some({"error": "INELIGIBLE_REPLICA", "epoch": 1})}, "clock": 1}
+    states = [waits, refused, later]
+    trace = Trace(model="m", constants={}, steps=tuple(
+        Step(n, f"step_{n}", "controller 0", {}, state) for n, state in enumerate(states, 1)  # type: ignore[arg-type]
+    ))  # fmt: skip
+    assert [row.errors for row in rows(trace)] == [(), ("INELIGIBLE_REPLICA",), ()]
+    assert "step_2 → INELIGIBLE_REPLICA" in render(trace, 160, color=False)
