@@ -1,0 +1,91 @@
+"""The figures of a run are those of its log, and say so where a controller moved for nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, Ready, ready_bytes
+from impl.zookeeper.transaction_log import Change, Logged
+from impl.zookeeper.znodes import write_controller, write_decimal
+from tests.impl.pinning.history import Figures, History, Life
+
+SESSIONS = (100, 101)
+BEGUN = 5
+
+
+@pytest.fixture
+def lives(tmp_path: Path) -> list[Life]:
+    """Two brokers that have started, of which broker 0 has begun its term."""
+    found = []
+    for broker, session in enumerate(SESSIONS):
+        trace = tmp_path / f"broker{broker}.ndjson"
+        lines = [{"action": "start", "at": {"zxid": BEGUN}, "time_ms": 1, "note": {"session": session}}]
+        if broker == 0:
+            lines.append({"action": "begin_term", "at": {"zxid": BEGUN}, "time_ms": 2})
+        trace.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        found.append(Life(broker, trace))
+    return found
+
+
+def elected(zxid: int, broker: int, *further: Change) -> Logged:
+    created = Change(CONTROLLER, write_controller(broker, 0), is_create=True, is_ephemeral=True)
+    return Logged(zxid, SESSIONS[broker], 10 * zxid, (created, Change(CONTROLLER_EPOCH, write_decimal(zxid)), *further))
+
+
+def resigned(zxid: int, broker: int) -> Logged:
+    return Logged(zxid, SESSIONS[broker], 10 * zxid, (Change(CONTROLLER, None),))
+
+
+ASKED = Logged(6, SESSIONS[0], 60, (Change(NEXT, b"1", is_create=True),))
+IS_READY = Logged(7, SESSIONS[1], 70, (Change(READY, ready_bytes(Ready(1, 6)), is_create=True),))
+SERVED = elected(9, 1, Change(NEXT, None), Change(READY, None))
+
+
+def test_a_hand_over_has_its_cause(lives: list[Life]) -> None:
+    log = [elected(4, 0), ASKED, IS_READY, resigned(8, 0), SERVED]
+    assert History(log, lives, 2).figures() == Figures(1, 1, 0, 0, 10)
+
+
+def test_a_resignation_without_a_request_is_counted(lives: list[Life]) -> None:
+    assert History([elected(4, 0), resigned(8, 0), elected(12, 1)], lives, 2).figures() == Figures(1, 0, 1, 0, 40)
+
+
+def test_a_resignation_for_a_request_that_was_served_is_counted(lives: list[Life]) -> None:
+    kept = elected(9, 1)  # and the request stays
+    log = [elected(4, 0), ASKED, resigned(8, 0), kept, resigned(10, 1), elected(11, 0), resigned(12, 0)]
+    assert History(log, lives, 2).figures().moves_without_cause == 2
+
+
+def test_the_deletion_of_another_ones_office_is_counted(lives: list[Life]) -> None:
+    log = [elected(4, 0), ASKED, resigned(8, 1)]
+    assert History(log, lives, 2).figures().foreign_deletions == 1
+
+
+def test_the_trace_names_the_steps_with_the_znodes_after_them(lives: list[Life]) -> None:
+    log = [elected(4, 0), ASKED, IS_READY, resigned(8, 0), SERVED]
+    lines = [json.loads(line) for line in History(log, lives, 2).trace("a run", "recorded").splitlines()]
+    assert [line.get("action") for line in lines[1:-1]] == ["init", "request", None, "resign", "run"]
+    assert lines[-2]["state"]["controller"] == {"broker": "broker1", "owner": 101}
+    assert lines[-2]["parameters"] == {"broker": "broker1", "answered": False}, "no broker recorded a reply"
+    assert lines[-1] == {"end": 5}
+
+
+def test_a_session_that_ends_under_a_live_process_is_an_expiry(lives: list[Life]) -> None:
+    end = Logged(6, SESSIONS[0], 60, (Change(CONTROLLER, None),), ends_session=True)
+    [line] = History([elected(4, 0), end], lives, 2).trace("a run", "recorded").splitlines()[2:-1]
+    assert json.loads(line)["action"] == "expire"
+
+
+def test_one_that_died_is_shown_to_die_before_its_session_ends(lives: list[Life]) -> None:
+    killed = [Life(0, lives[0].trace, ended_ms=55), lives[1]]
+    end = Logged(6, SESSIONS[0], 60, (Change(CONTROLLER, None),), ends_session=True)
+    lines = History([elected(4, 0), end], killed, 2).trace("a run", "recorded").splitlines()[2:-1]
+    assert [json.loads(line)["action"] for line in lines] == ["crash", "end_dead_session"]
+
+
+def test_a_cluster_that_never_came_up_is_reported(lives: list[Life]) -> None:
+    with pytest.raises(ValueError, match="a broker did not start"):
+        History([], lives, 3)
