@@ -25,6 +25,8 @@ class Design:
     "With 1, a controller writes to ZooKeeper and sends requests to its peers."
     answers: int = 0
     "With 1, the operator awaits an answer to the newest request."
+    pins_first: int = 0
+    """With 1, a rolling restart begins after the one request, which is for the broker that is restarted last."""
     counted_moves: int = 0
     "Moves of the controller that are counted; the count stays there."
 
@@ -142,8 +144,8 @@ def all_or_none_are_restarted() -> bool:
 
 @assume
 def parts_are_there_or_not() -> bool:
-    """writes and answers are modelled, 1, or not, 0."""
-    return Design.writes in (0, 1) and Design.answers in (0, 1)
+    """writes, answers and the request before a rolling restart are modelled, 1, or not, 0."""
+    return all(part in (0, 1) for part in (Design.writes, Design.answers, Design.pins_first))
 
 
 @assume

@@ -10,7 +10,7 @@ from checker.lang import action, fresh, replace, require
 from spec.pinning.decisions.watching import notified
 from spec.pinning.design import Design
 from spec.pinning.state import Asked, Cluster, NextController
-from spec.pinning.types import Answer, Broker, Path
+from spec.pinning.types import Answer, Broker, Path, number
 from spec.zookeeper.tree import CREATED, Zxid
 
 
@@ -26,6 +26,7 @@ def request(s: Cluster, target: Broker) -> None:
     Without pinning, the operator deletes `/controller`, and hopes.
     """
     require(s.faults.requests < Design.max_requests)
+    require(Design.pins_first == 0 or number(target) == Design.brokers - 1)
     standing = s.next_controller
     if Design.pinning:
         require(standing is None or Design.next_is_replaced)

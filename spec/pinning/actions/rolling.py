@@ -13,7 +13,7 @@ from spec.pinning.types import Broker, Path, Phase, ProcessState, number
 def stop_next(s: Cluster, broker: Broker) -> None:
     """The next broker is stopped: it closes its session, and what the session owns goes at once."""
     require(number(broker) == s.faults.restarts and s.faults.restarts < Design.max_restarts)
-    require(is_at_rest(s))
+    require(is_at_rest(s) and s.faults.requests >= Design.pins_first)
     session = require_some(s.brokers[broker].session)
     office_goes = s.controller is not None and s.controller.owner == session
     ready_goes = s.ready is not None and s.ready.owner == session

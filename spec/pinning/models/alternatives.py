@@ -119,4 +119,16 @@ ROLLING = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MIXED, PREFERRED, TAKEOVER, ROLLING]
+ROLLING_TAKEOVER = Model(
+    name="rolling_takeover",
+    doc="As rolling, with targets that take the office over by one multi.",
+    init=broker_0_in_office,
+    actions=(*TAKEOVER_ACTIONS, *ELECTION, rolling.stop_next, sessions.restart),
+    properties=(*OFFICE, *MOVES, properties.moves.moves_are_few, properties.witnesses.rolled),
+    constants={"takeover": True, "max_restarts": 3, "max_requests": 1, "counted_moves": 6},
+    settings={"repaired": {}},
+    faults="no faults: an operator restarts every broker once, and asks for a controller at any time, or never",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [MIXED, PREFERRED, TAKEOVER, ROLLING, ROLLING_TAKEOVER]
