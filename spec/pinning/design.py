@@ -25,6 +25,8 @@ class Design:
     "With 1, a controller writes to ZooKeeper and sends requests to its peers."
     answers: int = 0
     "With 1, the operator awaits an answer to the newest request."
+    versions_read: int = 0
+    "With 1, a target remembers the versions that it has read, as it does to take over."
     pins_first: int = 0
     """With 1, a rolling restart begins after the one request, which is for the broker that is restarted last."""
     counted_moves: int = 0
@@ -132,8 +134,9 @@ def some_brokers_are_preferred() -> bool:
 
 @assume
 def takeover_is_of_a_request() -> bool:
-    """a target takes the office over only where there are requests, and taking office deletes them."""
-    return not Design.takeover or (Design.pinning and Design.request_consumed and Design.epoch_with_office)
+    """a target takes the office over only for a request, which goes then, and by the versions that it has read."""
+    deletes = Design.pinning and Design.request_consumed and Design.epoch_with_office
+    return not Design.takeover or (deletes and Design.versions_read == 1)
 
 
 @assume
@@ -144,8 +147,8 @@ def all_or_none_are_restarted() -> bool:
 
 @assume
 def parts_are_there_or_not() -> bool:
-    """writes, answers and the request before a rolling restart are modelled, 1, or not, 0."""
-    return all(part in (0, 1) for part in (Design.writes, Design.answers, Design.pins_first))
+    """writes, answers, versions read and the request before a rolling restart are modelled, 1, or not, 0."""
+    return all(part in (0, 1) for part in (Design.writes, Design.answers, Design.versions_read, Design.pins_first))
 
 
 @assume

@@ -70,7 +70,7 @@ Members = Annotated[Set[Member], AtMost(lambda: Design.preferred_brokers if Desi
 Events = Annotated[Seq[Path], AtMost(3)]
 Decided = Annotated[Seq[ControllerEpoch], AtMost(lambda: Design.writes)]
 Heard = Annotated[Seq[ControllerEpoch], AtMost(lambda: Design.writes)]
-SeenVersions = Annotated[Seq[Seen], AtMost(lambda: 1 if Design.takeover else 0)]
+SeenVersions = Annotated[Seq[Seen], AtMost(lambda: Design.versions_read)]
 
 
 @record
