@@ -14,7 +14,7 @@ from typing import Annotated
 from checker.lang import AtMost, History, Map, Nat, Option, Seq, Set, message, record, state
 from spec.pinning.design import Design
 from spec.pinning.types import Answer, Broker, ControllerEpoch, Path, Phase, ProcessState
-from spec.zookeeper.sessions import Session
+from spec.zookeeper.sessions import Session, is_own
 from spec.zookeeper.tree import Zxid
 
 Version = Annotated[int, Nat(lambda: max(Design.max_requests - 1, 0))]
@@ -166,12 +166,12 @@ def is_in_office(s: Cluster, broker: Broker) -> bool:
 
 def owns_office(s: Cluster, broker: Broker) -> bool:
     """`/controller` belongs to the session that a broker has now."""
-    return s.controller is not None and s.controller.owner == s.brokers[broker].session
+    return s.controller is not None and is_own(s.controller.owner, s.brokers[broker].session)
 
 
 def owns_ready(s: Cluster, broker: Broker) -> bool:
     """`ready` belongs to the session that a broker has now."""
-    return s.ready is not None and s.ready.owner == s.brokers[broker].session
+    return s.ready is not None and is_own(s.ready.owner, s.brokers[broker].session)
 
 
 def is_target(s: Cluster, broker: Broker) -> bool:

@@ -1,4 +1,4 @@
-"""ZooKeeper, as far as the designs of its era share it: `tree`, `sessions`, `watches`, `views`. No design, no models.
+"""ZooKeeper, as far as the designs of its era share it: `tree`, `sessions`, `watches`. No design, no models.
 
 What holds for every design that keeps its state in ZooKeeper:
 

@@ -63,6 +63,15 @@ def test_on_spark(spark: Cluster, target: str, changes: dict[str, str]) -> None:
         assert outcome(check(model, options, started=time.perf_counter())) == expected, partitions
 
 
+@pytest.mark.long("a job for each of 19 levels")
+def test_pinning_on_spark(spark: Cluster) -> None:
+    model = load("pinning/repin")
+    options = SparkOptions(partitions=2, small=0)
+    found = outcome(check(model, options, started=time.perf_counter()))
+    assert found == locally(model)
+    assert found["verdict"] == "holds"
+
+
 @pytest.mark.usefixtures("no_cluster")
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_tasks, "mark_seen", lambda *arguments: None)

@@ -1,8 +1,8 @@
-"""The page of findings claims what the commands show.
+"""The pages of findings claim what the commands show.
 
 A claim is a line `- `fencepost COMMAND` → OUTCOME`. Of `check` the outcome is a verdict, or violated `PROPERTY` in N
 states; of any other command it is the last line of its output, up to a colon. A check that is pinned in
-tests/pins.toml is compared with its pin, which test_kraft_models runs; everything else is run here, once for each
+tests/pins.toml is compared with its pin, which the tests of the models run; everything else is run here, once for each
 command.
 """
 
@@ -13,6 +13,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -20,7 +21,7 @@ from click.testing import CliRunner
 from checker.cli.main import fencepost
 from tests.conftest import ROOT, read_pins
 
-PAGE = ROOT / "docs" / "findings" / "kip-631.md"
+PAGES = sorted((ROOT / "docs" / "findings").glob("*.md"))
 NO_BUGS = "No bugs"
 LABELS = ("Shipped", "Known", "Draft only", NO_BUGS, "Where the document is open or contradicts itself")
 CLAIM = re.compile(r"^- `fencepost (?P<command>[^`]+)` → (?P<outcome>.+)$")
@@ -78,15 +79,16 @@ def said(verdict: str, violated: dict[str, int]) -> set[str]:
 
 
 @pytest.mark.sample(10)
-@pytest.mark.parametrize("claim", claims(PAGE.read_text()), ids=lambda claim: claim.command)
+@pytest.mark.parametrize("claim", [c for page in PAGES for c in claims(page.read_text())], ids=lambda c: c.command)
 def test_what_is_claimed_is_shown(claim: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert claim.outcome in outcomes(claim.command)
 
 
-def test_every_finding_has_a_label_and_a_claim() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_finding_has_a_label_and_a_claim(page: Path) -> None:
     label = ""
-    for section in re.split(r"^(?=##)", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+    for section in re.split(r"^(?=##)", page.read_text(), flags=re.MULTILINE)[1:]:
         heading = section.splitlines()[0]
         if heading.startswith("## "):
             label = heading.removeprefix("## ")
@@ -96,9 +98,10 @@ def test_every_finding_has_a_label_and_a_claim() -> None:
             assert re.search(r"\bGuard:\s", section) or label == NO_BUGS, f"{heading}: a finding without its guard"
 
 
-def test_summary_leads_to_every_finding() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_summary_leads_to_every_finding(page: Path) -> None:
     """As GitHub names anchors: lower case, hyphens for blanks, no punctuation."""
-    text = PAGE.read_text()
+    text = page.read_text()
     headings = re.findall(r"^### (.+)$", text, flags=re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-"): heading for heading in headings}
     rows = re.findall(r"^\| \[(.+?)\]\(#(.+?)\) \|", text, flags=re.MULTILINE)
@@ -106,9 +109,10 @@ def test_summary_leads_to_every_finding() -> None:
     assert set(re.findall(r"\]\(#(.+?)\)", text)) == set(anchors)
 
 
-def test_no_command_goes_without_its_outcome() -> None:
-    named = re.findall(r"`fencepost ([^`]+)`", PAGE.read_text())
-    assert named == [claim.command for claim in claims(PAGE.read_text())]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_command_goes_without_its_outcome(page: Path) -> None:
+    named = re.findall(r"`fencepost ([^`]+)`", page.read_text())
+    assert named == [claim.command for claim in claims(page.read_text())]
 
 
 @pytest.mark.parametrize(

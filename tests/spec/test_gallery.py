@@ -16,9 +16,10 @@ from checker.explicit.gallery import reproduce
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec
 from spec.kraft import gallery, models
+from spec.pinning.gallery import BUGS as PINNING
 from tests.conftest import ROOT, pin_of
 
-NAMES = [bug.name for bug in gallery.BUGS]
+EVERY = [("kraft", bug) for bug in gallery.BUGS] + [("pinning", bug) for bug in PINNING]
 
 
 @pytest.fixture
@@ -31,11 +32,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return call
 
 
-@pytest.mark.parametrize("bug", gallery.BUGS, ids=NAMES)
-def test_each_bug_is_pinned(bug: Bug) -> None:
+@pytest.mark.parametrize(("design", "bug"), EVERY, ids=[bug.name for _, bug in EVERY])
+def test_each_bug_is_pinned(design: str, bug: Bug) -> None:
     """The run of the pin compares the page, too."""
-    pin = pin_of("kraft", bug)
-    assert pin is not None, f"pin what fencepost check finds with {bug.constants} on kraft/{bug.model.name}"
+    pin = pin_of(design, bug)
+    assert pin is not None, f"pin what fencepost check finds with {bug.constants} on {design}/{bug.model.name}"
     assert pin.expected["violated"][bug.violates.name] == bug.states
 
 

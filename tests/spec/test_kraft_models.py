@@ -6,35 +6,16 @@ import time
 
 import pytest
 
-from checker.cli.commands.gallery_pages import page as page_of
-from checker.explicit.check import CheckOptions, Report, check
-from checker.explicit.gallery import reproduced
-from checker.lang.loader import bugs_of, load, load_spec
-from tests.conftest import ROOT, Pin, pin_of, read_pins
-
-
-def explored(target: str, threads: int, pin: Pin | None = None) -> Report:
-    model = load(target, pin.changes if pin else {}, pin.setting if pin else None)
-    return check(model, CheckOptions(threads=threads), started=time.perf_counter())
+from checker.explicit.check import CheckOptions, check
+from checker.lang.loader import load, load_spec
+from tests.conftest import ROOT, Pin, read_pins
+from tests.spec.pinned import assert_as_pinned, explored
 
 
 @pytest.mark.sample(16)
 @pytest.mark.pins("kraft/")
 def test_pinned(pin: Pin) -> None:
-    report = explored(pin.target, 2, pin)
-    found = report.to_json()
-    expected = dict(pin.expected)
-    violated = expected.pop("violated", {})
-    assert {p.name: p.trace_length for p in report.properties if p.verdict == "violated"} == violated
-    assert {name: found[name] for name in expected} == expected
-    for trace in report.traces:
-        assert trace.violation is not None and trace.violation.conjunct
-        assert len(trace.steps) == violated[trace.violation.property]
-    for bug in bugs_of("kraft"):
-        if pin == pin_of("kraft", bug):  # the same search gives the bug's page in the gallery
-            page = ROOT / "docs" / "gallery" / f"{bug.name}.md"
-            model = load(pin.target, pin.changes).with_properties([bug.violates])
-            assert page_of(reproduced(bug, model, report)) == page.read_text(encoding="utf-8"), "run `make docs`"
+    assert_as_pinned("kraft", pin)
 
 
 @pytest.mark.parametrize("threads", [1, 7])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from checker.lang.loader import load_spec
-from spec.kraft.properties import STATEMENTS
+from spec.kraft import properties as kraft
+from spec.pinning import properties as pinning
 from tests.properties_table import PAGE, numbers_of, page
 
 
@@ -13,7 +14,10 @@ def test_it_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-@pytest.mark.parametrize("number", STATEMENTS)
-def test_every_statement_has_a_property(number: str) -> None:
-    claimed = [p for model in load_spec("kraft").models for p in model.properties if p.kind != "witness"]
+NUMBERS = [("kraft", number) for number in kraft.STATEMENTS] + [("pinning", number) for number in pinning.STATEMENTS]
+
+
+@pytest.mark.parametrize(("design", "number"), NUMBERS)
+def test_every_statement_has_a_property(design: str, number: str) -> None:
+    claimed = [p for model in load_spec(design).models for p in model.properties if p.kind != "witness"]
     assert any(number in numbers_of(p) for p in claimed)

@@ -1,6 +1,8 @@
-"""The mutants of the kraft models that are explained: each key still names one."""
+"""The mutants that are explained beside the models of each design: each key still names one."""
 
 from __future__ import annotations
+
+import pytest
 
 from checker.lang.loader import load, load_spec
 from checker.mutate.mutants import edits_of, functions_of, name_of
@@ -8,11 +10,12 @@ from checker.mutate.summary import read_explained
 from tests.conftest import ROOT
 
 
-def test_every_explained_survivor_is_a_mutant() -> None:
-    missing = set(read_explained(ROOT / "spec/kraft/survivors.toml"))
+@pytest.mark.parametrize("design", ["kraft", "pinning"])
+def test_every_explained_survivor_is_a_mutant(design: str) -> None:
+    missing = set(read_explained(ROOT / "spec" / design / "survivors.toml"))
     assert missing
-    for model in load_spec("kraft").models:
-        bound = load(f"kraft/{model.name}")
+    for model in load_spec(design).models:
+        bound = load(f"{design}/{model.name}")
         bound.bind()
         for function in functions_of(bound):
             if any(key.startswith(f"{name_of(function)}: ") for key in missing):
