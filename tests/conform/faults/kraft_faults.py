@@ -12,6 +12,7 @@ MODELS: dict[str, tuple[str, dict[str, object], int | None]] = {
     "superseded": ("twins_spurious", {"max_crashes": 0}, None),
     "unregistered": ("unregistered", {"max_crashes": 0, "lifecycle_in_flight": 1, "alter_in_flight": 1}, None),
     "shutdown": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0, "max_failovers": 0}, None),
+    "shutdown with a crash": ("shutdown", {"max_early_expiries": 0, "max_failovers": 0}, 8),
     "failover": ("shutdown", {"max_crashes": 0, "max_early_expiries": 0}, None),
     "one broker": ("unfencing_ends", {"brokers": 1}, None),
     "three with a crash": ("isr", {}, 4),
