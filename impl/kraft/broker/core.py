@@ -66,8 +66,8 @@ def check_grant(request: BrokerRequest, response: BrokerResponse) -> None:
     if isinstance(response, AlterPartitionResponse) and isinstance(request, AlterPartitionRequest):
         if response.leader_epoch == request.leader_epoch and request.broker_id not in response.isr:
             raise refusal_of("AlterPartitionResponse.isr", "an ISR with its leader in it", response.isr)
-        if response.partition_epoch <= request.partition_epoch:
-            wanted = f"above that of the request, {request.partition_epoch}"
+        if response.partition_epoch < request.partition_epoch:
+            wanted = f"no lower than that of the request, {request.partition_epoch}"
             raise refusal_of("AlterPartitionResponse.partition_epoch", wanted, response.partition_epoch)
 
 

@@ -57,6 +57,15 @@ class Patching(importlib.abc.MetaPathFinder):
         self.packages = packages(design)
         self.old, self.new = old, new
 
+    def tree(self) -> ast.Module:
+        """The module with the fault in it. Raises ValueError where the fragment does not stand in it once."""
+        tree = ast.parse(self.patched.read_text())
+        body, index = _named(tree)[self.function]
+        function = body[index]
+        assert isinstance(function, ast.FunctionDef)
+        body[index] = fragments.changed(function, self.old, self.new)
+        return tree
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
@@ -76,12 +85,7 @@ class Patched(importlib.machinery.SourceFileLoader):
         self.patching = patching
 
     def get_code(self, fullname: str) -> Any:
-        tree = ast.parse(Path(self.path).read_text())
-        body, index = _named(tree)[self.patching.function]
-        function = body[index]
-        assert isinstance(function, ast.FunctionDef)
-        body[index] = fragments.changed(function, self.patching.old, self.patching.new)
-        return compile(tree, self.path, "exec")
+        return compile(self.patching.tree(), self.path, "exec")
 
 
 @contextmanager
