@@ -3,6 +3,6 @@
 Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `initial`; `decisions` (pure:
 `partition`, `log`); `actions` (`controller`, `broker`, `replica`, `shutdown`, `network`, `faults`, `quorum`,
 `snapshot`, then `administration`, `topics`, `clients` and `coarse_lifecycle`); `properties`, `models` and `gallery`,
-whose files are called after the actions. `timed` and `abstract_isr` stand alone: a lease in time, and a replicated
-partition without a controller.
+whose files are called after the actions. `timed`, `replica_logs` and `abstract_isr` stand alone: a lease in time, the
+logs of replicas with leader epochs, and a replicated partition without a controller.
 """
