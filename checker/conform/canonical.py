@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
+from checker.conform.graph import Free
 from checker.conform.system import Ordinal, Structure
 
 MOST_REMEMBERED = 1 << 18  # parts; beyond it all are forgotten
@@ -143,6 +144,6 @@ def places(spec: Structure, system: Structure, path: str = "") -> Iterator[Named
         names = getattr(spec, "_fields", None)
         for number, (a, b) in enumerate(zip(spec, system, strict=True)):
             below = f"{path}[{number}]" if names is None else f"{path}.{names[number]}".lstrip(".")
-            yield from places(a, b, below)
+            yield from places(a, b, path if isinstance(spec, Free) else below)
     else:
         yield Named(path, spec, system)

@@ -11,7 +11,7 @@ from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import places, renumbered
 from checker.conform.driver import Diverges
 from checker.conform.system import Probe, Structure, System
-from checker.conform.worker import ATTEMPT, BEGIN, PROBE, STEP, Place
+from checker.conform.worker import ATTEMPT, BEGIN, GROWTH, PROBE, STEP, Place
 from checker.explicit.check import SHORTEST
 from checker.lang.loader import BoundModel
 from checker.lang.types import ABSENT_ITF
@@ -25,6 +25,8 @@ KIND = "divergence"
 TRIED = "tried, though the spec refuses it"
 PROBED = "not under way, and tried all the same: "
 BY_RANK = "its ordinals are by rank, not as above"
+GROWING = "growth"
+GROWS = "hidden state grows without bound: the way goes round, and each time there is more in {}"
 UNSTEADY = "Driven along the same way again, the implementation did not diverge: it does not always do the same."
 
 
@@ -70,9 +72,13 @@ def reproduce(
     """
     recorder = Recorder(model, system, name)
     recorder.begin(first)
+    systems = [recorder.behaviour.system]
     for instance in instances:
         recorder.step(instance)
-    if place.pair != BEGIN and place.phase == STEP:
+        systems.append(recorder.behaviour.system)
+    if place.phase == GROWTH:
+        recorder.grew(systems[place.number])
+    elif place.pair != BEGIN and place.phase == STEP:
         recorder.step(place.number)
     elif place.phase == ATTEMPT:
         recorder.attempt(place.number)
@@ -89,6 +95,7 @@ class Recorder:
         self._model, self._system, self._name = model, system, name
         self.behaviour = Behaviour(model, system)
         self.found: Diverges | None = None
+        self._kind = KIND
         self._tracer = Tracer(model)
         self._steps: list[Step] = []
         self._refusal = StepResult(None)  # by the spec, of the last attempt or probe
@@ -125,6 +132,14 @@ class Recorder:
         step = self._tracer.step_by(len(self._steps) + 1, number, arguments, after)
         self._steps.append(replace(step, notes=(f"{PROBED}{probe.name}", BY_RANK, *step.notes)))
 
+    def grew(self, before: Any) -> None:
+        """Report the fields without a rule in which the SUT has more than `before`, and in nothing else."""
+        after, self._kind = self.behaviour.system, GROWING
+        rows = places(self._system.key(before), self._system.key(after))
+        grown = [row.path for row in rows if row.spec != row.system]
+        reason = GROWS.format(", ".join(grown))
+        self.found = self.found or Diverges(reason, spec=self.behaviour.plain, system=after, before=before)
+
     def _try(self, call: Callable[[Any], None], argument: Any) -> None:
         try:
             call(argument)
@@ -138,7 +153,7 @@ class Recorder:
         refusal = self._refusal
         guard = (line_of(refusal), location(refusal.file, refusal.line)) if refusal.ended else ("", "")
         values = tuple((row.path, row.text()) for row in rows if row.differs)
-        violation = Violation(self._name, KIND, _sentence(str(self.found)), "", *guard, values)
+        violation = Violation(self._name, self._kind, _sentence(str(self.found)), "", *guard, values)
         trace = Trace(
             model=self._model.name, constants=self._tracer.constants(), steps=tuple(self._steps), violation=violation,
             head=(*self._tracer.head(), f"implementation: {self._name}", SHORTEST), columns=self._tracer.columns(),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.conform.canonical import Canonical
+from checker.conform.graph import UnreadableStateError
 from checker.conform.system import Probe, Refusal, Structure, System
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
@@ -48,7 +49,7 @@ class Driver:
         """(the SUT brought to an initial state, its key)."""
         try:
             return self._held(self._system.begin(constants, state), looks)
-        except Diverges:
+        except (Diverges, SpecError):
             raise
         except Exception as error:
             raise Diverges(_raised(error)) from error
@@ -62,13 +63,13 @@ class Driver:
             if isinstance(after, Refusal):
                 raise Diverges(f"the spec does it, the implementation does not: {after.reason}", system=system)
             return self._held(after, looks)
-        except Diverges:
+        except (Diverges, SpecError):
             raise
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
 
     def _held(self, system: Any, looks: Structure) -> tuple[Any, Structure]:
-        shown, key = self._canonical.pair(self._system.observe(system), self._system.key(system))
+        shown, key = self._canonical.pair(*self._whole(system))
         if shown != looks:
             raise Diverges(OTHERWISE, system=system)
         return system, key
@@ -80,6 +81,8 @@ class Driver:
             if after is None or after is system or isinstance(after, Refusal):
                 return after is not None
             old, new = self._whole_before(system), self._whole(after)
+        except SpecError:
+            raise
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
         if old == new:
@@ -92,7 +95,11 @@ class Driver:
         return True
 
     def _whole(self, system: Any) -> tuple[Structure, Structure]:
-        return self._system.observe(system), self._system.key(system)
+        try:
+            return self._system.observe(system), self._system.key(system)
+        except UnreadableStateError as error:
+            hint = "its adapter can give the field a rule, or leave it out with a reason"
+            raise SpecError(f"the state of the implementation cannot be read: {error}", hint=hint) from error
 
     def _whole_before(self, system: Any) -> tuple[Structure, Structure]:
         """The whole of a SUT at which much is tried, one attempt after the other."""

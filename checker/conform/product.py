@@ -13,11 +13,12 @@ import sys
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from checker.conform.growth import RISES, rises
 from checker.conform.system import Structure
-from checker.conform.worker import BEGIN, Accepted, Candidate, Counts, Place, Portion
+from checker.conform.worker import BEGIN, GROWTH, Accepted, Candidate, Counts, Place, Portion, Probed
 from checker.explicit.search.path import Packed
 from checker.explicit.search.store import Budget, OutOfMemoryError
 from checker.running.levels import LevelSearch
@@ -39,11 +40,11 @@ class Progress:
 
 
 class _Level:
-    """Results of a level so far. probed: receivers, and with how many messages."""
+    """Results of a level so far. probed: receivers, where each was first met, and with how many messages."""
 
     def __init__(self, actions: int) -> None:
         self.counts = Counts.none(actions)
-        self.probed: dict[Structure, int] = {}
+        self.probed: dict[Structure, Probed] = {}
 
 
 class Product(LevelSearch):
@@ -62,9 +63,10 @@ class Product(LevelSearch):
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
         self._pairs: set[tuple[Packed, Structure]] = set()
-        self._states: set[Packed] = set()
+        self._of_state: dict[Packed, list[int]] = {}  # pairs
+        self._keys: list[Structure] = []  # by pair
         self._parents, self._instances = array("q"), array("l")
-        self._probed: dict[Structure, int] = {}
+        self._probed: dict[Structure, Probed] = {}
         self.counts = Counts.none(actions)
         self._depth = 0
         self._left = 0
@@ -83,7 +85,7 @@ class Product(LevelSearch):
     @property
     def probes(self) -> int:
         """Messages that were tried there."""
-        return sum(self._probed.values())
+        return sum(probed.landed for probed in self._probed.values())
 
     @property
     def depth(self) -> int:
@@ -137,7 +139,7 @@ class Product(LevelSearch):
             self._told(level, sum(left.values()))
         if self.divergence is None:
             self.counts.add(level.counts)
-            self._probed.update(level.probed)
+            _note(self._probed, level.probed.items())
         self._left = 0 if any(left.values()) else self._enter(list(found.values()))
 
     def limit(self) -> str | None:
@@ -156,7 +158,7 @@ class Product(LevelSearch):
 
     def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
         level.counts.add(portion.counts)
-        level.probed.update(portion.receivers)
+        _note(level.probed, portion.receivers)
         self._budget.hold(*portion.held)
         places = [place for place in (self.divergence, portion.divergence) if place is not None]
         self.divergence = min(places, default=None)
@@ -182,11 +184,26 @@ class Product(LevelSearch):
             pair = (candidate.words, candidate.key)
             if pair not in self._pairs:
                 self._pairs.add(pair)
-                accepted[whose].append((which, len(self._parents), candidate.words not in self._states))
-                self._states.add(candidate.words)
+                alike = self._of_state.setdefault(candidate.words, [])
+                accepted[whose].append((which, len(self._parents), not alike))
+                alike.append(len(self._parents))
+                self._keys.append(candidate.key)
                 self._parents.append(parent)
                 self._instances.append(instance)
+                if len(alike) > RISES and self._grows(alike):
+                    return 0
         return self._distribute(accepted)
+
+    def _grows(self, alike: list[int]) -> bool:
+        """Whether something has grown on the way to the last of the pairs of a spec state, and nothing else changed."""
+        among, way, pair = set(alike), list[int](), alike[-1]
+        while pair != BEGIN:
+            way += [pair] * (pair in among)
+            pair = self._parents[pair]
+        if len(way) <= RISES or not rises([self._keys[pair] for pair in reversed(way)]):
+            return False
+        self.divergence = Place(way[0], GROWTH, len(self.way_to(way[1])[1]))
+        return True
 
     def _distribute(self, accepted: list[list[Accepted]]) -> int:
         gifts = shared_out([len(pairs) for pairs in accepted])
@@ -200,6 +217,12 @@ class Product(LevelSearch):
         for worker, pairs_of in zip(self._workers, sent, strict=True):
             worker.ask("receive", pairs_of)
         return sum(int(worker.answer()) for worker in self._workers)
+
+
+def _note(probed: dict[Structure, Probed], found: Iterable[tuple[Structure, Probed]]) -> None:
+    """Of receivers that are alike, the one counts that a search in one process meets first."""
+    for receiver, one in found:
+        probed[receiver] = min(one, probed.get(receiver, one))
 
 
 def shared_out(counts: Sequence[int]) -> list[dict[int, int]]:

@@ -24,14 +24,15 @@ Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as
 Pair = tuple[int, bool, Packed, Any]  # its number, whether it is the first with its spec state, that, the SUT
 
 BEGIN = -1  # the pair that initial pairs come out of
-STEP, ATTEMPT, PROBE = range(3)
+STEP, ATTEMPT, PROBE, GROWTH = range(4)
 
 
 class Place(NamedTuple):
     """The place of a divergence, in the order in which one worker alone would reach it.
 
     pair: the number of the pair out of which it happens. number: of the instance (out of BEGIN: of the initial state;
-    of a probe: of the receiver); probe: which of the receiver's.
+    of a probe: of the receiver; of growth: of the step on the way to the pair after which less was in the field);
+    probe: which of the receiver's.
     """
 
     pair: int
@@ -47,6 +48,14 @@ class Candidate(NamedTuple):
     instance: int
     words: Packed
     key: Structure
+
+
+class Probed(NamedTuple):
+    """A receiver that was probed. pair, number: where it was met, as in `Place`. landed: with how many messages."""
+
+    pair: int
+    number: int
+    landed: int
 
 
 @dataclass
@@ -83,13 +92,13 @@ LISTS = ("driven", "tried", "nothing")
 class Portion:
     """Results of one request to a worker.
 
-    receivers: keys of those that were probed, and with how many probes. left: pairs of its part of the level that are
-    still to be expanded. held: in which process the exploration holds how many bytes.
+    receivers: keys of those that were probed. left: pairs of its part of the level that are still to be expanded.
+    held: in which process the exploration holds how many bytes.
     """
 
     counts: Counts
     candidates: list[Candidate] = field(default_factory=list)
-    receivers: list[tuple[Structure, int]] = field(default_factory=list)
+    receivers: list[tuple[Structure, Probed]] = field(default_factory=list)
     divergence: Place | None = None
     left: int = 0
     held: tuple[str, int] = ("", 0)
@@ -213,7 +222,7 @@ class Worker:
                     landed += self._driver.probe(Probe(*probe))
                 except Diverges:
                     return Place(number, PROBE, at, which)
-            self._portion.receivers.append((known, landed))
+            self._portion.receivers.append((known, Probed(number, at, landed)))
         return None
 
     def release(self, accepted: list[Accepted], gifts: dict[int, int]) -> dict[int, bytes]:

@@ -88,9 +88,6 @@ class Sulks(Server):
     def acquire(self, request: Request, now_ms: int) -> Response:
         return self.busy(request) if request.client == self.sulks_at else super().acquire(request, now_ms)
 
-    def soft_state(self) -> tuple[Any, ...]:
-        return (self.sulks_at,)
-
 
 class CountsTicks(Server):
     """A refused request leaves a trace that does not show."""
@@ -99,9 +96,6 @@ class CountsTicks(Server):
 
     def tick(self, now_ms: int) -> None:
         self.ticks += self.holder is None
-
-    def soft_state(self) -> tuple[Any, ...]:
-        return (self.ticks,)
 
 
 class BlindSystem(LeaseSystem):
@@ -163,7 +157,7 @@ FAULTS = {
     "remembers what it should not, and shows it later": Fault(
         LeaseSystem(Sulks), 13, "handle_acquire", OTHERWISE, ("holder", "clients[0].reply[0]")
     ),
-    "remembers what was refused": Fault(LeaseSystem(CountsTicks), 2, "lapse", HIDDEN, ("hidden[0]",)),
+    "remembers what was refused": Fault(LeaseSystem(CountsTicks), 2, "lapse", HIDDEN, ("hidden",)),
     "does not do it": Fault(ForgetfulSystem(), 4, "lapse", "the implementation does not: nobody listens"),
 }
 BLIND = BlindSystem(Sulks)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from checker.conform.graph import Elsewhere, Graph
 from checker.conform.system import Ordinal, Refusal
 
 LEASE_MS = 1000
@@ -62,10 +63,6 @@ class Server:
     def tick(self, now_ms: int) -> None:
         """It is so late now. Nothing to do: a lapsed lease goes with the next request."""
 
-    def soft_state(self) -> tuple[Any, ...]:
-        """State of the server besides its lease."""
-        return ()
-
 
 # The adapter.
 
@@ -106,6 +103,10 @@ def put(values: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
 
 def term(value: int | None) -> Ordinal | None:
     return None if value is None else Ordinal("Term", value)
+
+
+SHOWN = Elsewhere("what is observed")
+GRAPH = Graph({Server: {"term": SHOWN, "holder": SHOWN, "deadline_ms": SHOWN}})
 
 
 class LeaseSystem:
@@ -186,7 +187,7 @@ class LeaseSystem:
         return Shown(Ordinal("Term", state.term.value), holder, state.lapsed, network, clients)
 
     def key(self, system: Setup) -> Any:
-        return system.server.soft_state()
+        return GRAPH.read(system.server)
 
     # What clients, time and the network do.
 

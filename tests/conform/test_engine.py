@@ -18,6 +18,7 @@ from checker.reference.replay import replay
 from checker.verdicts import CONFORMS, DIVERGES, INCOMPLETE, VACUOUS
 from tests.conform.lease_faults import BLIND, FAULTS, Fault
 from tests.conform.lease_server import SYSTEM, LeaseSystem, Request, Response, Server
+from traces import TraceError
 
 LEASE = "tests/conform/lease.py/lease"
 
@@ -257,3 +258,41 @@ class Dying(LeaseSystem):
 def test_a_process_that_is_gone_is_said() -> None:
     with pytest.raises(Exception, match=r"ended by itself \(exit code 7\)"):
         run(Dying(), jobs=2)
+
+
+class CountsRequests(Server):
+    """It counts, and nothing else."""
+
+    def __init__(self, term: int) -> None:
+        super().__init__(term)
+        self.requests = 0
+
+    def handle(self, request: Request, now_ms: int) -> Response:
+        self.requests += 1
+        return super().handle(request, now_ms)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_only_grows_is_reported_by_its_name(jobs: int) -> None:
+    report = run(LeaseSystem(CountsRequests), jobs=jobs)
+    assert (report.verdict, report.exit_code) == (DIVERGES, 1)
+    assert report.reason == (
+        "Hidden state grows without bound: the way goes round, and each time there is more in requests."
+    )
+    assert report.divergence is not None and report.divergence.trace.violation is not None
+    assert report.divergence.trace.violation.values == (("hidden.requests", "8, before 7"),)
+    with pytest.raises(TraceError, match="not a trace of a divergence"):
+        to_test(report.divergence.trace)
+
+
+class Asks(Server):
+    """It keeps a function, whose state nobody can read."""
+
+    def __init__(self, term: int) -> None:
+        super().__init__(term)
+        self.ask = lambda: self.term
+
+
+def test_a_state_that_cannot_be_read_is_an_error_of_the_adapter() -> None:
+    with pytest.raises(SpecError, match="cannot be read: ask is a function"):
+        run(LeaseSystem(Asks))
