@@ -125,6 +125,9 @@ class Design:
     shutdown_outlives_soft_state: bool = True
     """A broker in controlled shutdown of which the active controller knows no offset (after a failover, or after its
     lease ran out) gets a new one to wait for. Else it is taken for one that asks for the first time."""
+    repeated_registration_keeps_shutdown: bool = True
+    """A registration repeated by the incarnation that holds the id leaves its controlled shutdown as it is. In Kafka
+    the amended record makes the controller forget the offset to wait for (ClusterControlManager.replay)."""
     shutdown_is_final: bool = True
     "A broker that was told to shut down stays fenced until it registers again, whatever heartbeat lands late."
     kafka_14292: bool = True
@@ -257,6 +260,7 @@ SHIPPED = {
     "idle_shutdown_waits": False,
     "fenced_shutdown_waits": False,
     "shutdown_outlives_soft_state": False,
+    "repeated_registration_keeps_shutdown": False,
     "shutdown_is_final": False,
     "kafka_19975": False,
     "completion_keeps_min_isr": False,
@@ -264,7 +268,7 @@ SHIPPED = {
     "cancel_keeps_min_isr": False,
     "listing_is_committed": False,
 }
-"""Apache Kafka of late 2024: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
+"""Apache Kafka 3.9 in KRaft mode, without ELR: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
 DRAFT = {
     **SHIPPED,
@@ -279,4 +283,5 @@ DRAFT = {
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
 leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on."""
 
-SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "draft": DRAFT}
+SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "kafka_3_9": SHIPPED, "draft": DRAFT}
+"""`shipped` is the newest release that was read; a setting is named for each release, too."""

@@ -97,6 +97,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         if awaits_reply:
             sender.reply = RegisterReply(Error.DUPLICATE_BROKER_REGISTRATION, None)
     elif repeated and existing is not None and Design.kafka_16952:
+        if not Design.repeated_registration_keeps_shutdown:
+            controller.shutdowns[broker] = None
         controller.expired_leases -= {broker}
         controller.checks_leases = True
         if awaits_reply:

@@ -100,6 +100,20 @@ LISTED_SHUTDOWN = Model(
     assumptions=(one_controller,),
 )
 
+REGISTERED_AGAIN = Model(
+    name="registered_again",
+    doc="Two brokers without data; one crash, one SIGTERM, and a copy of a registration that lands late.",
+    init=running_cluster,
+    actions=(*LIFECYCLE, *STOPPING, network.copy_registration, faults.crash),
+    properties=(*SAFETY, *STOPPED[:4]),
+    constants={"max_crashes": 1, "max_shutdowns": 1, "max_duplicates": 1},
+    settings=SETTINGS,
+    faults="one broker crashes, starts and is then stopped by an operator, and its registration is delivered a second "
+    "time, late; a running broker that registers again does the same",
+    not_modelled="AlterIsr, lost messages; " + NO_LOG_NO_DATA,
+    assumptions=(one_controller,),
+)
+
 ROLLING = Model(
     name="rolling",
     doc="Three brokers without data; two SIGTERMs, as in a rolling restart, and one failover.",
@@ -293,5 +307,14 @@ CHANGES_END = Model(
     assumptions=(one_controller,),
 )
 
-MODELS = [SHUTDOWN, SHUTDOWN_LATE, LISTED_SHUTDOWN, STOPPED_RECORD, ROLLING, LIFECYCLE_MODEL, RESTARTS]
+MODELS = [
+    SHUTDOWN,
+    SHUTDOWN_LATE,
+    LISTED_SHUTDOWN,
+    REGISTERED_AGAIN,
+    STOPPED_RECORD,
+    ROLLING,
+    LIFECYCLE_MODEL,
+    RESTARTS,
+]
 MODELS += [SHUTDOWN_ENDS, RESTARTS_END, CONFLICTS_END, LEASES_END, UNFENCING_ENDS, CHANGES_END]
