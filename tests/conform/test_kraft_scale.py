@@ -235,9 +235,10 @@ class LargeCluster(RuleBasedStateMachine):
     @rule(number=numbers, joins=st.booleans(), which=st.integers(0, 5), times=st.sampled_from([1, 1, 40]),
           stale=st.sampled_from([0, 0, 0, 1]))  # fmt: skip
     def alter_isr(self, number: int, joins: bool, which: int, times: int, stale: int) -> None:
-        """A leader asks for one member more or less, or many times for the one and the other in turn."""
+        """A leader asks for one member more or less, or many times for both in turn; then as if it knew of none."""
         for time in range(times):
             self.ask_for_isr(number, joins ^ (time % 2 == 1), which, stale)
+        self.ask_for_isr(number, joins, which, 1)
 
     def ask_for_isr(self, number: int, joins: bool, which: int, stale: int) -> None:
         own, p = self.own(number), types.TopicPartition(number)
