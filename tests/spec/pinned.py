@@ -30,8 +30,9 @@ def assert_as_pinned(design: str, pin: Pin) -> None:
     for bug in bugs_of(design):
         if pin == pin_of(design, bug):  # the same search gives the bug's page in the gallery
             page = ROOT / "docs" / "gallery" / f"{bug.name}.md"
-            model = load(pin.target, pin.changes).with_properties([bug.violates])
-            found = reproduced(bug, model, report)
             if len(violated) > 1:  # of several properties, the search shows one
-                found = reproduce(load_spec(design), bug, threads=2)
-            assert page_of(found) == page.read_text(encoding="utf-8"), "run `make docs`"
+                reproduction = reproduce(load_spec(design), bug, threads=2)
+            else:
+                model = load(pin.target, pin.changes).with_properties([bug.violates])
+                reproduction = reproduced(bug, model, report)
+            assert page_of(reproduction) == page.read_text(encoding="utf-8"), "run `make docs`"

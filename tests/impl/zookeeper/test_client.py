@@ -32,7 +32,7 @@ from impl.zookeeper import (
 from impl.zookeeper.client import Contact
 from tests.cluster.proxy import Direction, Proxy, proxy
 from tests.cluster.zookeeper import Ensemble
-from tests.zookeeper.real import RealClient, chroot
+from tests.impl.zookeeper.real import RealClient, chroot
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 Connect = Callable[..., RealClient]

@@ -25,8 +25,8 @@ from impl.zookeeper import (
 )
 from impl.zookeeper.model import ZooKeeper
 from tests.cluster.zookeeper import Ensemble, zookeeper
-from tests.zookeeper.real import RealClient, chroot
-from tests.zookeeper.test_model_is_zookeeper import Correspondence
+from tests.impl.zookeeper.real import RealClient, chroot
+from tests.impl.zookeeper.test_model_is_zookeeper import Correspondence
 
 pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("an ensemble of three takes seconds to start")]
 DELAY_MS = 40

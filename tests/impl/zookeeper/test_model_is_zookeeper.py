@@ -48,7 +48,7 @@ from impl.zookeeper.model import Tree, ZooKeeper, service
 from impl.zookeeper.model.tree import ROOT
 from tests.cluster.proxy import Proxy
 from tests.cluster.zookeeper import Ensemble
-from tests.zookeeper.real import RealClient, chroot
+from tests.impl.zookeeper.real import RealClient, chroot
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 

@@ -11,7 +11,7 @@ from impl.zookeeper import Event, Submit
 from impl.zookeeper.election import AlwaysRun, Election, LeftOffice, Notice, Office, TookOffice
 from tests.cluster.proxy import Proxy, proxy
 from tests.cluster.zookeeper import Ensemble
-from tests.zookeeper.real import RealClient, chroot
+from tests.impl.zookeeper.real import RealClient, chroot
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 
