@@ -43,7 +43,7 @@ from impl.runtime.loop import CoreLoop, on_signals
 from impl.runtime.metrics import served
 from impl.runtime.recorder import Recorder
 from impl.runtime.wire import RequestHeader, WireError
-from impl.zookeeper import Event, Submit
+from impl.zookeeper import Event, OutOfTouch, Submit
 from impl.zookeeper.client import Client
 
 _LOG = logging.getLogger("impl.pinning")
@@ -107,7 +107,7 @@ class Process:
             self._client.handling(event)
             return self._then(self.broker.on_event(event, now_ms), now_ms)
 
-        self._loop.post(step)
+        self._loop.post(step, first=isinstance(event, OutOfTouch))  # before requests that waited through a pause
 
     def _on_timer(self, timer: Hashable, now_ms: int) -> Effects:
         if timer == _WORK:
