@@ -179,13 +179,14 @@ def test_ctrl_c_outside_of_a_search(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_shows_what_was_done(start: Callable[..., subprocess.Popen[str]]) -> None:
-    process = start("check", "kraft/membership", "--set", "max_crashes=1..3", "--threads", "1", "--time-limit-s", "60")
+    endless = "tests/cli/five_counters.py"
+    process = start("check", endless, "--set", "top=60..62", "--threads", "1", "--time-limit-s", "60")
     assert process.stderr is not None
-    while not (line := process.stderr.readline()).startswith("max_crashes=1, level "):
-        assert line.startswith("max_crashes=1, compiling: ")
+    while not (line := process.stderr.readline()).startswith("top=60, level "):
+        assert line.startswith("top=60, compiling: ")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 3 and "Traceback" not in err
     first, *others = (line.split(maxsplit=2) for line in out.splitlines()[3:])
-    assert first[:2] == ["1", "incomplete"] and first[2].endswith("interrupted")
-    assert others == [["2", "incomplete", "not run: interrupted"], ["3", "incomplete", "not run: interrupted"]]
+    assert first[:2] == ["60", "incomplete"] and first[2].endswith("interrupted")
+    assert others == [["61", "incomplete", "not run: interrupted"], ["62", "incomplete", "not run: interrupted"]]

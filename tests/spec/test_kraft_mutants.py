@@ -191,7 +191,7 @@ MUTANTS = [
            "s.produced = Map({p: RecordStatus.UNWRITTEN for p in TopicPartition})"),
     Mutant("removal_is_never_truncated", "deletion", "confirm_removal", "removal.epoch == controller.epoch"),
     Mutant("removal_is_of_what_there_is", "deletion", "delete_topic", "image.topic is not None"),
-    Mutant("deleted_topic_changes_nothing", "deletion", "alter_isr_error",
+    Mutant("deleted_topic_changes_nothing", "recreated", "alter_isr_error",
            "Design.kip_516 and image.topic != request.topic", "not Design.kip_516"),
     Mutant("image_is_replay_of_log", "unregistration", "replayed_registration",
            "None if removes_registration(delta, broker) else image.registrations[broker]",
