@@ -37,7 +37,7 @@ def replay(file: Path, model: str | None, changes: dict[str, str], continue_from
     except TraceError as error:
         raise error.within(str(file)) from None
     if continue_from is not None:
-        from checker.reference.session import step_on
+        from checker.cli.commands.trace.replay_prompt import step_on
 
         return step_on(bound, recorded, result, continue_from, lambda text: click.echo(paragraphs(text.splitlines())))
     if result.departure is None:
