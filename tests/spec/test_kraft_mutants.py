@@ -49,6 +49,8 @@ MUTANTS = [
            "controller.checks_leases = False\n"
            "if awaits_reply:\n"
            "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)"),
+    Mutant("active_controller_checks_leases", "shutdown", "handle_heartbeat", "controller.checks_leases = True",
+           changes={"lease_check_by_timer": "false"}),
     Mutant("shutdown_ends_heartbeats", "restarts", "send_heartbeat", "broker.state != BrokerState.SHUTTING_DOWN"),
     Mutant("heartbeat_renews_lease", "membership", "handle_heartbeat", "controller.expired_leases -= {broker}"),
     Mutant("leaderless_only_without_candidates", "membership", "broker_unfenced",

@@ -64,7 +64,7 @@ def expired_lease_is_of_an_unfenced_broker(s: Cluster) -> bool:
 @transition_invariant(source="KIP-631, Broker Leases (L1)")
 def active_controller_checks_leases(before: Cluster, after: Cluster) -> bool:
     """A controller that looks for leases that ran out goes on with it until a failover, and each heartbeat of a
-    registered incarnation makes it do so.
+    registered incarnation that changes what it has makes it do so.
     """
     return before.faults.failovers < after.faults.failovers or all(
         after.controllers[voter].checks_leases
@@ -75,8 +75,8 @@ def active_controller_checks_leases(before: Cluster, after: Cluster) -> bool:
 
 
 def renews_a_lease(before: Cluster, after: Cluster, voter: Voter) -> bool:
-    """The controller handled the heartbeat of an incarnation that is registered."""
-    return any(
+    """The heartbeat of an incarnation that is registered changes what the controller has; one that is lost does not."""
+    return before.controllers[voter] != after.controllers[voter] and any(
         isinstance(m, Heartbeat)
         and m.to == voter
         and is_handled(before, after, m)
