@@ -267,6 +267,25 @@ def stays_in_its_isr(leader: Broker, leadership: Option[Leadership]) -> bool:
     return leader in leadership.isr and leader in proposed_isr(leadership) and is_news
 
 
+@invariant(source="KIP-497; Kafka, Partition.makeLeader")
+def pending_change_is_a_change(s: Cluster) -> bool:
+    """A leader asks only for a broker outside the ISR that it knows to join, or for a member to leave.
+
+    Where a known record settles nothing, it does not note that it is ahead of its image.
+    """
+    return all(
+        asks_for_a_change(s.processes[process].replicas[p].leadership) for process in Process for p in TopicPartition
+    )
+
+
+def asks_for_a_change(leadership: Option[Leadership]) -> bool:
+    if leadership is None:
+        return True
+    change = leadership.pending_change
+    changes = change is None or (change.member in leadership.isr) == (change.epoch is None)
+    return changes and not (leadership.is_ahead and Design.known_record_settles_nothing)
+
+
 @invariant(source="KIP-497")
 def leader_lags_by_its_pending_change(s: Cluster) -> bool:
     """Between the committed partition and what its leader knows of it stand only what it asked for, and fencing."""
@@ -334,6 +353,7 @@ LEMMAS = (
     every_broker_is_a_replica,
     leader_serves_until_deposed,
     leader_stays_in_its_isr,
+    pending_change_is_a_change,
     leader_lags_by_its_pending_change,
     open_request_is_for_the_pending_change,
 )
