@@ -1,6 +1,6 @@
 """Plain Python is the oracle: the compiled kernel does the same on every transition.
 
-All transitions of the small models, and those along random walks through the large ones and through kraft.
+All transitions of the small models, and those along random walks through the large ones, kraft and pinning.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ ROOT = Path(__file__).parent.parent.parent
 SMALL = 2000  # states up to which every transition is compared
 WALKS, STEPS = 12, 25
 
-PINS = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.endswith(".py") or ".py/" in p.target]
+ALL_PINS = list(read_pins(ROOT / "tests" / "pins.toml"))
+PINS = [p for p in ALL_PINS if p.target.endswith(".py") or ".py/" in p.target]
 SMALL_PINS = [p for p in PINS if p.expected.get("distinct", 0) <= SMALL]
 LARGE_PINS = [p for p in PINS if p not in SMALL_PINS]
+PINNING = [p for p in ALL_PINS if p.target.startswith("pinning/") and p.expected.get("distinct", SMALL + 1) <= SMALL]
 
 
 def pair_of(pin: Pin) -> Pair:
@@ -64,3 +66,17 @@ def test_random_walks_of_kraft(name: str) -> None:
     settings = [None, *load(f"kraft/{name}").model.settings]
     setting = settings[NAMES.index(name) % len(settings)]
     random_walks(Pair(load(f"kraft/{name}", setting=setting)), seed=1, walks=6, steps=STEPS)
+
+
+@pytest.mark.long("4 s of CPU each")
+@pytest.mark.parametrize("pin", PINNING, ids=str)
+def test_every_transition_of_pinning(pin: Pin) -> None:
+    states = list(breadth_first(Pair(load(pin.target, pin.changes, pin.setting)), SMALL + 1))
+    assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", ["repin_crash", "hung", "expiry", "zombie", "takeover"])
+def test_random_walks_of_pinning(name: str) -> None:
+    """Crashes, hangs, sessions that end and writes in office, which its small models have not."""
+    random_walks(Pair(load(f"pinning/{name}")), seed=1, walks=6, steps=STEPS)

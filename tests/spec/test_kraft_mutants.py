@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
-
 import pytest
 
-from checker.explicit.check import CheckOptions, check
-from checker.lang.loader import load, load_spec
-from tests.conftest import ROOT, read_pins
-from tests.planted import planted
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """In an action or helper of the model `new` stands for the fragment `old`, and the property breaks.
-
-    Without `new` the fragment is left out. Fragments are compared as syntax: see tests.fragments.
-    """
-
-    breaks: str
-    model: str
-    function: str
-    old: str
-    new: str = ""
-    changes: dict[str, str] = field(default_factory=dict, hash=False)
-
-    def __str__(self) -> str:
-        return f"{self.model} {self.breaks}"
-
+from tests.planted import Mutant, assert_broken, never_broken
 
 UNFENCED = "frozenset(b for b, r in image.registrations.items() if r is not None and not r.fenced)"
 MUTANTS = [
@@ -258,17 +233,9 @@ MUTANTS = [
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_changed_action_breaks_it(mutant: Mutant) -> None:
-    model = planted(load(f"kraft/{mutant.model}", mutant.changes), mutant.function, mutant.old, mutant.new)
-    alone = model.with_properties([p for p in model.model.properties if p.name == mutant.breaks])
-    report = check(alone, CheckOptions(threads=2), started=time.perf_counter())
-    assert [p.name for p in report.properties if p.verdict == "violated"] == [mutant.breaks]
+    assert_broken("kraft", mutant)
 
 
 def test_every_property_can_fail() -> None:
     """By a mutant here, or by a pinned switch or setting."""
-    broken = {m.breaks for m in MUTANTS}
-    for pin in read_pins(ROOT / "tests" / "pins.toml"):
-        if pin.target.startswith("kraft/"):
-            broken |= set(pin.expected.get("violated", {}))
-    named = {p.name for m in load_spec("kraft").models for p in m.properties if p.kind != "witness"}
-    assert named - broken == set()
+    assert never_broken("kraft", MUTANTS) == set()

@@ -13,8 +13,8 @@ from checker.mutate.mutants import functions_of
 from checker.symbolic.induction import PROVABLE, Proof, ProofOptions, prove
 from checker.symbolic.results import PROVED, REFUTED, UNUSED
 from spec.kraft.models.replication import MEMBERSHIP
-from tests.planted import planted
-from tests.spec.test_kraft_mutants import MUTANTS, Mutant
+from tests.planted import Mutant, planted
+from tests.spec.test_kraft_mutants import MUTANTS
 
 pytestmark = pytest.mark.xdist_group("proofs")  # what its tests share is made once
 JOBS = ProofOptions(jobs=2)

@@ -60,7 +60,10 @@ def request_ends_for_cause(before: Cluster, after: Cluster) -> bool:
         or after.next_controller is not None
         or after.controller is None
         or after.controller.broker == standing.target
-        or before.brokers[after.controller.broker].phase == Phase.LAPSED
+        or (
+            before.brokers[after.controller.broker].phase == Phase.LAPSED
+            and before.brokers[after.controller.broker].waits_for == standing.target
+        )
     )
 
 
