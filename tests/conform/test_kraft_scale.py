@@ -170,7 +170,19 @@ class LargeCluster(RuleBasedStateMachine):
     # Rules.
 
     @rule(id_=brokers, fence=st.booleans(), stop=st.sampled_from([False, False, True]), behind=st.booleans())
-    def heartbeat(self, id_: int, fence: bool, stop: bool, behind: bool) -> None:
+    def heartbeats(self, id_: int, fence: bool, stop: bool, behind: bool) -> None:
+        self.heartbeat(id_, fence, stop, behind)
+
+    @rule(number=numbers)
+    def outage(self, number: int) -> None:
+        """All replicas of a partition are fenced, as those of many others are, and the last one comes back first."""
+        ids = self.own(number).replicas
+        for id_ in ids:
+            self.fence(id_)
+        for id_ in reversed(ids):
+            self.heartbeat(id_)
+
+    def heartbeat(self, id_: int, fence: bool = False, stop: bool = False, behind: bool = False) -> None:
         held = self.registered(id_)
         if held is None:
             return
@@ -270,6 +282,16 @@ class LargeCluster(RuleBasedStateMachine):
         assert response.error.name == reply.error.name
 
     @rule(number=numbers, wanted=st.lists(brokers, min_size=1, max_size=5, unique=True))
+    def reassigned(self, number: int, wanted: list[int]) -> None:
+        self.reassign(number, wanted)
+
+    @rule(number=numbers)
+    def another_is_preferred(self, number: int) -> None:
+        """The same replicas in another order: the first of them is then elected."""
+        first, *others = self.own(number).replicas
+        self.reassign(number, [*others, first])
+        self.elect(number)
+
     def reassign(self, number: int, wanted: list[int]) -> None:
         request = self.messages.AlterPartitionReassignmentRequest("orders", number, tuple(wanted))
         response = self.world.ask(request)
@@ -282,7 +304,6 @@ class LargeCluster(RuleBasedStateMachine):
         done = self.both(administration.cancel_reassignment, types.TopicPartition(number))
         assert done == (response.error.name == "NONE")
 
-    @rule(number=numbers)
     def elect(self, number: int) -> None:
         response = self.world.ask(self.messages.ElectPreferredLeaderRequest("orders", number))
         done = self.both(administration.elect_preferred, types.TopicPartition(number))

@@ -240,17 +240,19 @@ class History:
         """A process that died is shown to die when its session ends, or when the next one starts: until then it is as
         one that is slow."""
         ends = {one.zxid: self._of_session.get(one.session) for one in self.transactions if one.ends_session}
-        died = set[str]()
+        begun = {(session.zxid, f"broker{session.broker}"): session for session in self.sessions}
+        running = {session.broker: session.life for session in self.first}
         for step in steps:
-            session = ends.get(step.zxid) if step.action in ("end_dead_session", "end_dead_session_of_ready") else None
-            broker = str(step.parameters.get("broker", "")) if session is None else f"broker{session.broker}"
-            if session is not None and broker not in died:
-                died.add(broker)
-                yield Step(step.zxid, (0, 0), "crash", {"broker": broker})
-            elif step.action == "restart":
-                if broker not in died:
-                    yield Step(step.zxid, (0, 0), "crash", {"broker": broker})
-                died.discard(broker)
+            if step.action == "restart":
+                session = begun[step.zxid, step.parameters["broker"]]
+                if session.broker in running:
+                    yield Step(step.zxid, (0, 0), "crash", {"broker": f"broker{session.broker}"})
+                running[session.broker] = session.life
+            elif step.action in ("end_dead_session", "end_dead_session_of_ready"):
+                ended = ends[step.zxid]
+                if ended is not None and running.get(ended.broker) is ended.life:
+                    del running[ended.broker]
+                    yield Step(step.zxid, (0, 0), "crash", {"broker": f"broker{ended.broker}"})
             yield step
 
     def figures(self) -> Figures:

@@ -249,7 +249,7 @@ def validate(runs: Sequence[Run], folder: Path, *, takeover: bool) -> Verdicts:
     for one in runs:
         (traces / f"{one.seed}.ndjson").write_text(one.trace)
     command = [sys.executable, "-m", "checker", "trace", "validate", str(traces), "--model", MODEL]
-    changes = ["--set", "takeover=true"] if takeover else []
+    changes = ["--set", "takeover=true", "--set", "versions_read=1"] if takeover else []
     done = subprocess.run([*command, *changes], cwd=ROOT, capture_output=True, text=True, check=False)
     return Verdicts(done.returncode, done.stdout + done.stderr)
 

@@ -86,6 +86,15 @@ def test_one_that_died_is_shown_to_die_before_its_session_ends(lives: list[Life]
     assert [json.loads(line)["action"] for line in lines] == ["crash", "end_dead_session"]
 
 
+def test_one_that_restarts_before_its_session_ends_dies_once(lives: list[Life], tmp_path: Path) -> None:
+    trace = tmp_path / "again.ndjson"
+    trace.write_text(json.dumps({"action": "start", "at": {"zxid": 6}, "time_ms": 57, "note": {"session": 102}}) + "\n")
+    killed = [Life(0, lives[0].trace, ended_ms=55), lives[1], Life(0, trace)]
+    end = Logged(7, SESSIONS[0], 60, (Change(CONTROLLER, None),), ends_session=True)
+    lines = History([elected(4, 0), end], killed, 2).trace("a run", "recorded").splitlines()[2:-1]
+    assert [json.loads(line)["action"] for line in lines] == ["crash", "restart", "end_dead_session"]
+
+
 def test_a_cluster_that_never_came_up_is_reported(lives: list[Life]) -> None:
     with pytest.raises(ValueError, match="a broker did not start"):
         History([], lives, 3)
