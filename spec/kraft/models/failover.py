@@ -30,6 +30,7 @@ from spec.kraft.models.sizes import several_controllers
 SURVIVAL = (
     *LOGS,
     *WAITING,
+    properties.failover.stale_process_is_superseded,
     *COMMITTED,
     properties.leader_election.leaderless_only_without_candidates,
     properties.isr.maximal_isr_covers_committed,
@@ -60,6 +61,7 @@ FAILOVER = Model(
     properties=(
         *LOGS,
         *WAITING,
+        properties.failover.stale_process_is_superseded,
         *COMMITTED,
         properties.heartbeat.expired_lease_is_of_an_unfenced_broker,
         properties.leader_election.leaderless_only_without_candidates,
@@ -236,6 +238,7 @@ FAILOVER_SHUTDOWN = Model(
     properties=(
         *LOGS,
         *WAITING,
+        properties.failover.stale_process_is_superseded,
         properties.failover.decision_survives_failover,
         *COMMITTED,
         properties.failover.what_is_written_changes_something,
@@ -274,6 +277,7 @@ FAILOVER_TWINS = Model(
     properties=(
         *LOGS,
         *WAITING,
+        properties.failover.stale_process_is_superseded,
         properties.failover.decision_survives_failover,
         properties.registration.superseded_incarnation_changes_nothing,
         properties.registration.leader_epoch_has_one_incarnation,

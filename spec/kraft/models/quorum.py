@@ -33,7 +33,6 @@ LOGS = (
 WAITING = (
     properties.failover.reply_waits_in_one_memory,
     properties.failover.success_waits_for_the_log,
-    properties.failover.stale_process_is_superseded,
     properties.failover.waiting_reply_moves_nobody,
     properties.failover.broker_turns_to_a_leader,
     properties.failover.another_controller_found,
