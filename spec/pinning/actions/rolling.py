@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import action, replace, require, require_some
-from spec.pinning.decisions.watching import forgotten, notified, path_if
+from spec.pinning.decisions.watching import forgotten, notified, paths_of
 from spec.pinning.design import Design
 from spec.pinning.state import Cluster, is_in_office, runs
 from spec.pinning.types import Broker, Path, Phase, ProcessState, number
@@ -15,18 +15,15 @@ def stop_next(s: Cluster, broker: Broker) -> None:
     require(number(broker) == s.faults.restarts and s.faults.restarts < Design.max_restarts)
     require(is_at_rest(s) and s.faults.requests >= Design.pins_first)
     session = require_some(s.brokers[broker].session)
-    office_goes = s.controller is not None and s.controller.owner == session
-    ready_goes = s.ready is not None and s.ready.owner == session
+    gone = paths_of(s, session)
     s.faults.restarts += 1
     s.brokers[broker] = replace(forgotten(s.brokers[broker]), state=ProcessState.DOWN, session=None, heard=())
     s.members = frozenset(m for m in s.members if m.owner != session)
-    if office_goes:
+    if Path.CONTROLLER in gone:
         s.controller = None
-    if ready_goes:
+    if Path.READY in gone:
         s.ready = None
-    office = path_if(office_goes, Path.CONTROLLER)
-    ready = path_if(ready_goes, Path.READY)
-    s.brokers = notified(s, frozenset({Path.PREFERRED}) | office | ready)
+    s.brokers = notified(s, gone)
 
 
 def is_at_rest(s: Cluster) -> bool:

@@ -6,7 +6,7 @@ ZooKeeper deletes the ephemeral znodes of a session in one step with the session
 from __future__ import annotations
 
 from checker.lang import action, fresh, require, require_some
-from spec.pinning.decisions.watching import notified, path_if, started
+from spec.pinning.decisions.watching import notified, paths_of, started
 from spec.pinning.design import Design
 from spec.pinning.state import Cluster, Member, runs
 from spec.pinning.types import Broker, Path, ProcessState, is_preferred
@@ -23,13 +23,12 @@ def end_dead_session(s: Cluster) -> None:
     """The session of a dead process ends, and `/controller` with it, and what else the session owns."""
     controller = require_some(s.controller)
     require(is_dead(s, controller.owner))
-    ready_too = s.ready is not None and s.ready.owner == controller.owner
+    gone = paths_of(s, controller.owner)
     s.members = frozenset(m for m in s.members if m.owner != controller.owner)
     s.controller = None
-    if ready_too:
+    if Path.READY in gone:
         s.ready = None
-    goes = frozenset({Path.CONTROLLER, Path.PREFERRED})
-    s.brokers = notified(s, goes | {Path.READY} if ready_too else goes)
+    s.brokers = notified(s, gone)
 
 
 @action(who="ZooKeeper", source="ZooKeeper, Sessions; KIP-39, Possible gotchas (II), (III)")
@@ -47,20 +46,17 @@ def expire(s: Cluster, broker: Broker) -> None:
     require(runs(s.brokers[broker]) and s.faults.expiries < Design.max_expiries)
     session = require_some(s.brokers[broker].session)
     s.faults.expiries += 1
-    office_goes = s.controller is not None and s.controller.owner == session
-    ready_goes = s.ready is not None and s.ready.owner == session
+    gone = paths_of(s, session)
     s.members = frozenset(m for m in s.members if m.owner != session)
     s.brokers[broker].session = None
     s.brokers[broker].armed = frozenset()
     if Design.expiry_first:
         s.brokers[broker].events = ()
-    if office_goes:
+    if Path.CONTROLLER in gone:
         s.controller = None
-    if ready_goes:
+    if Path.READY in gone:
         s.ready = None
-    office = path_if(office_goes, Path.CONTROLLER)
-    ready = path_if(ready_goes, Path.READY)
-    s.brokers = notified(s, frozenset({Path.PREFERRED}) | office | ready)
+    s.brokers = notified(s, gone)
 
 
 @action(

@@ -180,6 +180,13 @@ def path_if(holds: bool, path: Path) -> Set[Path]:
     return frozenset({path}) if holds else frozenset()
 
 
+def paths_of(s: Cluster, session: Session) -> Set[Path]:
+    """The paths that fire once a session has ended: of the znodes that it owns, and of the preferred brokers'."""
+    office = path_if(s.controller is not None and s.controller.owner == session, Path.CONTROLLER)
+    ready = path_if(s.ready is not None and s.ready.owner == session, Path.READY)
+    return frozenset({Path.PREFERRED}) | office | ready
+
+
 def event_if(holds: bool, path: Path) -> Events:
     """An event of the path, or none."""
     if holds:
