@@ -58,6 +58,12 @@ def sequence_diagram(trace: Trace) -> str:
     return "\n".join(lines)
 
 
+def step_taken(step: Step) -> str:
+    """Who takes which action with which parameters."""
+    parameters = f"({escaped(show_fields(step.parameters))})" if step.parameters else ""
+    return f"{escaped(step.actor)}: **{escaped(step.action)}**{parameters}"
+
+
 def escaped(text: str) -> str:
     """Text for a line of Markdown or a cell of a table. Backticks quote code, as they do in docstrings."""
     return printable(" ".join(text.split())).translate(_ESCAPED)
@@ -70,9 +76,7 @@ def _number(trace: Trace, step: Step) -> str:
 
 
 def _call(step: Step, row: Row) -> Iterator[str]:
-    parameters = f"({escaped(show_fields(step.parameters))})" if step.parameters else ""
-    replies = "".join(f" → **{escaped(error)}**" for error in row.errors)
-    yield f"{escaped(step.actor)}: **{escaped(step.action)}**{parameters}{replies}"
+    yield step_taken(step) + "".join(f" → **{escaped(error)}**" for error in row.errors)
     yield from map(escaped, step.notes)
     if step.state is None:
         yield "It broke while it ran: there is no state after it."

@@ -15,11 +15,20 @@ from checker.cli.main import fencepost
 from checker.explicit.gallery import reproduce
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec
+from checker.reference import switches
 from spec.kraft import gallery, models
 from spec.pinning.gallery import BUGS as PINNING
 from tests.conftest import ROOT, pin_of
+from tests.spec.retold import OutOfDate, retold
 
 EVERY = [("kraft", bug) for bug in gallery.BUGS] + [("pinning", bug) for bug in PINNING]
+
+
+LAST_MEMBER = gallery.replication.LAST_MEMBER_STAYS
+
+
+def page_of(name: str) -> str:
+    return (ROOT / "docs" / "gallery" / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -38,6 +47,47 @@ def test_each_bug_is_pinned(design: str, bug: Bug) -> None:
     pin = pin_of(design, bug)
     assert pin is not None, f"pin what fencepost check finds with {bug.constants} on {design}/{bug.model.name}"
     assert pin.expected["violated"][bug.violates.name] == bug.states
+
+
+@pytest.mark.parametrize(("design", "bug"), EVERY, ids=[bug.name for _, bug in EVERY])
+def test_each_page_is_what_its_steps_give(design: str, bug: Bug) -> None:
+    """All of a page but that no run is shorter, and what a lasso never does: pins see to these by a search."""
+    page = page_of(bug.name)
+    assert retold(design, bug, page) == page, "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        ("the last one\nincluded", "and the last one"),
+        ("| switched off | `", "| set | `"),
+        ("and no shorter trace does it", "and a shorter trace does it"),
+        ("Note over p1: 2 crash", "Note over p1: 2 shut_down"),
+        ("A process dies", "A process is killed"),
+        ("expired_leases {} → **{broker0}**", "expired_leases {} → **{broker1}**"),
+        ("if Design.last_member_stays and not rest else", "if Design.last_member_stays else"),
+        ("In `spec/kraft/decisions/partition.py`:", "In `spec/kraft/partition.py`:"),
+    ],
+)
+def test_a_page_that_says_what_its_steps_do_not_give(said: str, instead: str) -> None:
+    page = page_of("last-member")
+    assert said in page
+    assert retold("kraft", LAST_MEMBER, page.replace(said, instead)) == page
+
+
+def test_a_page_whose_steps_cannot_be_taken() -> None:
+    page = page_of("last-member").replace("**expire_lease**", "**lease_expires**")
+    with pytest.raises(OutOfDate, match="step 3 is not taken"):
+        retold("kraft", LAST_MEMBER, page)
+
+
+def test_a_line_more_that_asks_for_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = switches.guards
+    more = switches.Guard("require(Design.last_member_stays)", str(ROOT / "spec" / "kraft" / "another.py"), 1)
+    monkeypatch.setattr(
+        switches, "guards", lambda model, names: {n: [*found, more] for n, found in asked(model, names).items()}
+    )
+    assert more.text in retold("kraft", LAST_MEMBER, page_of("last-member"))
 
 
 def test_the_index_lists_every_page(run: Callable[..., Result]) -> None:
@@ -70,7 +120,7 @@ def test_a_page_that_is_no_longer_true(run: Callable[..., Result], tmp_path: Pat
 def test_a_bug_that_is_not_as_declared(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
-    changed = dataclasses.replace(gallery.replication.LAST_MEMBER_STAYS, **changes)
+    changed = dataclasses.replace(LAST_MEMBER, **changes)
     monkeypatch.setattr(gallery, "BUGS", [changed])
     result = run("--to", tmp_path)
     assert (result.exit_code, said in result.stdout) == (1, True), result.stdout
