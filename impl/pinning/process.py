@@ -36,11 +36,12 @@ from impl.pinning.messages import (
     read_pin_request,
     refusal,
 )
-from impl.pinning.settings import ConfigError, Settings, load
+from impl.pinning.settings import Settings, load
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log, log_to
 from impl.runtime.loop import CoreLoop, on_signals
 from impl.runtime.metrics import served
+from impl.runtime.properties import ConfigError
 from impl.runtime.recorder import Recorder
 from impl.runtime.wire import RequestHeader, WireError
 from impl.zookeeper import Event, OutOfTouch, Submit

@@ -24,7 +24,7 @@ from impl.pinning.messages import (
     read_describe_response,
     read_pin_response,
 )
-from impl.pinning.settings import ConfigError, address
+from impl.runtime.properties import ConfigError, address
 from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame, request_bytes
 from impl.zookeeper.znodes import MOST_INT32 as MAX_ID
 

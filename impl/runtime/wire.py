@@ -8,12 +8,13 @@ numbers are big-endian.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 MAX_FRAME_BYTES = 1 << 20
-_INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+_INT8, _INT16, _INT32, _INT64 = (struct.Struct(f">{code}") for code in "bhiq")
 _MAX_STRING_BYTES = 0x7FFF
+T = TypeVar("T")
 
 
 class WireError(ValueError):
@@ -36,6 +37,9 @@ class Reader:
         self._data = data
         self._at = 0
 
+    def int8(self, field: str) -> int:
+        return self._number(_INT8, field)
+
     def int16(self, field: str) -> int:
         return self._number(_INT16, field)
 
@@ -57,11 +61,38 @@ class Reader:
         except UnicodeDecodeError as error:
             raise WireError(f"{field}: not UTF-8 ({error.reason} at byte {error.start})") from None
 
+    def string(self, field: str) -> str:
+        """As a nullable string, and there."""
+        value = self.nullable_string(field)
+        if value is None:
+            raise WireError(f"{field}: null where a string is expected")
+        return value
+
+    def nullable_bytes(self, field: str) -> bytes | None:
+        """Bytes with their length as INT32; -1: None."""
+        size_bytes = self.int32(field)
+        if size_bytes == -1:
+            return None
+        if size_bytes < 0:
+            raise WireError(f"{field}: {size_bytes} bytes")
+        return self._take(size_bytes, field)
+
+    def array(self, field: str, least_bytes: int, read: Callable[[], T]) -> tuple[T, ...]:
+        """Structures of at least so many bytes each. A count that cannot be true is refused before any is read."""
+        return tuple([read() for _ in range(self._count(field, least_bytes))])
+
+    def nullable_array(self, field: str, least_bytes: int, read: Callable[[], T]) -> tuple[T, ...] | None:
+        """As `array`; a count of -1: None."""
+        if self._data[self._at : self._at + _INT32.size] == _INT32.pack(-1):
+            self._at += _INT32.size
+            return None
+        return self.array(field, least_bytes, read)
+
     def int32_array(self, field: str) -> tuple[int, ...]:
-        count = self.int32(field)
-        if count < 0 or count * _INT32.size > len(self._data) - self._at:
-            raise WireError(f"{field}: an array of {count} in {len(self._data) - self._at} bytes")
-        return tuple(self.int32(field) for _ in range(count))
+        return self._numbers(_INT32, field)
+
+    def int64_array(self, field: str) -> tuple[int, ...]:
+        return self._numbers(_INT64, field)
 
     def rest(self) -> bytes:
         """The bytes that were not read."""
@@ -77,12 +108,26 @@ class Reader:
         (number,) = form.unpack(self._take(form.size, field))
         return int(number)
 
+    def _count(self, field: str, least_bytes: int) -> int:
+        count, left = self.int32(field), len(self._data) - self._at
+        if count < 0 or count * least_bytes > left:
+            raise WireError(f"{field}: an array of {count} in {left} bytes")
+        return count
+
+    def _numbers(self, form: struct.Struct, field: str) -> tuple[int, ...]:
+        count = self._count(field, form.size)
+        return struct.unpack(f">{count}{form.format[-1]}", self._take(count * form.size, field))
+
     def _take(self, size_bytes: int, field: str) -> bytes:
         taken = self._data[self._at : self._at + size_bytes]
         if len(taken) < size_bytes:
             raise WireError(f"{field}: {size_bytes} bytes expected at byte {self._at}, {len(taken)} there")
         self._at += size_bytes
         return taken
+
+
+def int8(value: int) -> bytes:
+    return _INT8.pack(value)
 
 
 def int16(value: int) -> bytes:
@@ -107,8 +152,21 @@ def nullable_string(value: str | None) -> bytes:
     return int16(len(data)) + data
 
 
+def nullable_bytes(value: bytes | None) -> bytes:
+    return int32(-1) if value is None else int32(len(value)) + value
+
+
+def array(parts: Sequence[bytes]) -> bytes:
+    """Structures that are bytes already."""
+    return int32(len(parts)) + b"".join(parts)
+
+
 def int32_array(values: Sequence[int]) -> bytes:
-    return int32(len(values)) + b"".join(map(int32, values))
+    return struct.pack(f">i{len(values)}i", len(values), *values)
+
+
+def int64_array(values: Sequence[int]) -> bytes:
+    return struct.pack(f">i{len(values)}q", len(values), *values)
 
 
 def read_request_header(reader: Reader) -> RequestHeader:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from impl.pinning.settings import ConfigError, Settings, load, parse, properties
+from impl.pinning.settings import Settings, load, parse
+from impl.runtime.properties import ConfigError, properties
 
 LEAST = {"broker.id": "1", "zookeeper.connect": "localhost:2181/kafka"}
 

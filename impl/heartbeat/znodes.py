@@ -1,0 +1,150 @@
+"""The znodes of heartbeats: paths, and JSON as Kafka writes it. Whatever somebody else wrote there is read or refused.
+
+The document has `/broker/id/ID`, which Kafka has always called /brokers/ids/ID. A broker that sends heartbeats
+registers with version 5 of BrokerInfo, any other with 4; there are no further fields (Compatibility, Deprecation, and
+Migration Plan). `leader_incarnation` in the state of a partition is Fencepost's.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from impl.heartbeat.control_requests import NO_LEADER, TopicPartition
+from impl.zookeeper.znodes import ZnodeError, read_int, read_json, write_json
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+LEGACY_VERSION, HEARTBEAT_VERSION = 4, 5
+"""Versions of BrokerInfo."""
+PERSISTENT = (("/brokers", b""), (BROKER_IDS, b""), (TOPICS, b""), (CONTROLLER_EPOCH, b"0"))
+"""The znodes that are there before any broker is, parents first, and their data."""
+_MOST_INT64 = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerInfo:
+    """The registration of a broker."""
+
+    host: str
+    port: int
+    version: int = HEARTBEAT_VERSION
+
+    @property
+    def is_legacy(self) -> bool:
+        return self.version < HEARTBEAT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsr:
+    """The state of a partition, without the version of its znode. leader_incarnation: 0 where it names none."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int = 0
+    leader_incarnation: int = 0
+
+
+def id_path(broker: int) -> str:
+    return f"{BROKER_IDS}/{broker}"
+
+
+def topic_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def state_path(of: TopicPartition) -> str:
+    return f"{partitions_path(of.topic)}/{of.partition}/state"
+
+
+def partition_znodes(
+    topic: str, replicas: dict[int, tuple[int, ...]], states: dict[int, LeaderAndIsr]
+) -> list[tuple[str, bytes]]:
+    """The znodes of a new topic, parents first. states: of the partitions that have one already."""
+    found = [(topic_path(topic), assignment_bytes(replicas)), (partitions_path(topic), b"")]
+    for partition in replicas:
+        found.append((f"{partitions_path(topic)}/{partition}", b""))
+        if partition in states:
+            found.append((state_path(TopicPartition(topic, partition)), state_bytes(states[partition])))
+    return found
+
+
+def broker_bytes(info: BrokerInfo) -> bytes:
+    return write_json(
+        {
+            "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+            "endpoints": [f"PLAINTEXT://{info.host}:{info.port}"],
+            "jmx_port": -1,
+            "host": info.host,
+            "port": info.port,
+            "version": info.version,
+        }
+    )
+
+
+def read_broker(path: str, data: bytes) -> BrokerInfo:
+    """Raises ZnodeError."""
+    fields = read_json(path, data, versions=(LEGACY_VERSION, HEARTBEAT_VERSION))
+    host = fields.get("host")
+    if not isinstance(host, str):
+        raise ZnodeError(path, data, "'host' in it")
+    return BrokerInfo(host, read_int(path, data, fields, "port", most=65_535), fields["version"])
+
+
+def assignment_bytes(replicas: dict[int, tuple[int, ...]]) -> bytes:
+    return write_json({"version": 1, "partitions": {str(one): list(of) for one, of in replicas.items()}})
+
+
+def read_assignment(path: str, data: bytes) -> dict[int, tuple[int, ...]]:
+    """The replicas of each partition of a topic, the preferred one first. Raises ZnodeError."""
+    found = read_json(path, data).get("partitions")
+    if not isinstance(found, dict):
+        raise ZnodeError(path, data, "'partitions' in it")
+    replicas = dict[int, tuple[int, ...]]()
+    for name, of in found.items():
+        if not (name.isascii() and name.isdigit()):
+            raise ZnodeError(path, data, "numbers of partitions in it")
+        replicas[int(name)] = _ids(path, data, of)
+    return replicas
+
+
+def state_bytes(state: LeaderAndIsr) -> bytes:
+    fields: dict[str, Any] = {
+        "controller_epoch": state.controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": list(state.isr),
+    }
+    if state.leader_incarnation:
+        fields["leader_incarnation"] = state.leader_incarnation
+    return write_json(fields)
+
+
+def read_state(path: str, data: bytes) -> LeaderAndIsr:
+    """Raises ZnodeError."""
+    fields = read_json(path, data)
+    incarnation = 0
+    if "leader_incarnation" in fields:
+        incarnation = read_int(path, data, fields, "leader_incarnation", most=_MOST_INT64)
+    return LeaderAndIsr(
+        read_int(path, data, fields, "leader", least=NO_LEADER),
+        read_int(path, data, fields, "leader_epoch"),
+        _ids(path, data, fields.get("isr")),
+        read_int(path, data, fields, "controller_epoch"),
+        incarnation,
+    )
+
+
+def _ids(path: str, data: bytes, found: Any) -> tuple[int, ...]:
+    if not isinstance(found, list) or not all(type(one) is int and one >= 0 for one in found):
+        raise ZnodeError(path, data, f"broker ids in it, not {json.dumps(found)[:40]}")
+    return tuple(found)

@@ -1,0 +1,105 @@
+"""Properties files with Kafka's names: keys and values, and readings of a value that say what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+MOST_INT32 = (1 << 31) - 1
+_MOST_PORT = 65_535
+
+
+class ConfigError(ValueError):
+    """A configuration that nothing starts with. The message names the key and what it takes."""
+
+
+class Values:
+    """The values of a configuration by key. Raises ConfigError at a key that is unknown, or required and missing."""
+
+    def __init__(self, values: Mapping[str, str], known: Collection[str], required: Collection[str]) -> None:
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ConfigError(f"{unknown[0]} is unknown; known are {', '.join(known)}")
+        for key in required:
+            if not values.get(key):
+                raise ConfigError(f"{key} is missing")
+        self._values = values
+
+    def read(self, key: str, reading: Callable[[str, str], T], default: T) -> T:
+        """What the reading makes of the key's value; the default where the key is absent. Raises ConfigError."""
+        return reading(key, self._values[key]) if key in self._values else default
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    """The keys and values in a file. Raises ConfigError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+    return properties(text)
+
+
+def properties(text: str) -> dict[str, str]:
+    """The keys and values of a properties file. Raises ConfigError."""
+    found = dict[str, str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line[0] in "#!":
+            continue
+        key, separator, value = line.partition("=")
+        if not separator:
+            raise ConfigError(f"line {number}: {line[:60]!r} is not key=value")
+        found[key.strip()] = value.strip()
+    return found
+
+
+# Readings: each is given the key and its value.
+
+
+def integer(key: str, value: str, least: int, most: int) -> int:
+    if not value.isascii() or not value.removeprefix("-").isdigit() or not least <= int(value) <= most:
+        raise ConfigError(f"{key}={value}: a whole number from {least} to {most} is expected")
+    return int(value)
+
+
+def broker_id(key: str, value: str) -> int:
+    return integer(key, value, 0, MOST_INT32)
+
+
+def timeout_ms(key: str, value: str) -> int:
+    return integer(key, value, 1, MOST_INT32)
+
+
+def interval_ms(key: str, value: str) -> int:
+    """0: never."""
+    return integer(key, value, 0, MOST_INT32)
+
+
+def port(key: str, value: str) -> int | None:
+    return integer(key, value, 0, _MOST_PORT)
+
+
+def boolean(key: str, value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ConfigError(f"{key}={value}: true or false is expected")
+    return value == "true"
+
+
+def names(key: str, value: str) -> frozenset[str]:
+    """A list with commas."""
+    return frozenset(name.strip() for name in value.split(",") if name.strip())
+
+
+def listener(key: str, value: str) -> tuple[str, int]:
+    """PLAINTEXT://HOST:PORT, or the same without the protocol."""
+    return address(key, value.removeprefix("PLAINTEXT://"))
+
+
+def address(key: str, value: str) -> tuple[str, int]:
+    """HOST:PORT, or [HOST]:PORT."""
+    host, separator, number = value.rpartition(":")
+    if not separator or not host:
+        raise ConfigError(f"{key}={value}: HOST:PORT is expected")
+    return host.removeprefix("[").removesuffix("]"), integer(key, number, 0, _MOST_PORT)
