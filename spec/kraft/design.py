@@ -97,6 +97,13 @@ class Design:
     """A record of the metadata log with a change that the leader knows already, from the reply to its request, settles
     nothing: what the leader has asked for since stays asked for. Kafka (Partition.makeLeader,
     Partition.updateAssignmentAndIsr) skips only records of an older partition epoch, and drops it."""
+    repeats_after_errors: bool = True
+    """A leader asks again after an answer that leaves open what became of its change. Kafka's does after
+    STALE_BROKER_EPOCH and NOT_CONTROLLER only; after any other error (Partition.handleAlterPartitionError), and after
+    a success at a newer leader epoch (Partition.handleAlterPartitionUpdate), it waits for the metadata."""
+    kafka_14154: bool = True
+    """KAFKA-14154: to a leader that is ahead of it a controller answers NOT_CONTROLLER, not as if the leader were
+    behind: the metadata for which such a leader waits is there already."""
     kafka_17333: bool = True
     "KAFKA-17333: an elected controller becomes active only once it has replayed its log to the end."
     successes_wait: bool = True
@@ -255,6 +262,7 @@ SHIPPED = {
     "superseded_stops": False,
     "refusal_raises_epoch": False,
     "known_record_settles_nothing": False,
+    "repeats_after_errors": False,
     "thrown_errors_wait": False,
     "lease_check_by_timer": False,
     "idle_shutdown_waits": False,

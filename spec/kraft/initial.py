@@ -128,6 +128,7 @@ def running_cluster() -> Cluster:
         isr=everyone,
         pending_change=None,
         reply=None,
+        awaits_metadata=False,
         is_ahead=False,
         replicas_with_record=frozenset(),
         caught_up=caught_up_among(everyone),

@@ -164,6 +164,7 @@ class Leadership:
     isr: Set[Broker]  # the committed ISR as far as the leader knows
     pending_change: Option[IsrChange]  # the one change that it has asked for, committed or not
     reply: Option[AlterIsrReply]  # under way to the leader
+    awaits_metadata: bool  # an answer left its change open, and it does not ask again
     is_ahead: bool  # it knows a change from a reply, and its image is yet to have it; kept where that matters
     replicas_with_record: Set[Broker]  # followers that were seen, at their last fetch, to have the record
     caught_up: LagKnown  # one, where it is known how long followers lag behind

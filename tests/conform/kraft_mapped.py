@@ -125,6 +125,7 @@ def leadership(leader: PartitionLeader) -> state.Leadership:
         isr=frozenset(map(types.Broker, leader.isr)),
         pending_change=asked,
         reply=None,
+        awaits_metadata=False,
         is_ahead=False,
         replicas_with_record=frozenset(
             types.Broker(id_) for id_, seen in leader.followers.items() if seen.log_end_offset > 0

@@ -12,6 +12,8 @@ MUTANTS = [
            "registration.broker_epoch != request.broker_epoch", "registration.broker_epoch < request.broker_epoch"),
     Mutant("high_watermark_waits_for_the_caught_up", "expansion", "advance_high_watermark",
            "require(all(one.followers & leadership.candidates <= have_it for one in leadership.caught_up))"),
+    Mutant("awaited_metadata_is_there", "failover", "alter_isr_error", "Design.kafka_14154 and is_ahead", "False",
+           {"repeats_after_errors": "false"}),
     Mutant("fenced_for_cause", "membership", "fence_expired", "broker in controller.expired_leases",
            "broker not in controller.expired_leases"),
     Mutant("unfenced_broker_is_ready", "membership", "may_be_unfenced", "request.caught_up"),

@@ -361,6 +361,7 @@ class Probing:
                 min(message.isr, key=lambda broker: broker.index), message.broker_epoch
             ),
             reply=None,
+            awaits_metadata=False,
             is_ahead=False,
             replicas_with_record=frozenset(),
             caught_up=(),

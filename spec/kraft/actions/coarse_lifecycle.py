@@ -13,16 +13,14 @@ from spec.kraft.actions.controller import (
     alter_isr_reply,
     partition_after_alter_isr,
 )
-from spec.kraft.actions.replica import after_reply
+from spec.kraft.actions.replica import after_reply, next_alter_isr
 from spec.kraft.decisions.membership import broker_fenced, broker_unfenced, partitions_with_broker_unfenced
 from spec.kraft.design import Design
-from spec.kraft.messages import AlterIsr
 from spec.kraft.state import (
     Cluster,
     Registration,
     disk,
     is_alive,
-    proposed_isr,
     running,
     stopped,
 )
@@ -85,21 +83,7 @@ def alter_isr_at_once(s: Cluster, voter: Voter, leader: Process, p: TopicPartiti
     partition = require_some(image.partitions[p])
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    change = require_some(leadership.pending_change)
-    epoch = require_some(s.processes[leader].broker_epoch)
-    leader_epoch = require_some(replica.leader_epoch)
-    request = AlterIsr(
-        sender=leader,
-        broker_epoch=epoch,
-        topic=replica.topic,
-        partition=p,
-        leader_epoch=leader_epoch,
-        partition_epoch=leadership.partition_epoch,
-        isr=proposed_isr(leadership),
-        added_epoch=change.epoch,
-        late=False,
-        to=voter,
-    )
+    request = require_some(next_alter_isr(s, leader, p))
     error = alter_isr_error(image, request)
     after = partition_after_alter_isr(s, image, partition, request, error)
     replica.leadership = after_reply(leadership, alter_isr_reply(partition, after, request, error))

@@ -263,13 +263,14 @@ def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
     partition = image.partitions[request.partition]
     if partition is None or (Design.kip_516 and image.topic != request.topic):
         return Error.UNKNOWN_TOPIC_ID
-    if request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch:
+    is_ahead = request.leader_epoch > partition.leader_epoch or request.partition_epoch > partition.partition_epoch
+    if Design.kafka_14154 and is_ahead:
         return Error.NOT_CONTROLLER
-    if request.leader_epoch < partition.leader_epoch:
+    if request.leader_epoch != partition.leader_epoch:
         return Error.FENCED_LEADER_EPOCH
     if partition.leader != sender or sender not in request.isr:
         return Error.INVALID_REQUEST
-    if request.partition_epoch < partition.partition_epoch:
+    if request.partition_epoch != partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
     if not request.isr <= replica_set(partition.replicas):
         return Error.INVALID_REQUEST

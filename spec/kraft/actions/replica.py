@@ -9,7 +9,7 @@ Leaves out: all records but one; reading; log directories; throttling of replica
 
 from __future__ import annotations
 
-from checker.lang import action, replace, require, require_some
+from checker.lang import Option, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply
 from spec.kraft.state import (
@@ -146,25 +146,34 @@ def send_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> None:
     """A leader sends the change that it asks for, again if need be; one request is under way at a time."""
     replica = s.processes[leader].replicas[p]
     leadership = require_some(replica.leadership)
-    change = require_some(leadership.pending_change)
-    broker_epoch = require_some(s.processes[leader].broker_epoch)
     leader_epoch = require_some(replica.leader_epoch)
     require(alter_exchanges(s) < Design.alter_in_flight)
     require(leadership.reply is None)
     require(not any(is_same_request(m, leader, p, leader_epoch) for m in s.alterations))
-    request = AlterIsr(
+    s.alterations = s.alterations.add(require_some(next_alter_isr(s, leader, p)))
+
+
+def next_alter_isr(s: Cluster, leader: Process, p: TopicPartition) -> Option[AlterIsr]:
+    """The request for the change that a leader asks for; None where it asks for none, or waits for the metadata."""
+    broker = s.processes[leader]
+    replica = broker.replicas[p]
+    leadership = replica.leadership
+    if broker.broker_epoch is None or replica.leader_epoch is None or leadership is None:
+        return None
+    if leadership.pending_change is None or leadership.awaits_metadata:
+        return None
+    return AlterIsr(
         sender=leader,
-        broker_epoch=broker_epoch,
+        broker_epoch=broker.broker_epoch,
         topic=replica.topic,
         partition=p,
-        leader_epoch=leader_epoch,
+        leader_epoch=replica.leader_epoch,
         partition_epoch=leadership.partition_epoch,
         isr=proposed_isr(leadership),
-        added_epoch=change.epoch,
+        added_epoch=leadership.pending_change.epoch,
         late=False,
-        to=s.processes[leader].controller,
+        to=broker.controller,
     )
-    s.alterations = s.alterations.add(request)
 
 
 def is_same_request(request: AlterIsr, leader: Process, p: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
@@ -196,8 +205,8 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
     """The memory of a leader after a reply.
 
     It forgets its change only after INELIGIBLE_REPLICA. After any other error, and where the change completed a
-    reassignment and so began a new leader epoch, it keeps its maximal ISR and asks again, until the metadata shows a
-    newer partition.
+    reassignment and so began a new leader epoch, it keeps its maximal ISR until the metadata shows a newer partition,
+    and asks again; Kafka's leader asks again after two errors only.
     """
     if reply.error == Error.NONE and not reply.at_new_leader_epoch:
         return replace(
@@ -210,7 +219,8 @@ def after_reply(leadership: Leadership, reply: AlterIsrReply) -> Leadership:
         )
     if reply.error == Error.INELIGIBLE_REPLICA:
         return replace(leadership, pending_change=None, reply=None)
-    return replace(leadership, reply=None)
+    asks_again = reply.error == Error.STALE_BROKER_EPOCH or reply.error == Error.NOT_CONTROLLER
+    return replace(leadership, reply=None, awaits_metadata=not (Design.repeats_after_errors or asks_again))
 
 
 @action(

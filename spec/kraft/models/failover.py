@@ -67,6 +67,7 @@ FAILOVER = Model(
         properties.leader_election.leaderless_only_without_candidates,
         properties.isr.maximal_isr_covers_committed,
         properties.alter_isr.alter_isr_reply_is_true,
+        properties.alter_isr.awaited_metadata_is_there,
         properties.leader_election.elected_after_fencing,
         properties.alter_isr.isr_changed_by_leader,
         properties.isr.maximal_isr_beyond_committed,

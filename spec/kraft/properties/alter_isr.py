@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.messages import AlterIsr, AlterIsrReply
+from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leadership import leads_now
 from spec.kraft.state import (
     Cluster,
@@ -40,6 +41,27 @@ def exchanges_of_leader(s: Cluster, process: Process, p: TopicPartition) -> int:
 def is_from_current_leader(replica: Replica, request: AlterIsr) -> bool:
     """The leader that sent the request still leads at its epoch."""
     return not request.late and replica.leadership is not None and replica.leader_epoch == request.leader_epoch
+
+
+@invariant(source="KAFKA-14154")
+def awaited_metadata_is_there(s: Cluster) -> bool:
+    """A leader that waits for the metadata, and asks no more, lags behind what is committed."""
+    return all(
+        not awaits_metadata(s.processes[process].replicas[p]) or lags_behind(s, p, s.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def awaits_metadata(replica: Replica) -> bool:
+    return replica.leadership is not None and replica.leadership.awaits_metadata
+
+
+def lags_behind(s: Cluster, p: TopicPartition, replica: Replica) -> bool:
+    partition = committed(s).partitions[p]
+    if partition is None or replica.leadership is None or not is_at_epoch(committed(s), partition, replica):
+        return True
+    return replica.leadership.partition_epoch < partition.partition_epoch
 
 
 @transition_invariant(source="KIP-497; KIP-841; KIP-903; Kafka, Errors")
