@@ -1,8 +1,9 @@
 """KIP-631, the quorum-based controller: brokers, the ISR of partitions, the controllers, requests of operators.
 
-Read in this order: `design` (constants and switches), `types`, `messages`, `state`, `initial`; `decisions` (pure:
-`partition`, `log`); `actions` (`controller`, `broker`, `replica`, `shutdown`, `network`, `faults`, `quorum`,
-`snapshot`, then `administration`, `topics`, `clients` and `coarse_lifecycle`); `properties`, `models` and `gallery`,
-whose files are called after the actions. `timed`, `replica_logs` and `abstract_isr` stand alone: a lease in time, the
-logs of replicas with leader epochs, and a replicated partition without a controller.
+Read in this order: `design` (constants and switches), `types`, `messages`, `metadata`, `processes`, `state`, `initial`;
+`decisions` (pure: `partition`, `membership`, `log`); `actions` (`controller`, `broker`, `replica`, `shutdown`,
+`network`, `faults`, `quorum`, `snapshot`, then `administration`, `topics`, `clients` and `coarse_lifecycle`);
+`properties`, `models` and `gallery`, whose files are called after the actions. `timed`, `replica_logs` and
+`abstract_isr` stand alone: a lease in time, the logs of replicas with leader epochs, and a replicated partition without
+a controller.
 """

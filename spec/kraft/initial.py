@@ -9,26 +9,9 @@ from __future__ import annotations
 from checker.lang import Bag, Map, Option, Set, init, replace
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr
-from spec.kraft.state import (
-    Cluster,
-    Controller,
-    Faults,
-    FirstEpochs,
-    IsrChange,
-    Leadership,
-    Metadata,
-    Partition,
-    Registration,
-    Replica,
-    Service,
-    Stable,
-    at_once,
-    caught_up_among,
-    committed,
-    running,
-    stopped,
-    unassigned,
-)
+from spec.kraft.metadata import Metadata, Partition, Registration, Stable
+from spec.kraft.processes import IsrChange, Leadership, Replica, at_once, caught_up_among, running, stopped, unassigned
+from spec.kraft.state import Cluster, Controller, Faults, FirstEpochs, Service, committed
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,

@@ -9,7 +9,8 @@ from impl.adapters.kraft.cluster import Cluster, ProcessHost
 from impl.kraft.broker import Broker as Core
 from impl.kraft.broker import PartitionLeader
 from impl.kraft.image import Image, PartitionKey
-from spec.kraft import initial, state, types
+from spec.kraft import initial, processes, state, types
+from spec.kraft.metadata import Metadata, Partition, Registration
 
 NO_LEADER = -1
 
@@ -49,10 +50,10 @@ def topic_id(topic: UUID | None) -> types.TopicId:
     return types.TopicId(0 if topic is None else topic.int)
 
 
-def metadata(image: Image, topic: UUID | None) -> state.Metadata:
+def metadata(image: Image, topic: UUID | None) -> Metadata:
     # No partition is found under a topic of None, hence `type: ignore` of such keys here and below.
     there = topic if topic in image.topics else None
-    return state.Metadata(
+    return Metadata(
         registrations=Map({broker: registration(image, broker.index) for broker in types.Broker}),
         topic=None if there is None else topic_id(there),
         partitions=Map({p: partition(image, (topic, p.index)) for p in types.TopicPartition}),  # type: ignore[arg-type]
@@ -60,21 +61,21 @@ def metadata(image: Image, topic: UUID | None) -> state.Metadata:
     )
 
 
-def registration(image: Image, broker_id: int) -> state.Registration | None:
+def registration(image: Image, broker_id: int) -> Registration | None:
     one = image.registrations.get(broker_id)
     if one is None:
         return None
-    return state.Registration(
+    return Registration(
         types.Incarnation(one.incarnation_id.int), types.BrokerEpoch(one.broker_epoch), one.fenced,
         one.in_controlled_shutdown,
     )  # fmt: skip
 
 
-def partition(image: Image, key: PartitionKey) -> state.Partition | None:
+def partition(image: Image, key: PartitionKey) -> Partition | None:
     one = image.partitions.get(key)
     if one is None:
         return None
-    return state.Partition(
+    return Partition(
         replicas=tuple(map(types.Broker, one.replicas)),
         isr=frozenset(map(types.Broker, one.isr)),
         leader=None if one.leader == NO_LEADER else types.Broker(one.leader),
@@ -85,15 +86,15 @@ def partition(image: Image, key: PartitionKey) -> state.Partition | None:
     )
 
 
-def process(host: ProcessHost, topic: UUID | None) -> state.BrokerProcess:
+def process(host: ProcessHost, topic: UUID | None) -> processes.BrokerProcess:
     core = host.core
     logs = host.disk if core is None else core.logs
     replicas = {}
     for p in types.TopicPartition:
         log = logs.get((topic, p.index))  # type: ignore[arg-type]
-        idle = state.unassigned(topic_id(topic), has_record=log is not None and log.end_offset > 0)
+        idle = processes.unassigned(topic_id(topic), has_record=log is not None and log.end_offset > 0)
         replicas[p] = idle if core is None else replica(core, (topic, p.index), idle)  # type: ignore[arg-type]
-    made = state.stopped(Map(replicas))
+    made = processes.stopped(Map(replicas))
     if core is not None:
         epoch = core.broker_epoch
         made.state = types.BrokerState[core.state.name]
@@ -103,7 +104,7 @@ def process(host: ProcessHost, topic: UUID | None) -> state.BrokerProcess:
     return made
 
 
-def replica(core: Core, key: PartitionKey, idle: state.Replica) -> state.Replica:
+def replica(core: Core, key: PartitionKey, idle: processes.Replica) -> processes.Replica:
     leader, follower = core.leaders.get(key), core.followers.get(key)
     epoch = leader.leader_epoch if leader else follower.leader_epoch if follower else None
     if epoch is not None:
@@ -114,13 +115,13 @@ def replica(core: Core, key: PartitionKey, idle: state.Replica) -> state.Replica
     return idle
 
 
-def leadership(leader: PartitionLeader) -> state.Leadership:
+def leadership(leader: PartitionLeader) -> processes.Leadership:
     asked = None
     if leader.pending_change is not None:
         isr = {member.broker_id for member in leader.pending_change.new_isr}
         changed = types.Broker(min(isr ^ leader.isr))
-        asked = state.IsrChange(changed, types.BrokerEpoch(0) if changed.index in isr else None)
-    return state.Leadership(
+        asked = processes.IsrChange(changed, types.BrokerEpoch(0) if changed.index in isr else None)
+    return processes.Leadership(
         partition_epoch=types.PartitionEpoch(leader.partition_epoch),
         isr=frozenset(map(types.Broker, leader.isr)),
         pending_change=asked,

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from checker.lang import Map, claims, loader, resolve
 from checker.lang.values import Disabled
-from spec.kraft import initial, state, types
+from spec.kraft import initial, metadata, state, types
 from spec.kraft.actions import administration, controller, shutdown, topics
 from spec.kraft.design import Design
 from tests.conform.faults.kraft_faults import SCALE, Fault
@@ -57,11 +57,11 @@ class SpecSide:
         start = state.FirstEpochs(types.LeaderEpoch(0), types.PartitionEpoch(0))
         active = frozenset(types.Broker)
         registrations = {
-            b: state.Registration(types.Incarnation(b.index), types.BrokerEpoch(b.index), False, False)
+            b: metadata.Registration(types.Incarnation(b.index), types.BrokerEpoch(b.index), False, False)
             for b in types.Broker
         }
         partitions = {p: new_partition(assignments[p.index], active, start) for p in types.TopicPartition}
-        image = state.Metadata(Map(registrations), types.TopicId(0), Map(partitions), offset=None)
+        image = metadata.Metadata(Map(registrations), types.TopicId(0), Map(partitions), offset=None)
         self.controller = initial.in_role(types.Role.ACTIVE, image)
 
     @property

@@ -16,19 +16,10 @@ from spec.kraft.actions import broker, controller, replica
 from spec.kraft.decisions import partition
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr, Heartbeat, Register, RegisterReply
+from spec.kraft.metadata import Partition, active_brokers
 from spec.kraft.models.replication import MODELS
-from spec.kraft.state import (
-    Cluster,
-    Controller,
-    IsrChange,
-    Leadership,
-    Partition,
-    active_brokers,
-    committed,
-    is_silent,
-    maximal_isr,
-    proposed_isr,
-)
+from spec.kraft.processes import IsrChange, Leadership, maximal_isr, proposed_isr
+from spec.kraft.state import Cluster, Controller, committed, is_silent
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,

@@ -16,7 +16,9 @@ from spec.kraft.actions import administration, broker, clients, coarse_lifecycle
 from spec.kraft.decisions.partition import build_change, cancelled, completed, original_replicas, reassigned
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import AlterIsr
-from spec.kraft.state import Cluster, IsrChange, Leadership, Partition, Replicas, active_brokers, committed
+from spec.kraft.metadata import Partition, Replicas, active_brokers
+from spec.kraft.processes import IsrChange, Leadership
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,

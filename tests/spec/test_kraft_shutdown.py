@@ -13,7 +13,8 @@ from spec.kraft.actions import faults, shutdown
 from spec.kraft.actions.shutdown import BrokerControlState
 from spec.kraft.initial import running_cluster
 from spec.kraft.messages import Heartbeat
-from spec.kraft.state import Cluster, Controller, Registration, Shutdown
+from spec.kraft.metadata import Registration
+from spec.kraft.state import Cluster, Controller, Shutdown
 from spec.kraft.types import Broker, BrokerEpoch, BrokerState, MetadataOffset, Process, TopicPartition, Voter
 
 A, B = Broker(0), Broker(1)

@@ -21,7 +21,8 @@ from spec.kraft.decisions.partition import (
     replica_set,
 )
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Partition, ReassignmentListing, active_brokers, committed
+from spec.kraft.metadata import Partition, active_brokers
+from spec.kraft.state import Cluster, ReassignmentListing, committed
 from spec.kraft.types import Broker, Role, TopicPartition, Voter
 
 Target = Annotated[Seq[Broker], Arrangement]

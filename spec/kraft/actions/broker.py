@@ -14,31 +14,22 @@ from checker.lang import Map, Option, Set, action, fresh, replace, require, requ
 from spec.kraft.decisions.partition import replica_set
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, Register, RegisterReply
-from spec.kraft.state import (
+from spec.kraft.metadata import Metadata, Partition, active_brokers, is_fenced, is_unfenced, newest_registration
+from spec.kraft.processes import (
     BrokerProcess,
-    Cluster,
     Leadership,
     Listing,
     Listings,
-    Metadata,
-    Partition,
     Replica,
-    Service,
-    active_brokers,
-    another_is_alive,
     at_once,
     caught_up_among,
-    committed,
     disk,
     is_alive,
     is_deferred,
-    is_fenced,
-    is_unfenced,
-    lifecycle_exchanges,
-    newest_registration,
     stopped,
     unassigned,
 )
+from spec.kraft.state import Cluster, Service, another_is_alive, committed, lifecycle_exchanges
 from spec.kraft.types import Broker, BrokerState, Error, Incarnation, Process, TopicId, TopicPartition, node_id
 
 

@@ -8,7 +8,9 @@ Leaves out: topics and partitions in a response, and listeners.
 from __future__ import annotations
 
 from checker.lang import Option, Set, action, require, transition_invariant, witness
-from spec.kraft.state import Cluster, Listing, Metadata, MetadataReply, Registration, committed, is_active
+from spec.kraft.metadata import Metadata, Registration, is_active
+from spec.kraft.processes import Listing
+from spec.kraft.state import Cluster, MetadataReply, committed
 from spec.kraft.types import Broker, BrokerState, Process, node_id
 
 

@@ -16,14 +16,9 @@ from spec.kraft.actions.controller import (
 from spec.kraft.actions.replica import after_reply, next_alter_isr
 from spec.kraft.decisions.membership import broker_fenced, broker_unfenced, partitions_with_broker_unfenced
 from spec.kraft.design import Design
-from spec.kraft.state import (
-    Cluster,
-    Registration,
-    disk,
-    is_alive,
-    running,
-    stopped,
-)
+from spec.kraft.metadata import Registration
+from spec.kraft.processes import disk, is_alive, running, stopped
+from spec.kraft.state import Cluster
 from spec.kraft.types import Broker, BrokerEpoch, Incarnation, Process, TopicPartition, Voter, node_id
 
 

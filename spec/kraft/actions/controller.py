@@ -34,20 +34,9 @@ from spec.kraft.messages import (
     Register,
     RegisterReply,
 )
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Metadata,
-    Partition,
-    Registration,
-    Replica,
-    Shutdown,
-    active_brokers,
-    is_silent,
-    is_unfenced,
-    proposed_isr,
-)
+from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced
+from spec.kraft.processes import BrokerProcess, Replica, proposed_isr
+from spec.kraft.state import Cluster, Controller, Shutdown, is_silent
 from spec.kraft.types import (
     Broker,
     BrokerEpoch,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from checker.lang import Map, action, fresh, require
 from spec.kraft.actions.controller import has_valid_session
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, another_is_alive, disk, empty_disk, is_alive, is_silent, stopped
+from spec.kraft.processes import disk, empty_disk, is_alive, stopped
+from spec.kraft.state import Cluster, another_is_alive, is_silent
 from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Role, Voter
 
 

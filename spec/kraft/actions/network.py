@@ -12,7 +12,8 @@ from typing import Annotated
 from checker.lang import MemberOf, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, LifecycleRequest, Register
-from spec.kraft.state import Cluster, at_once
+from spec.kraft.processes import at_once
+from spec.kraft.state import Cluster
 from spec.kraft.types import Process, TopicPartition
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]

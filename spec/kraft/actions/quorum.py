@@ -12,20 +12,9 @@ from __future__ import annotations
 from checker.lang import Map, Set, action, fresh, replace, require
 from spec.kraft.decisions.log import composed, leader_change, no_records, replayed
 from spec.kraft.design import Design
-from spec.kraft.state import (
-    Batch,
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Deferral,
-    Log,
-    Metadata,
-    Replica,
-    Stable,
-    at_once,
-    committed,
-    is_alive,
-)
+from spec.kraft.metadata import Batch, Log, Metadata, Stable
+from spec.kraft.processes import BrokerProcess, Deferral, Replica, at_once, is_alive
+from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Broker, ControllerEpoch, Process, Role, TopicPartition, Voter
 
 

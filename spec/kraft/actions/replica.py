@@ -12,18 +12,8 @@ from __future__ import annotations
 from checker.lang import Option, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, AlterIsrReply
-from spec.kraft.state import (
-    CaughtUp,
-    Cluster,
-    IsrChange,
-    Leadership,
-    Replica,
-    alter_exchanges,
-    committed,
-    is_deferred,
-    maximal_isr,
-    proposed_isr,
-)
+from spec.kraft.processes import CaughtUp, IsrChange, Leadership, Replica, is_deferred, maximal_isr, proposed_isr
+from spec.kraft.state import Cluster, alter_exchanges, committed
 from spec.kraft.types import Broker, BrokerEpoch, Error, LeaderEpoch, Process, RecordStatus, TopicPartition, node_id
 
 

@@ -13,17 +13,9 @@ from enum import Enum
 from checker.lang import Option, action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat
-from spec.kraft.state import (
-    Cluster,
-    Controller,
-    Metadata,
-    Registration,
-    Shutdown,
-    active_brokers,
-    disk,
-    is_alive,
-    stopped,
-)
+from spec.kraft.metadata import Metadata, Registration, active_brokers
+from spec.kraft.processes import disk, is_alive, stopped
+from spec.kraft.state import Cluster, Controller, Shutdown
 from spec.kraft.types import Broker, BrokerState, MetadataOffset, Process, TopicPartition
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from checker.lang import action, require
 from spec.kraft.actions.quorum import is_raft_leader
 from spec.kraft.decisions.log import no_records, replayed
-from spec.kraft.state import Cluster, Controller, Metadata, Snapshot, committed
+from spec.kraft.metadata import Metadata, Snapshot
+from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Role, Voter
 
 

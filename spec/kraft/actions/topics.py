@@ -18,16 +18,8 @@ from spec.kraft.decisions.log import appended, can_decide, removes_something
 from spec.kraft.decisions.membership import partitions_without_broker
 from spec.kraft.decisions.partition import first_replica_among, those_in
 from spec.kraft.design import Design
-from spec.kraft.state import (
-    Cluster,
-    Controller,
-    FirstEpochs,
-    LastRemoval,
-    Partition,
-    Replicas,
-    RequestedRemoval,
-    active_brokers,
-)
+from spec.kraft.metadata import Partition, Replicas, active_brokers
+from spec.kraft.state import Cluster, Controller, FirstEpochs, LastRemoval, RequestedRemoval
 from spec.kraft.types import Broker, BrokerEpoch, RecordStatus, TopicId, TopicPartition, Voter
 
 Order = Annotated[Seq[Broker], Permutation]

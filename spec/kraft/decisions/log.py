@@ -11,19 +11,9 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, replace
 from spec.kraft.design import Design
-from spec.kraft.state import (
-    Batch,
-    Controller,
-    Deferral,
-    Delta,
-    Log,
-    Metadata,
-    NewOffset,
-    Partition,
-    Registration,
-    Removals,
-    Removed,
-)
+from spec.kraft.metadata import Batch, Delta, Log, Metadata, NewOffset, Partition, Registration, Removals, Removed
+from spec.kraft.processes import Deferral
+from spec.kraft.state import Controller
 from spec.kraft.types import Broker, ControllerEpoch, Error, MetadataOffset, Role, TopicId, TopicPartition, Voter
 
 # What is written.

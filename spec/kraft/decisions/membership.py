@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, Set, replace
 from spec.kraft.decisions.partition import replayed_both, with_broker_unfenced, without_broker
-from spec.kraft.state import Cluster, Metadata, Partition, Partitions, Registration, Registrations, active_brokers
+from spec.kraft.metadata import Metadata, Partition, Partitions, Registration, Registrations, active_brokers
+from spec.kraft.state import Cluster
 from spec.kraft.types import Broker, MetadataOffset, TopicPartition
 
 

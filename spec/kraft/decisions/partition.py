@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from checker.lang import Option, Set, fresh, replace
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Metadata, Moving, Partition, Replicas, active_brokers
+from spec.kraft.metadata import Metadata, Moving, Partition, Replicas, active_brokers
+from spec.kraft.state import Cluster
 from spec.kraft.types import Broker, LeaderEpoch, PartitionEpoch
 
 

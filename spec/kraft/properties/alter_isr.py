@@ -8,19 +8,11 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.messages import AlterIsr, AlterIsrReply
+from spec.kraft.metadata import Partition, is_active
+from spec.kraft.processes import Leadership, Replica, is_answered, proposed_isr
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leadership import leads_now
-from spec.kraft.state import (
-    Cluster,
-    Controller,
-    Leadership,
-    Partition,
-    Replica,
-    committed,
-    is_active,
-    is_answered,
-    proposed_isr,
-)
+from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant, witness
 from spec.kraft.messages import HeartbeatReply, RegisterReply
-from spec.kraft.state import BrokerProcess, Cluster, committed, newest_registration
+from spec.kraft.metadata import newest_registration
+from spec.kraft.processes import BrokerProcess
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import BrokerState, Process, Voter
 
 

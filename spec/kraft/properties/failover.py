@@ -13,28 +13,13 @@ from spec.kraft.decisions.log import no_records, replay, replayed
 from spec.kraft.decisions.partition import is_reassigned
 from spec.kraft.design import Design
 from spec.kraft.messages import LifecycleReply, RegisterReply
+from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers
+from spec.kraft.processes import BrokerProcess, Deferral, Leadership, Replica, is_alive, is_answered, is_deferred
 from spec.kraft.properties.leader_election import is_led_if_possible
 from spec.kraft.properties.raft import has_removal, has_topic, moves
 from spec.kraft.properties.registration import is_active_throughout, is_handled
 from spec.kraft.properties.topics import has_all_partitions, leads_current
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Deferral,
-    Leadership,
-    Metadata,
-    Partition,
-    ReassignmentListing,
-    Registration,
-    Replica,
-    RequestedRemoval,
-    active_brokers,
-    committed,
-    is_alive,
-    is_answered,
-    is_deferred,
-)
+from spec.kraft.state import Cluster, Controller, ReassignmentListing, RequestedRemoval, committed
 from spec.kraft.types import Broker, BrokerEpoch, Error, Process, Role, TopicPartition, Voter, node_id
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply, LifecycleRequest
+from spec.kraft.metadata import is_unfenced
+from spec.kraft.processes import is_alive
 from spec.kraft.properties.registration import holds_id, is_handled, is_in_flight, is_registered
-from spec.kraft.state import Cluster, Controller, committed, is_alive, is_silent, is_unfenced
+from spec.kraft.state import Cluster, Controller, committed, is_silent
 from spec.kraft.types import Broker, Error, Process, Role, Voter, node_id
 
 

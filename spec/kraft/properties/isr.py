@@ -5,8 +5,10 @@ from __future__ import annotations
 from checker.lang import Option, invariant, transition_invariant, witness
 from spec.kraft.decisions.partition import replica_set
 from spec.kraft.messages import AlterIsr
+from spec.kraft.metadata import Metadata, Partition, is_active, is_fenced
+from spec.kraft.processes import Replica, maximal_isr
 from spec.kraft.properties.registration import is_active_throughout
-from spec.kraft.state import Cluster, Metadata, Partition, Replica, committed, is_active, is_fenced, maximal_isr
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, Process, TopicPartition, Voter, node_id
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from checker.lang import Option, Set, invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_partition
 from spec.kraft.decisions.partition import replica_set
+from spec.kraft.metadata import Metadata, Partition, Replicas, active_brokers, is_active
 from spec.kraft.properties.heartbeat import is_ready
-from spec.kraft.state import Cluster, Metadata, Partition, Replicas, active_brokers, committed, is_active
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, Process, TopicPartition, node_id
 
 

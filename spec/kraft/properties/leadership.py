@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant, witness
 from spec.kraft.decisions.partition import replica_set
+from spec.kraft.metadata import active_brokers
+from spec.kraft.processes import Leadership, Replica, is_answered, is_deferred
 from spec.kraft.properties.isr import is_at_epoch
-from spec.kraft.state import Cluster, Leadership, Replica, active_brokers, committed, is_answered, is_deferred
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Error, Process, TopicPartition, node_id
 
 

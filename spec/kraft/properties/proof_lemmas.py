@@ -11,19 +11,10 @@ from __future__ import annotations
 from checker.lang import Option, invariant
 from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, HeartbeatReply, RegisterReply
+from spec.kraft.metadata import Metadata, Partition
+from spec.kraft.processes import BrokerProcess, Leadership, disk, is_alive, proposed_isr, stopped
 from spec.kraft.properties.leadership import is_remembered
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Leadership,
-    Metadata,
-    Partition,
-    committed,
-    disk,
-    is_alive,
-    proposed_isr,
-    stopped,
-)
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, BrokerState, Error, Process, TopicPartition, node_id
 
 # Processes.

@@ -17,7 +17,8 @@ from spec.kraft.actions.quorum import (
 from spec.kraft.decisions.log import no_records, removes_something, replay
 from spec.kraft.decisions.partition import is_reassigned
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Controller, Log, Metadata, Partition, committed
+from spec.kraft.metadata import Log, Metadata, Partition
+from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import ControllerEpoch, Role, TopicPartition, Voter
 
 

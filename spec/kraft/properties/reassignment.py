@@ -6,7 +6,9 @@ from checker.lang import Option, Set, invariant, leads_to, transition_invariant,
 from spec.kraft.actions.administration import may_be_cancelled
 from spec.kraft.decisions.partition import is_reassigned, original_replicas, replica_set, target_replicas, those_in
 from spec.kraft.design import Design
-from spec.kraft.state import Cluster, Moving, Partition, Replica, active_brokers, committed, is_alive, proposed_isr
+from spec.kraft.metadata import Moving, Partition, active_brokers
+from spec.kraft.processes import Replica, is_alive, proposed_isr
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
 
 

@@ -11,18 +11,9 @@ from __future__ import annotations
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, LifecycleReply, LifecycleRequest, Register, RegisterReply
-from spec.kraft.state import (
-    BrokerProcess,
-    Cluster,
-    Controller,
-    Metadata,
-    Partition,
-    active_brokers,
-    another_is_alive,
-    committed,
-    is_alive,
-    is_unfenced,
-)
+from spec.kraft.metadata import Metadata, Partition, active_brokers, is_unfenced
+from spec.kraft.processes import BrokerProcess, is_alive
+from spec.kraft.state import Cluster, Controller, another_is_alive, committed
 from spec.kraft.types import Broker, BrokerEpoch, BrokerState, Error, Process, Role, TopicPartition, Voter, node_id
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from checker.lang import Option, Set, invariant, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_partition
 from spec.kraft.design import Design
+from spec.kraft.metadata import Metadata
+from spec.kraft.processes import Leadership, Replica, is_alive
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leader_election import leads_broker_1
 from spec.kraft.properties.registration import is_registered
-from spec.kraft.state import Cluster, Leadership, Metadata, Replica, committed, is_alive
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, Process, RecordStatus, TopicPartition, node_id
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from checker.lang import invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_a_partition
 from spec.kraft.messages import Heartbeat, HeartbeatReply
+from spec.kraft.metadata import active_brokers, is_unfenced
+from spec.kraft.processes import BrokerProcess, is_deferred
 from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
-from spec.kraft.state import BrokerProcess, Cluster, active_brokers, committed, is_deferred, is_unfenced
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant, witness
 from spec.kraft.messages import AlterIsr
+from spec.kraft.metadata import Metadata
+from spec.kraft.processes import Replica
 from spec.kraft.properties.replication import has_current_record
-from spec.kraft.state import Cluster, Metadata, Replica, committed
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Error, Process, RecordStatus, TopicPartition
 
 
