@@ -1,0 +1,1 @@
+"""Actions of KIP-343: brokers, controllers, ZooKeeper, and faults."""

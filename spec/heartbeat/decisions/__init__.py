@@ -1,0 +1,1 @@
+"""Decisions that several actions share. Pure: they read the state and return what is to be written."""

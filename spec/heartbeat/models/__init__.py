@@ -1,0 +1,5 @@
+"""The models of KIP-343, in the order in which `fencepost list` shows them; the first is the design's default."""
+
+from spec.heartbeat.models import leases
+
+MODELS = [*leases.MODELS]

@@ -1,0 +1,80 @@
+"""Incarnations, and the states that a controller keeps of them (S1, S6)."""
+
+from __future__ import annotations
+
+from checker.lang import Option, invariant, transition_invariant
+from spec.heartbeat.decisions.partition import counted
+from spec.heartbeat.state import Cluster, is_counted
+from spec.heartbeat.types import Broker, Controller, Error, Incarnation, Process, broker_id
+
+
+def is_lower(incarnation: Option[Incarnation], highest: Option[Incarnation]) -> bool:
+    return incarnation is not None and highest is not None and incarnation < highest
+
+
+def is_accepted(before: Cluster, after: Cluster, process: Process) -> bool:
+    """In this step a heartbeat of a process counted."""
+    reply = after.processes[process].reply
+    return (
+        reply is not None
+        and reply != before.processes[process].reply
+        and reply.error == Error.NONE
+        and is_counted(reply.state)
+    )
+
+
+@transition_invariant(source="KIP-343, Controller Logic (S1)")
+def lower_incarnation_is_refused(before: Cluster, after: Cluster) -> bool:
+    """No heartbeat counts of a lower incarnation than any controller ever went by."""
+    return all(
+        not is_accepted(before, after, p) or not is_lower(incarnation_of(after, p), before.gone_by[broker_id(p)])
+        for p in Process
+    )
+
+
+def incarnation_of(s: Cluster, process: Process) -> Option[Incarnation]:
+    """The incarnation that a reply is for."""
+    reply = s.processes[process].reply
+    return None if reply is None else reply.incarnation
+
+
+@transition_invariant(source="KIP-343, IsrChangeRequest (we are now prohibited from changing the ISR) (S1)")
+def lower_incarnation_changes_nothing(before: Cluster, after: Cluster) -> bool:
+    """No request of a lower incarnation than any controller ever went by changes the partition state."""
+    return (
+        after.partition.version == before.partition.version
+        or after.partition.leader_epoch != before.partition.leader_epoch
+        or (
+            all(not is_lower(taken_request(before, after, p), before.gone_by[broker_id(p)]) for p in Process)
+            and all(
+                r in after.late or not is_lower(r.incarnation, before.gone_by[broker_id(r.sender)]) for r in before.late
+            )
+        )
+    )
+
+
+def taken_request(before: Cluster, after: Cluster, process: Process) -> Option[Incarnation]:
+    """The incarnation of an IsrChange of this process that the controller took in this step."""
+    request = before.processes[process].change
+    return None if request is None or after.processes[process].change is not None else request.incarnation
+
+
+@invariant(source="KIP-343, Broker State (S6)")
+def metadata_lists_who_is_in(s: Cluster) -> bool:
+    """A controller lists in the metadata exactly the brokers that are ACTIVE or STOPPING to it."""
+    return all(
+        s.controllers[c].epoch is None or s.controllers[c].metadata == counted(s.controllers[c].states)
+        for c in Controller
+    )
+
+
+@transition_invariant(source="KIP-343, Broker State; KIP-841 (S4)")
+def nobody_inactive_is_added(before: Cluster, after: Cluster) -> bool:
+    """The ISR gains no broker that is inactive to the controller in office."""
+    return all(
+        b in before.partition.isr
+        or b not in after.partition.isr
+        or before.office is None
+        or is_counted(before.controllers[before.office].states[b])
+        for b in Broker
+    )
