@@ -19,7 +19,7 @@ def test_designs_and_their_models_are_listed(run: Run) -> None:
     assert {"constants", "switches", "settings", "properties"} <= set(names)
     for name in ("max_crashes", "kip_903", "shipped", "acknowledged_record_survives"):
         assert name in found.stdout
-    assert "fencepost list kraft/membership says" in found.stderr
+    assert "fencepost list group/join says" in found.stderr
 
 
 def test_models_of_a_file_are_listed(run: Run) -> None:

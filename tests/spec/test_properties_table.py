@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checker.lang.loader import load_spec
+from spec.group import properties as group
 from spec.kraft import properties as kraft
 from spec.pinning import properties as pinning
 from tests.properties_table import PAGE, numbers_of, page
@@ -14,7 +15,8 @@ def test_it_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-NUMBERS = [("kraft", number) for number in kraft.STATEMENTS] + [("pinning", number) for number in pinning.STATEMENTS]
+DESIGNS = {"group": group, "kraft": kraft, "pinning": pinning}
+NUMBERS = [(design, number) for design, properties in DESIGNS.items() for number in properties.STATEMENTS]
 
 
 @pytest.mark.parametrize(("design", "number"), NUMBERS)

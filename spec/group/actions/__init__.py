@@ -1,0 +1,1 @@
+"""The steps of brokers, consumers and ZooKeeper, and the faults."""

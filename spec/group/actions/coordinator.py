@@ -1,0 +1,84 @@
+"""The coordinator: it is elected, starts, hears that its session has ended, dies (5, 10)."""
+
+from __future__ import annotations
+
+from checker.lang import Map, action, fresh, replace, require
+from spec.group.decisions.channels import without_broker
+from spec.group.decisions.registry import cleared
+from spec.group.design import Design
+from spec.group.state import Cluster, ConsumerProcess, is_connected
+from spec.group.types import Broker, Consumer, ConsumerState, CoordinatorEpoch
+
+
+@action(who="broker {broker}", source="Consumer Coordinator, 5 (elector; coordinatorStartup 1-5), 10")
+def elect(s: Cluster, broker: Broker) -> None:
+    """A broker finds no coordinator, creates the path, and starts with an empty memory."""
+    process = s.brokers[broker]
+    require(process.is_up and not process.expired and process.epoch is None and s.zookeeper.coordinator is None)
+    epoch = fresh(s, CoordinatorEpoch)
+    s.zookeeper.coordinator = broker
+    s.zookeeper.epoch = epoch
+    s.brokers[broker] = cleared(process, epoch)
+
+
+@action(who="broker {broker}", source="design switch waits_out_sessions; Consumer Coordinator, 2 (Co-ordinator 2)")
+def wait_out_sessions(s: Cluster, broker: Broker) -> None:
+    """The longest session has passed since the election: the session of who has not registered is over.
+
+    But for those whose session a former coordinator still renews (stops_before_expiry).
+    """
+    require(s.brokers[broker].waits_out)
+    s.brokers[broker].waits_out = False
+    s.consumers = Map({c: after_longest_session(s, broker, c) for c in Consumer})
+
+
+def after_longest_session(s: Cluster, broker: Broker, consumer: Consumer) -> ConsumerProcess:
+    """A consumer once the longest session has passed since this coordinator was elected."""
+    process = s.consumers[consumer]
+    renewed = is_connected(s, broker, consumer) or (not Design.stops_before_expiry and is_served(s, consumer))
+    if process.state != ConsumerState.JOINED or renewed:
+        return replace(process)
+    return replace(process, lapsed=True)
+
+
+def is_served(s: Cluster, consumer: Consumer) -> bool:
+    """Some broker that believes to be the coordinator has the consumer as a member, by an open connection."""
+    return any(is_connected(s, b, consumer) and s.brokers[b].epoch is not None for b in Broker)
+
+
+@action(who="ZooKeeper", source="ZooKeeper, Sessions; Consumer Coordinator, 10")
+def expire(s: Cluster, broker: Broker) -> None:
+    """The session of the coordinator ends under it: it was cut off, or paused. It has yet to hear of that."""
+    require(s.zookeeper.coordinator == broker and s.faults.expiries < Design.max_expiries)
+    s.faults.expiries += 1
+    s.zookeeper.coordinator = None
+    s.brokers[broker].expired = True
+
+
+@action(who="broker {broker}", source="Consumer Coordinator, 10 (handleNewSession 1-3)")
+def handle_new_session(s: Cluster, broker: Broker) -> None:
+    """A broker hears that its session has ended: it clears its memory, and takes part in elections again."""
+    require(s.brokers[broker].expired)
+    s.brokers[broker] = cleared(s.brokers[broker], None)
+    s.brokers[broker].expired = False
+    s.channels = without_broker(s, broker)
+
+
+@action(who="broker {broker}", source="Consumer Coordinator, 10")
+def crash_broker(s: Cluster, broker: Broker) -> None:
+    """A broker dies, and its session ends."""
+    require(s.brokers[broker].is_up and s.faults.broker_crashes < Design.max_broker_crashes)
+    s.faults.broker_crashes += 1
+    if s.zookeeper.coordinator == broker:
+        s.zookeeper.coordinator = None
+    s.brokers[broker] = cleared(s.brokers[broker], None)
+    s.brokers[broker].is_up = False
+    s.brokers[broker].expired = False
+    s.channels = without_broker(s, broker)
+
+
+@action(who="broker {broker}", source="Consumer Coordinator, 10")
+def restart_broker(s: Cluster, broker: Broker) -> None:
+    """A broker starts again."""
+    require(not s.brokers[broker].is_up)
+    s.brokers[broker].is_up = True

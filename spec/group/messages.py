@@ -1,0 +1,66 @@
+"""What travels on the connection of a consumer with a coordinator: requests to the consumer, and its responses.
+
+Every request carries the epoch of the coordinator that the consumer has registered with: it is that of the
+registration, and is told with its answer only.
+Leaves out: the list of brokers, which nothing depends on; what is in a request to register, which is the consumer.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from checker.lang import Range, Set, message
+from spec.group.design import Design
+from spec.group.types import Attempt, CoordinatorEpoch, Partition
+
+Offset = Annotated[int, Range(0, lambda: Design.records)]
+
+
+@message
+class Position:
+    """A partition, and the offset of the record that is consumed next."""
+
+    partition: Partition
+    offset: Offset
+
+
+@message
+class Registered:
+    """RegisterConsumerResponse."""
+
+    accepted: bool
+    epoch: CoordinatorEpoch
+
+
+@message
+class StopFetcher:
+    """StopFetcherRequest."""
+
+    attempt: Attempt
+
+
+@message
+class StartFetcher:
+    """StartFetcherRequest, with the partitions that are assigned to the consumer and where to start."""
+
+    attempt: Attempt
+    share: Set[Position]
+
+
+@message
+class Stopped:
+    """StopFetcherResponse, with the offsets consumed."""
+
+    attempt: Attempt
+    positions: Set[Position]
+
+
+@message
+class Started:
+    """StartFetcherResponse."""
+
+    attempt: Attempt
+
+
+Request = Registered | StopFetcher | StartFetcher
+Response = Stopped | Started

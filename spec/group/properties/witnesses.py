@@ -1,0 +1,113 @@
+"""States that a model must be able to reach; where it cannot, its properties hold vacuously."""
+
+from __future__ import annotations
+
+from checker.lang import witness
+from spec.group.properties.rebalances import attempt_of
+from spec.group.state import Cluster, is_coordinator, is_fetching
+from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Partition, Phase
+
+
+@witness
+def everything_is_fetched(s: Cluster) -> bool:
+    """Every consumer fetches."""
+    return all(len(s.consumers[c].fetched) > 0 for c in Consumer)
+
+
+def some_phase(s: Cluster, phase: Phase) -> bool:
+    return any(s.brokers[b].handlers[h].phase == phase for b in Broker for h in Handler)
+
+
+@witness
+def committing(s: Cluster) -> bool:
+    """A rebalance is at 4.3."""
+    return some_phase(s, Phase.COMMITTING)
+
+
+@witness
+def writing(s: Cluster) -> bool:
+    """A rebalance is at 4.6."""
+    return some_phase(s, Phase.WRITING)
+
+
+@witness
+def backing_off(s: Cluster) -> bool:
+    """A rebalance is at 5."""
+    return some_phase(s, Phase.BACKOFF)
+
+
+@witness
+def retrying(s: Cluster) -> bool:
+    """A rebalance is in its second attempt."""
+    return any(
+        s.brokers[b].handlers[h].retries > 0 and s.brokers[b].handlers[h].phase == Phase.STARTING
+        for b in Broker
+        for h in Handler
+    )
+
+
+@witness
+def gave_up(s: Cluster) -> bool:
+    """A rebalance is out of retries."""
+    return any(s.brokers[b].registries[g].gave_up for b in Broker for g in Group)
+
+
+@witness
+def late_response(s: Cluster) -> bool:
+    """A response to a former attempt is read next, while its consumer's watcher of a later one is set."""
+    return any(is_late(s, b, h, c) for b in Broker for h in Handler for c in Consumer)
+
+
+def is_late(s: Cluster, broker: Broker, handler: Handler, consumer: Consumer) -> bool:
+    current, channel = s.brokers[broker].handlers[handler], s.channels[consumer]
+    return (
+        consumer in current.waits_for
+        and channel.server == broker
+        and any(attempt_of(response) != current.attempt for response in channel.responses[:1])
+    )
+
+
+@witness
+def two_coordinators(s: Cluster) -> bool:
+    """A broker believes to be the coordinator while another is, and both have a member."""
+    return all(
+        s.brokers[b].epoch is not None and len(s.brokers[b].registries[g].members) > 0 for b in Broker for g in Group
+    )
+
+
+@witness
+def zombie_consumer(s: Cluster) -> bool:
+    """A consumer has yet to notice that its session is over, and another one has registered since."""
+    return any(
+        s.consumers[c].lapsed
+        and len(s.consumers[c].fetched) > 0
+        and any(other != c and s.consumers[other].state == ConsumerState.JOINED for other in Consumer)
+        for c in Consumer
+    )
+
+
+@witness
+def group_without_members(s: Cluster) -> bool:
+    """The coordinator knows a group whose last member is gone: somebody owns its partitions still."""
+    return any(
+        is_coordinator(s, b)
+        and len(s.brokers[b].registries[g].members) == 0
+        and any(s.zookeeper.groups[g].owners[p] is not None for p in Partition)
+        for b in Broker
+        for g in Group
+    )
+
+
+@witness
+def skips(s: Cluster) -> bool:
+    """A rebalance is asked for, and every member fetches its share of what would be computed (3.5)."""
+    return any(
+        is_coordinator(s, b)
+        and g in s.brokers[b].handlers[h].queue
+        and len(s.brokers[b].registries[g].members) > 0
+        and s.brokers[b].registries[g].members <= s.brokers[b].registries[g].started
+        and all(any(is_fetching(s, c, p) for c in Consumer) for p in Partition)
+        for b in Broker
+        for h in Handler
+        for g in Group
+    )
