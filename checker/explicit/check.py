@@ -271,7 +271,7 @@ class _Judge:
         broken = declared_by(self.model, self.kernel, target)
         first = first_state(self.model, self.kernel, path.words[0])
         trace = Tracer(self.model).trace(first, path.instances, broken, SHORTEST)
-        return replace(trace, tail=with_switches_on(repairs(self.model, trace)))
+        return replace(trace, tail=(*trace.tail, *with_switches_on(repairs(self.model, trace))))
 
     @property
     def stopped(self) -> str | None:

@@ -118,6 +118,6 @@ def _trace(model: BoundModel, kernel: Kernel, found: Violation) -> Trace:
     first = first_state(model, kernel, path.words[0])
     trace = Tracer(model).trace(first, path.instances, declared_by(model, kernel, found.target), shrunk)
     try:
-        return replace(trace, tail=with_switches_on(repairs(model, trace)))
+        return replace(trace, tail=(*trace.tail, *with_switches_on(repairs(model, trace))))
     except KeyboardInterrupt:
         return trace

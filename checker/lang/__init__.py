@@ -25,6 +25,7 @@ from checker.lang.declare import (
 from checker.lang.declare import deadlock_free as deadlock_free  # a property: a spec that means it imports it by name
 from checker.lang.errors import SpecError
 from checker.lang.instances import instance
+from checker.lang.notes import Notes, TakenStep
 from checker.lang.order import OrderedEnum, choose, fold
 from checker.lang.refinement import refines
 from checker.lang.temporal import (
@@ -68,6 +69,7 @@ __all__ = [
     "MemberOf",
     "Model",
     "Nat",
+    "Notes",
     "Option",
     "OrderedEnum",
     "Ordinal",
@@ -76,6 +78,7 @@ __all__ = [
     "Seq",
     "Set",
     "SpecError",
+    "TakenStep",
     "action",
     "always_eventually",
     "assume",

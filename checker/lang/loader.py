@@ -32,6 +32,7 @@ from checker.lang.definitions import check_definitions, check_imported, written
 from checker.lang.errors import Place, SpecError, shortened
 from checker.lang.liveness import LIVENESS
 from checker.lang.marks import INSTANCE, MARK, RecordInfo, unbound
+from checker.lang.notes import Notes
 from checker.lang.parameters import Parameter, bindings, parameters_of
 from checker.lang.resolve import hints, history_fields, record_type
 from checker.lang.sources import sources_of, spec_modules
@@ -185,6 +186,15 @@ def bugs_of(design: str) -> list[Bug]:
         if [b.name for b in bugs].count(bug.name) > 1:
             raise SpecError(f"two bugs are called {bug.name}", place=bug.place, hint="rename one")
     return bugs
+
+
+def notes_of(model: BoundModel) -> Notes[Any] | None:
+    """The notes on traces of this model's state, None where there are none. Raises SpecError."""
+    module = model.spec.module
+    if model.spec.name in designs() and importlib.util.find_spec(f"spec.{model.spec.name}.notes") is not None:
+        module = _import(f"spec.{model.spec.name}.notes")
+    listed: Iterable[Notes[Any]] = getattr(module, "NOTES", ())
+    return next((notes for notes in listed if notes.state is model.state_class), None)
 
 
 def load(target: str, changes: Mapping[str, str] | None = None, setting: str | None = None) -> BoundModel:

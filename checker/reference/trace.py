@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from checker.lang.frontend.source import function_of
 from checker.lang.ir import EVALUATES, EventKind
 from checker.lang.itf import to_itf
 from checker.lang.liveness import LIVENESS
-from checker.lang.loader import BoundModel
+from checker.lang.loader import BoundModel, notes_of
+from checker.lang.notes import TakenStep
 from checker.lang.parameters import bindings
 from checker.lang.types import IdentityType, MapType, OptionType, RecordType, Type
 from checker.lang.values import Identity
+from checker.lang.where import raised_at
 from checker.reference.explain import breakdown_in, explain
 from checker.reference.step import Reference, StepResult, read_only, step
 from traces import Column, Step, Trace, Violation
@@ -54,6 +56,7 @@ class Tracer:
         self.model = model
         self.reference = Reference(model)
         self.type = model.state_type
+        self.notes = notes_of(model)
 
     def trace(self, first: Any, instances: Sequence[int], broken: Declared | None, *head: str) -> Trace:
         """The trace from the initial state `first` by `instances`.
@@ -63,6 +66,7 @@ class Tracer:
         """
         states = [first]
         steps = [Step(1, "init", "", {}, self.type.itf(first), source=self.model.model.init.source)]
+        taken: list[TakenStep[Any]] = []
         result = StepResult(states[0])
         for instance in instances:
             number, _ = self.reference.instances[instance]
@@ -70,9 +74,12 @@ class Tracer:
             arguments = self.reference.arguments(states[-1], instance)
             assert arguments is not None, "the kernel took a member that is not there"
             result = step(states[-1], action, arguments)
-            steps.append(self.step_by(len(steps) + 1, number, arguments, result.state))
+            made = self.step_by(len(steps) + 1, number, arguments, result.state)
             if result.ended is not None:
+                steps.append(made)
                 break
+            taken.append(self._taken(made.index, number, arguments, states[-1], result.state))
+            steps.append(self._noted(made, taken))
             states.append(result.state)
         violation = self._violation(broken, states, result)
         return Trace(
@@ -81,6 +88,7 @@ class Tracer:
             steps=tuple(steps),
             violation=violation,
             head=(*self.head(), *head),
+            tail=_said(self.notes.at_end, taken) if self.notes else (),
             columns=self.columns(),
         )
 
@@ -88,16 +96,31 @@ class Tracer:
         """A step by an instance, whose members are there in `before`."""
         arguments = self.reference.arguments(before, instance)
         assert arguments is not None, "a member was taken that is not there"
-        return self.step_by(index, self.reference.instances[instance][0], arguments, after)
+        number, _ = self.reference.instances[instance]
+        made = self.step_by(index, number, arguments, after)
+        return made if after is before else self._noted(made, [self._taken(index, number, arguments, before, after)])
 
     def step_by(self, index: int, number: int, arguments: tuple[Any, ...], state: Any) -> Step:
-        """A step by the action with that number (declared order) to `state`; None: it broke while it ran."""
+        """A step by the action with that number (declared order) to `state`; None: it broke while it ran.
+
+        It is without the notes of the spec.
+        """
         shown = None if state is None else self.type.itf(state)
         action, parameters = self.reference.actions[number], self.reference.parameters[number]
-        named = dict(zip((p.name for p in parameters), arguments, strict=True))
+        named = self._given(number, arguments)
         picks = {p.name: p.type.itf(named[p.name]) for p in parameters}
         notes = tuple(n for n in (action.api, action.doc.split(". ")[0].rstrip(".")) if n)
         return Step(index, action.name, actor(action, named), picks, shown, notes, action.source)
+
+    def _given(self, number: int, arguments: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip((p.name for p in self.reference.parameters[number]), arguments, strict=True))
+
+    def _taken(self, index: int, number: int, arguments: tuple[Any, ...], before: Any, after: Any) -> TakenStep[Any]:
+        return TakenStep(index, self.reference.actions[number].name, self._given(number, arguments), before, after)
+
+    def _noted(self, made: Step, taken: Sequence[TakenStep[Any]]) -> Step:
+        """A step with the notes of the spec on the last of `taken`."""
+        return replace(made, notes=(*made.notes, *_said(self.notes.of_step, taken))) if self.notes else made
 
     def _violation(self, broken: Declared | None, states: list[Any], result: StepResult) -> Violation | None:
         if result.ended is EventKind.ERROR:
@@ -204,6 +227,15 @@ class Tracer:
     def _is_record(type_: Type) -> bool:
         inner = type_.inner if isinstance(type_, OptionType) else type_
         return isinstance(inner, RecordType)
+
+
+def _said(say: Callable[[Sequence[TakenStep[Any]]], Iterable[str]], taken: Sequence[TakenStep[Any]]) -> tuple[str, ...]:
+    """The lines of a spec's notes. Where they break down, a line says so: a counterexample is not lost for that."""
+    try:
+        with read_only():
+            return tuple(say(taken))
+    except Exception as error:  # whatever a spec may raise
+        return (f"the spec's notes break down ({location(*raised_at(error))}): {type(error).__name__}: {error}",)
 
 
 def violation(broken: Declared, *states: Any) -> Violation:

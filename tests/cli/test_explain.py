@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 from checker.lang.loader import BoundModel, load
 from checker.reference.explain import Explanation, explain
@@ -114,3 +116,15 @@ def test_the_state_and_the_trace_function_are_left_alone(model: BoundModel) -> N
     explained(model, "conjunction")
     assert model.state_type.itf(state) == shown
     assert sys.gettrace() is before
+
+
+def test_a_trace_has_the_notes_of_its_spec(run: Callable[..., Result]) -> None:
+    shown = run("check", "tests/cli/noted.py").stdout
+    assert "· 1 ticks, -1 to go by" in shown and "· 3 ticks, 1 to go by" in shown
+    assert "ticks  2, 3, 4" in shown
+
+
+def test_notes_that_break_down_are_a_line_of_the_trace(run: Callable[..., Result]) -> None:
+    result = run("check", "tests/cli/noted.py")
+    said = ("· the spec's notes break down", "(tests/cli/noted.py:36):", "ZeroDivisionError: integer")
+    assert (result.exit_code, [text in result.stdout for text in said]) == (1, [True] * 3), result.stdout

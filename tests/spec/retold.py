@@ -14,7 +14,7 @@ from checker.lang.loader import BoundModel, bind_model, load_spec
 from checker.reference.switches import repairs
 from checker.reference.trace import Tracer
 from traces import Trace, Violation
-from traces.markdown import first_state, step_taken
+from traces.markdown import escaped, first_state, step_taken
 
 _ROW = re.compile(r"^\| (?:[✗↻] )?(\d+) \| (.*?)(?:<br>.*)? \| .* \|$", re.MULTILINE)
 _BACK = re.compile(r"^From here it goes back to step (\d+), and so on, forever\.$", re.MULTILINE)
@@ -33,8 +33,12 @@ def retold(design: str, bug: Bug, page: str) -> str:
     """
     found = _run_again(design, bug, page)
     made = page_of(found)
-    if found.trace is None or found.trace.loop is None:
+    assert found.trace is not None
+    if found.trace.loop is None:
         return made
+    for line in found.trace.tail:
+        if f"- {escaped(line)}\n" not in page:
+            raise OutOfDate(f"the page lacks: {line}")
     return _JUDGEMENT.sub(lambda ours: ours[1] + _judgement(page), made)
 
 

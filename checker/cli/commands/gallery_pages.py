@@ -120,7 +120,7 @@ def _violated(trace: Trace, broken: Violation) -> Iterator[str]:
     if broken.values:
         rows = [f"| `{text}` | {escaped(show(value))} |" for text, value in broken.values]
         yield "\n".join(["| where | is |", "|---|---|", *rows])
-    if trace.loop is not None:  # another trace ends with the effects of the guards, which have their own section
+    if trace.tail:  # the effects of the guards have their own section
         yield "\n".join(f"- {escaped(line)}" for line in trace.tail)
 
 

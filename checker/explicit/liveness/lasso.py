@@ -28,7 +28,7 @@ def lasso_trace(model: BoundModel, kernel: Kernel, lasso: Lasso) -> Trace:
     binding = list(bindings(model.parameters(declared)))[obligation.number]
     trace = Tracer(model).trace(first_state(model, kernel, lasso.start), lasso.instances, None)
     tail = tuple(_tail(declared, lasso, trace))
-    return replace(trace, violation=_violation(model, declared, binding), loop=lasso.loop, tail=tail)
+    return replace(trace, violation=_violation(model, declared, binding), loop=lasso.loop, tail=(*tail, *trace.tail))
 
 
 def _violation(model: BoundModel, declared: Declared, binding: tuple[Any, ...]) -> Violation:
