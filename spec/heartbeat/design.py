@@ -58,6 +58,12 @@ class Design:
     fresh_unfence: bool = True
     """The controller answers ACTIVE once all control requests that it owes to that incarnation are acknowledged. Off:
     at once, and the broker is unfenced with the leadership that it had before."""
+    grant_is_acknowledged: bool = True
+    """An active broker, too, is answered once it has acknowledged all control requests: a new controller grants leases
+    to brokers that its predecessor had declared inactive. Off: it is answered at once."""
+    acknowledges_unfenced: bool = True
+    """A process that is fenced acknowledges nothing: requests in hand are completed with an error. Off: they are
+    completed as ever, as in the document."""
     reply_names_incarnation: bool = True
     "A reply says which incarnation it is for, and another one ignores it."
     checks_registration: bool = True
@@ -79,6 +85,8 @@ class Design:
     "KIP-841: the ISR gains no inactive member."
     member_incarnations: bool = True
     "KIP-903: an IsrChange names the incarnation of who is added."
+    fetch_names_incarnation: bool = True
+    "KIP-903: a fetch names the follower's incarnation, and a lower one than the leader has seen is refused."
     refusal_raises_version: bool = True
     "A refusal raises the version of the partition state, so that no other copy of the request is granted."
     controller_epoch_in_heartbeat: bool = True
@@ -144,6 +152,8 @@ GUARDS = (
     "broker_fences_first",
     "lease_from_sending",
     "fresh_unfence",
+    "grant_is_acknowledged",
+    "acknowledges_unfenced",
     "reply_names_incarnation",
     "checks_registration",
     "czxid_with_create",
@@ -154,6 +164,7 @@ GUARDS = (
     "partition_version",
     "active_members",
     "member_incarnations",
+    "fetch_names_incarnation",
     "refusal_raises_version",
     "controller_epoch_in_heartbeat",
     "zk_writes_fenced",

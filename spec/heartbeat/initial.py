@@ -103,6 +103,7 @@ def first_process(process: Process) -> BrokerProcess:
         change=None,
         isr_reply=None,
         followers=Map({b: None for b in Broker}),
+        caught_up=frozenset(),
         in_hand=False,
         has_record=False,
     )

@@ -114,7 +114,8 @@ class BrokerProcess:
     proposed: Set[Broker]  # the ISR that it has asked for, and has no answer about; none: it waits for nothing
     change: Option[IsrChange]  # under way to the controller
     isr_reply: Option[IsrReply]  # under way to it
-    followers: Map[Broker, Option[Incarnation]]  # the incarnations that it has seen to have all that it has
+    followers: Map[Broker, Option[Incarnation]]  # the incarnations of which it has taken fetches
+    caught_up: Set[Broker]  # the followers that it has seen to have all that it has
     in_hand: bool  # a produce request that it has accepted, and not answered
     has_record: bool  # on its disk
 

@@ -14,7 +14,7 @@ from spec.heartbeat.decisions.leases import (
 )
 from spec.heartbeat.decisions.partition import is_settled
 from spec.heartbeat.decisions.processes import stopped
-from spec.heartbeat.decisions.registry import adopting, highest, lives_by_its_znode, with_state
+from spec.heartbeat.decisions.registry import adopting, highest, lives_by_its_znode, record_after, with_state
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import (
     BrokerProcess,
@@ -27,7 +27,7 @@ from spec.heartbeat.state import (
     is_legacy,
     is_registered,
 )
-from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, broker_id
+from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Incarnation, Process, broker_id
 
 
 @action(who="process {process}", source="KIP-343, Controller Heartbeat; MetadataHeartbeatRequest")
@@ -52,6 +52,16 @@ def reached(controller: ControllerProcess, broker: Broker, target: BrokerState) 
     return target
 
 
+def owes_first(controller: ControllerProcess, broker: Broker, incarnation: Incarnation) -> bool:
+    """An active broker has yet to acknowledge control requests: its heartbeat is handled after that."""
+    return (
+        Design.grant_is_acknowledged
+        and controller.known[broker] == incarnation
+        and is_counted(controller.states[broker])
+        and broker in controller.owed
+    )
+
+
 @action(
     who="controller {controller}",
     source="KIP-343, Controller Logic",
@@ -66,6 +76,7 @@ def handle_heartbeat(s: Cluster, controller: Controller, process: Process) -> No
     epoch = require_some(own.epoch)
     require(process not in s.cut and s.processes[process].controller == controller)
     require(handles_heartbeats(own) and is_settled(own) and can_read(s, controller))
+    require(not owes_first(own, broker, heartbeat.incarnation))
     error = Error.NONE
     state = BrokerState.INACTIVE
     if Design.controller_epoch_in_heartbeat and heartbeat.controller_epoch > epoch:
@@ -83,6 +94,7 @@ def handle_heartbeat(s: Cluster, controller: Controller, process: Process) -> No
             state = BrokerState.STOPPING if leaves else after
             s.controllers[controller] = with_state(s.controllers[controller], broker, after)
             s.gone_by[broker] = highest(s, broker, heartbeat.incarnation)
+            s.record = record_after(s, controller, broker)
     s.processes[process].heartbeat = None
     s.processes[process].reply = HeartbeatReply(error, state, heartbeat.incarnation, epoch, controller)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import MemberOf, Option, Set, action, fresh, replace, require, require_some
+from checker.lang import MemberOf, Option, Set, action, choose, fresh, replace, require, require_some
 from spec.heartbeat.decisions.partition import can_write, is_settled
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import (
@@ -36,7 +36,7 @@ def ask_to_shrink(s: Cluster, process: Process, member: Broker) -> None:
     version = require_some(own.version)
     leader_epoch = require_some(own.leader_epoch)
     require(may_ask(own) and member != broker_id(process))
-    require(member in own.isr and own.followers[member] is None)
+    require(member in own.isr and member not in own.caught_up)
     own.proposed = own.isr - {member}
     own.isr_reply = None
     own.change = IsrChange(process, incarnation, leader_epoch, own.isr - {member}, version, None)
@@ -50,7 +50,7 @@ def ask_to_expand(s: Cluster, process: Process, member: Broker) -> None:
     version = require_some(own.version)
     leader_epoch = require_some(own.leader_epoch)
     seen = require_some(own.followers[member])
-    require(may_ask(own) and member not in own.isr)
+    require(may_ask(own) and member not in own.isr and member in own.caught_up)
     own.proposed = own.isr | {member}
     own.isr_reply = None
     own.change = IsrChange(process, incarnation, leader_epoch, own.isr | {member}, version, seen)
@@ -70,10 +70,7 @@ def ask_again(s: Cluster, process: Process) -> None:
 def added_seen(process: BrokerProcess) -> Option[Incarnation]:
     """The incarnation at which the leader has seen whom it wants to add."""
     added = process.proposed - process.isr
-    for broker in Broker:
-        if broker in added:
-            return process.followers[broker]
-    return None
+    return process.followers[choose(b for b in added)] if len(added) > 0 else None
 
 
 def added_of(request: IsrChange, isr: Set[Broker]) -> Set[Broker]:

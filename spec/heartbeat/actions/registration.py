@@ -5,7 +5,15 @@ from __future__ import annotations
 from checker.lang import action, fresh, require, require_some
 from spec.heartbeat.decisions.leases import has_to_wait
 from spec.heartbeat.decisions.partition import is_settled
-from spec.heartbeat.decisions.registry import adopting, highest, lives_by_its_znode, seen_id, with_state
+from spec.heartbeat.decisions.registry import (
+    going_by,
+    highest,
+    is_legacy_registration,
+    lives_by_its_znode,
+    record_after,
+    seen_id,
+    with_state,
+)
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, Registration, believes_in_office, is_counted, is_legacy, is_registered
 from spec.heartbeat.types import Broker, BrokerState, Controller, Incarnation, Process, broker_id
@@ -26,19 +34,24 @@ def register(s: Cluster, process: Process) -> None:
     issued = fresh(s, Incarnation)
     s.ids[broker] = Registration(process, issued, is_legacy(own))
     own.owned = issued
-    own.incarnation = issued if Design.czxid_with_create else None
+    own.incarnation = None
     own.heartbeat = None
     if Design.heartbeats and Design.reregistration_fences and not is_legacy(own):
         own.fenced = True
 
 
-@action(who="process {process}", source="KIP-343, Broker Incarnation ID; design switch czxid_with_create")
-def read_incarnation(s: Cluster, process: Process) -> None:
-    """A process reads its incarnation from the znode, which may be another's by now."""
+@action(
+    who="process {process}",
+    source="KIP-343, Broker Incarnation ID (in order to get this ID); design switch czxid_with_create",
+    deviates="without czxid_with_create the znode is read afterwards, and may be another's by then",
+)
+def take_incarnation(s: Cluster, process: Process) -> None:
+    """A process that has registered takes its incarnation from the reply of its create."""
     own = s.processes[process]
-    require(own.up and own.owned is not None and own.incarnation is None)
-    registration = require_some(s.ids[broker_id(process)])
-    own.incarnation = registration.czxid
+    owned = require_some(own.owned)
+    registration = s.ids[broker_id(process)]
+    require(own.up and own.incarnation is None and (Design.czxid_with_create or registration is not None))
+    own.incarnation = owned if Design.czxid_with_create or registration is None else registration.czxid
 
 
 @action(who="ZooKeeper", source="ZooKeeper, Sessions")
@@ -69,37 +82,37 @@ def catch_up(s: Cluster, controller: Controller, broker: Broker) -> None:
 
 @action(
     who="controller {controller}",
-    source="KIP-343, Broker Incarnation ID; Compatibility, Deprecation, and Migration Plan (legacy registration)",
-    kafka="KafkaController.processBrokerChange (newBrokers, bouncedBrokers)",
+    source="KIP-343, Broker Incarnation ID; Motivation (alive while its znode is); Compatibility, Deprecation, and "
+    "Migration Plan (legacy registration)",
+    kafka="KafkaController.processBrokerChange (newBrokers, bouncedBrokers, deadBrokers)",
+    deviates="with supersedes_after_lease a znode that is gone says nothing: heartbeats count no more, and the lease "
+    "runs out",
 )
-def see_registration(s: Cluster, controller: Controller, broker: Broker) -> None:
-    """A controller reads a new incarnation in /brokers/ids, and goes by it. A legacy broker is active at once."""
+def read_ids(s: Cluster, controller: Controller, broker: Broker) -> None:
+    """A controller reads /brokers/ids: it goes by a new incarnation, and a broker whose znode is gone has failed."""
     own = s.controllers[controller]
-    czxid = require_some(seen_id(s, controller, broker))
-    known = own.known[broker]
-    require(believes_in_office(own) and is_settled(own) and (known is None or known < czxid))
-    require(not has_to_wait(s, controller, broker, czxid))
-    registration = s.ids[broker]
-    legacy = registration is not None and registration.legacy
-    by_znode = legacy or not Design.heartbeats
-    adopted = adopting(own, broker, czxid)
-    counts = adopted.known[broker] == czxid
-    legacies = own.legacy | {broker} if legacy else own.legacy - {broker}
-    s.controllers[controller] = with_state(adopted, broker, BrokerState.ACTIVE) if counts and by_znode else adopted
-    if counts:
-        s.controllers[controller].legacy = legacies
-        s.gone_by[broker] = highest(s, broker, czxid)
+    require(believes_in_office(own) and is_settled(own))
+    require(is_new(s, controller, broker) or is_gone(s, controller, broker))
+    czxid = seen_id(s, controller, broker)
+    legacy = is_legacy_registration(s.ids[broker])
+    if czxid is None:
+        s.controllers[controller] = with_state(own, broker, BrokerState.INACTIVE)
+    else:
+        s.controllers[controller] = going_by(own, broker, czxid, legacy)
+        s.gone_by[broker] = highest(s, broker, s.controllers[controller].known[broker])
+        s.record = record_after(s, controller, broker)
 
 
-@action(
-    who="controller {controller}",
-    source="KIP-343, Motivation (alive while its znode is); Compatibility, Deprecation, and Migration Plan",
-    kafka="KafkaController.processBrokerChange (deadBrokers), onBrokerFailure",
-)
-def see_departure(s: Cluster, controller: Controller, broker: Broker) -> None:
-    """A controller reads that a broker's znode is gone, and takes the broker for failed."""
+def is_new(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    """The incarnation in /brokers/ids is higher than the one that the controller goes by, and need not wait."""
+    czxid = seen_id(s, controller, broker)
+    known = s.controllers[controller].known[broker]
+    higher = czxid is not None and (known is None or known < czxid)
+    return higher and not has_to_wait(s, controller, broker, czxid)
+
+
+def is_gone(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    """The znode of a broker is gone that is active, or stopping, for as long as its znode is there."""
     own = s.controllers[controller]
-    require(believes_in_office(own) and is_settled(own) and is_counted(own.states[broker]))
-    require(seen_id(s, controller, broker) is None)
-    require(not Design.supersedes_after_lease or lives_by_its_znode(own, broker))
-    s.controllers[controller] = with_state(own, broker, BrokerState.INACTIVE)
+    by_znode = not Design.supersedes_after_lease or lives_by_its_znode(own, broker)
+    return seen_id(s, controller, broker) is None and is_counted(own.states[broker]) and by_znode

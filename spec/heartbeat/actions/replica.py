@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import action, require, require_some
-from spec.heartbeat.decisions.processes import maximal_isr, nobody_seen
+from spec.heartbeat.decisions.processes import maximal_isr
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, serves
 from spec.heartbeat.types import Process, RecordStatus, broker_id
@@ -23,7 +23,7 @@ def append(s: Cluster, process: Process) -> None:
     own = s.processes[process]
     require(own.in_hand and own.leads and s.record == RecordStatus.UNWRITTEN)
     own.has_record = True
-    own.followers = nobody_seen()
+    own.caught_up = frozenset()
     s.record = RecordStatus.WRITTEN
 
 
@@ -36,8 +36,9 @@ def acknowledge(s: Cluster, process: Process) -> None:
     """The leader acknowledges the record: every member of the maximal ISR has it."""
     own = s.processes[process]
     require(own.in_hand and own.leads and own.has_record and s.record == RecordStatus.WRITTEN)
+    require(not own.fenced or not Design.acknowledges_unfenced)
     require(len(own.isr) >= Design.min_insync_replicas)
-    require(all(b == broker_id(process) or own.followers[b] is not None for b in maximal_isr(own)))
+    require(all(b == broker_id(process) or b in own.caught_up for b in maximal_isr(own)))
     own.in_hand = False
     s.record = RecordStatus.ACKNOWLEDGED
 
@@ -55,6 +56,10 @@ def fetch(s: Cluster, leader: Process, follower: Process) -> None:
     incarnation = require_some(other.incarnation)
     require(serves(own) and other.up and not other.leads and broker_id(leader) != broker_id(follower))
     require(other.leader_epoch is not None and other.leader_epoch == own.leader_epoch)
-    require(own.followers[broker_id(follower)] != incarnation or other.has_record != own.has_record)
+    broker = broker_id(follower)
+    seen = own.followers[broker]
+    require(seen is None or seen <= incarnation or not Design.fetch_names_incarnation)
+    require(seen != incarnation or broker not in own.caught_up or other.has_record != own.has_record)
     other.has_record = own.has_record
-    own.followers[broker_id(follower)] = incarnation
+    own.followers[broker] = incarnation
+    own.caught_up |= {broker}

@@ -9,7 +9,7 @@ from spec.heartbeat.types import Broker, BrokerState, Controller, Incarnation
 
 
 def nobody_seen() -> Map[Broker, Option[Incarnation]]:
-    """No follower has been seen to have all that the leader has."""
+    """No follower has been seen."""
     return Map({b: None for b in Broker})
 
 
@@ -34,6 +34,7 @@ def stopped(process: BrokerProcess) -> BrokerProcess:
         proposed=frozenset(),
         isr_reply=None,
         followers=nobody_seen(),
+        caught_up=frozenset(),
         in_hand=False,
     )
 
@@ -56,6 +57,7 @@ def informed(process: BrokerProcess, broker: Broker, partition: PartitionState) 
         proposed=frozenset() if newer or not leads else process.proposed,
         isr_reply=None if newer or not leads else process.isr_reply,
         followers=nobody_seen() if begins or not leads else process.followers,
+        caught_up=frozenset() if begins or not leads else process.caught_up,
         in_hand=process.in_hand and leads and not begins,
     )
 

@@ -6,7 +6,17 @@ from checker.lang import Map, Option, replace
 from spec.heartbeat.decisions.partition import counted
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, ControllerProcess, Registration, is_counted
-from spec.heartbeat.types import Broker, BrokerState, Controller, ControllerEpoch, Incarnation, Software
+from spec.heartbeat.types import (
+    Broker,
+    BrokerState,
+    Controller,
+    ControllerEpoch,
+    Incarnation,
+    Process,
+    RecordStatus,
+    Software,
+    broker_id,
+)
 
 
 def with_state(controller: ControllerProcess, broker: Broker, state: BrokerState) -> ControllerProcess:
@@ -28,6 +38,25 @@ def adopting(controller: ControllerProcess, broker: Broker, incarnation: Incarna
     state = controller.states[broker]
     begun = with_state(controller, broker, BrokerState.INACTIVE if state == BrokerState.INITIAL else state)
     return replace(begun, known=known, owed=controller.owed | {broker})
+
+
+def going_by(controller: ControllerProcess, broker: Broker, czxid: Incarnation, legacy: bool) -> ControllerProcess:
+    """A controller that has read a higher incarnation in /brokers/ids. Who lives by its znode is active at once."""
+    adopted = adopting(controller, broker, czxid)
+    if adopted.known[broker] != czxid:
+        return adopted
+    active = with_state(adopted, broker, BrokerState.ACTIVE) if legacy or not Design.heartbeats else adopted
+    return replace(active, legacy=active.legacy | {broker} if legacy else active.legacy - {broker})
+
+
+def record_after(s: Cluster, controller: Controller, broker: Broker) -> RecordStatus:
+    """The fate of the record once a controller goes by an incarnation: the last member may have lost it."""
+    known = s.controllers[controller].known[broker]
+    lost = any(
+        s.processes[p].owned == known and not s.processes[p].has_record for p in Process if broker_id(p) == broker
+    )
+    last = s.partition.isr == frozenset({broker}) and known is not None
+    return RecordStatus.FORFEITED if s.record == RecordStatus.ACKNOWLEDGED and last and lost else s.record
 
 
 def highest(s: Cluster, broker: Broker, incarnation: Option[Incarnation]) -> Option[Incarnation]:

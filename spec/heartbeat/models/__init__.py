@@ -1,5 +1,5 @@
 """The models of KIP-343, in the order in which `fencepost list` shows them; the first is the design's default."""
 
-from spec.heartbeat.models import leases
+from spec.heartbeat.models import leases, sessions
 
-MODELS = [*leases.MODELS]
+MODELS = [*leases.MODELS, *sessions.MODELS]

@@ -48,3 +48,18 @@ def invalid_incarnation(s: Cluster) -> bool:
 def is_refused(s: Cluster, process: Process) -> bool:
     reply = s.processes[process].reply
     return reply is not None and reply.error == Error.INVALID_INCARNATION_ID
+
+
+@witness
+def two_of_one_id(s: Cluster) -> bool:
+    """Two processes of one id run, each with an incarnation of its own."""
+    return any(
+        p != q
+        and broker_id(p) == broker_id(q)
+        and s.processes[p].up
+        and s.processes[q].up
+        and s.processes[p].incarnation is not None
+        and s.processes[q].incarnation is not None
+        for p in Process
+        for q in Process
+    )

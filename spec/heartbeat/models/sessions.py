@@ -1,0 +1,85 @@
+"""Sessions, crashes, failovers, late copies, second processes: what makes one incarnation follow another."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.heartbeat import properties
+from spec.heartbeat.actions import control, faults, heartbeat, isr, registration
+from spec.heartbeat.design import SETTINGS
+from spec.heartbeat.initial import all_active
+from spec.heartbeat.models.leases import CONTROL, DOCUMENT, HEARTBEATS, ISR, NOT_MODELLED, RECORD, SAFETY, SILENCE
+
+REGISTRATION = (registration.register, registration.take_incarnation, registration.read_ids)
+SESSION = (registration.expire_session, *REGISTRATION)
+CRASH = (faults.crash, faults.start, registration.end_dead_session, *REGISTRATION)
+
+SESSIONS = Model(
+    name="sessions",
+    doc="Two brokers, one record; the session of a live one ends, and the controller reads /brokers/ids late.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *SESSION, registration.catch_up),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.invalid_incarnation),
+    constants={"max_expiries": 1, "views": 1},
+    settings=DOCUMENT,
+    faults="one session that ends under a live broker, which registers again",
+    not_modelled=NOT_MODELLED + "; crashes, silences, failovers",
+)
+
+FAILOVER = Model(
+    name="failover",
+    doc="As sessions, and one failover of the controller.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *SESSION, control.fail_over, isr.ask_again),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.invalid_incarnation),
+    constants={"max_expiries": 1, "max_failovers": 1},
+    settings=DOCUMENT,
+    faults="one session that ends under a live broker, which registers again, and one failover of the controller",
+    not_modelled=NOT_MODELLED + "; crashes, silences",
+)
+
+LATE = Model(
+    name="late",
+    doc="Two brokers, one record; one broker dies and comes back, and one IsrChange arrives twice.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS[:3],
+        heartbeat.expire,
+        *CONTROL,
+        *ISR,
+        *RECORD,
+        *CRASH,
+        faults.copy_late,
+        isr.handle_late_copy,
+    ),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.another_serves),
+    constants={"max_crashes": 1, "max_late_copies": 1},
+    settings=SETTINGS,
+    faults="one broker that dies and starts again, one late copy of an IsrChange",
+    not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
+)
+
+MIXED = Model(
+    name="mixed",
+    doc="Two brokers, one record; a silence, a crash, and a session that ends under a live broker.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *CRASH, registration.expire_session, *SILENCE),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.invalid_incarnation),
+    constants={"max_silences": 1, "max_crashes": 1, "max_expiries": 1},
+    settings=DOCUMENT,
+    faults="one broker that is cut off, one that dies and starts again, one session that ends under a live broker",
+    not_modelled=NOT_MODELLED + "; failovers",
+)
+
+TWINS = Model(
+    name="twins",
+    doc="Two brokers and a second process of broker 0, one record; a silence, and a session that ends.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *SESSION, faults.start, *SILENCE),
+    properties=(*SAFETY, properties.witnesses.invalid_incarnation, properties.witnesses.two_of_one_id),
+    constants={"spare_processes": 1, "max_silences": 1, "max_expiries": 1},
+    settings=DOCUMENT,
+    faults="a second process with the id of broker 0, one broker that is cut off, one session that ends",
+    not_modelled=NOT_MODELLED + "; crashes, failovers",
+)
+
+MODELS = [SESSIONS, FAILOVER, LATE, MIXED, TWINS]
