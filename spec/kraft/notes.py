@@ -12,17 +12,10 @@ from checker.lang import Notes, Set, TakenStep
 from spec.kraft.actions.controller import alter_isr_error
 from spec.kraft.actions.shutdown import next_broker_state
 from spec.kraft.messages import AlterIsr, Heartbeat, Register
+from spec.kraft.metadata import Metadata, Partition, Registration
+from spec.kraft.processes import Deferral, Leadership, maximal_isr
 from spec.kraft.replica_logs import LogReplica, RecordEpochs, ReplicatedLog
-from spec.kraft.state import (
-    Cluster,
-    Deferral,
-    Leadership,
-    Metadata,
-    Partition,
-    Registration,
-    committed,
-    maximal_isr,
-)
+from spec.kraft.state import Cluster, committed
 from spec.kraft.types import Broker, Error, Process, RecordStatus, TopicPartition, Voter, node_id
 
 Taken = TakenStep[Cluster]
