@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from impl.pinning.effects import Effects, Timer
-from impl.pinning.elector import Elector, LegacyElector
+from impl.pinning.elector import Elector
 from impl.pinning.member import Member, Phase, Script
 from impl.pinning.messages import DescribeControllerRequest, MetadataRequest, PinControllerRequest
 from impl.pinning.messages import Request as Message
@@ -78,12 +78,11 @@ Item = Path | Timer | Call | TimeUp | Start | Write | Refused
 
 
 class Broker:
-    """A broker process without its I/O. is_legacy: of a version that knows of /controller only."""
+    """A broker process without its I/O. Without pinning it is a legacy broker, which knows of /controller only."""
 
-    def __init__(self, member: Member, *, is_legacy: bool = False) -> None:
+    def __init__(self, member: Member) -> None:
         self.member = member
-        self.is_legacy = is_legacy
-        self.elector = LegacyElector(member) if is_legacy else Elector(member)
+        self.elector = Elector(member)
         self.target = Target(member, self.elector)
         self.office = Office(member, self.target)
         self.request = Request(member)
@@ -96,7 +95,7 @@ class Broker:
     def copy(self) -> Broker:
         """A copy between two scripts."""
         assert self.running is None, "a script that runs cannot be copied"
-        copied = Broker(self.member.copy(), is_legacy=self.is_legacy)
+        copied = Broker(self.member.copy())
         copied.office.heard = self.office.heard
         copied.request.asked = dict(self.request.asked)
         copied.queue, copied.is_connected = list(self.queue), self.is_connected
@@ -293,7 +292,7 @@ class Broker:
             if not member.design.expiry_first:
                 self._forget()
         standing = None
-        if member.design.pinning and not self.is_legacy:
+        if member.design.pinning:
             standing = yield from member.read_next(watch=True)
         holder = yield from member.read_holder(watch=True)
         if standing is not None and standing.target == member.broker:
@@ -311,10 +310,13 @@ class Broker:
         if owns_office and not member.believes_in_office and member.design.outcome_read_back:
             yield from self.elector.find_own_office()
             return
+        if owns_office and member.term is not None:
+            yield from self.office.confirm()
         self._enqueue(Path(CONTROLLER))
-        self._enqueue(Path(NEXT))
-        if member.phase is not Phase.WATCHING:
-            self._enqueue(Path(READY))
+        if member.design.pinning:
+            self._enqueue(Path(NEXT))
+            if member.phase is not Phase.WATCHING:
+                self._enqueue(Path(READY))
         for timer, phase in ((Timer.DECIDE, Phase.PULLED), (Timer.DECIDE, Phase.LAPSED), (Timer.BEGIN, Phase.ELECTED)):
             if member.phase is phase:
                 member.set_timer(timer)

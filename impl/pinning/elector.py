@@ -1,4 +1,6 @@
-"""The election with abstention (KIP-39, Changes in the election code). Without pinning it is Kafka's own.
+"""The election with abstention (KIP-39, Changes in the election code).
+
+Without pinning it is Kafka's own, of a legacy broker: it watches /controller only, always runs, and never resigns.
 
 A broker that finds nobody in office pulls `ready`, and then runs, or abstains for who is ready. Pulling and deciding
 are two scripts, and events are handled between them.
@@ -180,15 +182,3 @@ class Elector:
         """Nobody is in office."""
         result = yield Exists(CONTROLLER)
         return isinstance(result.outcome, Absent)
-
-
-class LegacyElector(Elector):
-    """The election of a broker without pinning: it watches /controller only, always runs, and never resigns."""
-
-    @property
-    def looks_at_ready(self) -> bool:
-        return False
-
-    def ends(self) -> Script[Sequence[Delete]]:
-        return ()
-        yield

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from impl.pinning.design import Design
 from impl.pinning.effects import Did, Effect, Facts, Log, SetTimer, Timer
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, ZnodeError, read_next, read_ready
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, NOBODY, READY, ZnodeError, read_next, read_ready
 from impl.zookeeper import Absent, Exists, Found, GetData, Operation, Result
 from impl.zookeeper.znodes import read_controller, read_decimal
 
@@ -170,12 +170,13 @@ class Member:
         return Holder(broker, found.stat.owner)
 
     def read_next(self, *, watch: bool = False) -> Script[Next | None]:
-        """The request that stands. Where it is garbage, none does."""
+        """The request that stands. Where it was taken back, or is garbage, none does."""
         found = yield from self.read(NEXT, watch=watch)
         if found is None:
             return None
         try:
-            return Next(read_next(found.data or b""), found.stat.mzxid, found.stat.version)
+            target = read_next(found.data or b"")
+            return None if target == NOBODY else Next(target, found.stat.mzxid, found.stat.version)
         except ZnodeError as error:
             self.complain(error)
             return None

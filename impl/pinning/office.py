@@ -56,6 +56,13 @@ class Office:
                 member.term = Epoch(epoch.epoch + 1, result.outcome.stat.version)
                 return
 
+    def confirm(self) -> Script[None]:
+        """/controller is its own still. The version of its epoch may have changed by a write that had no reply."""
+        member = self.member
+        epoch = yield from member.read_epoch()
+        if epoch is not None and member.term is not None and epoch.epoch == member.term.epoch:
+            member.term = epoch
+
     def spend_request(self) -> Script[None]:
         member = self.member
         standing = yield from member.read_next()

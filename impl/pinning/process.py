@@ -70,7 +70,7 @@ class Process:
             session_timeout_ms=settings.session_timeout_ms,
             abstain_timeout_ms=settings.abstain_timeout_ms,
         )
-        self.broker = Broker(member, is_legacy=settings.is_legacy)
+        self.broker = Broker(member)
         self._client = Client(settings.zookeeper_connect, settings.session_timeout_ms, self._deliver)
         self._loop: CoreLoop[Effect] = CoreLoop(self._on_timer, self._carry_out, before_each=self._client.check_contact)
         self._listener = Listener(self._answer, _LOG)

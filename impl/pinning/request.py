@@ -16,13 +16,12 @@ from impl.pinning.messages import (
     PinControllerResponse,
     Response,
 )
-from impl.pinning.znodes import BROKER_IDS, NEXT, ZnodeError, id_path, read_registration
+from impl.pinning.znodes import BROKER_IDS, NEXT, NOBODY, ZnodeError, id_path, read_registration
 from impl.zookeeper import (
     Absent,
     Children,
     Create,
     Created,
-    Delete,
     Exists,
     Failed,
     GetChildren,
@@ -81,7 +80,8 @@ class Request:
         member, data = self.member, write_decimal(target)
         while True:
             found = yield from member.read(NEXT)
-            if found is not None and not member.design.next_is_replaced:
+            stands = found is not None and not member.design.next_is_replaced and (yield from member.read_next())
+            if stands:
                 what = "a request stands already; --unpin takes it back"
                 self.answer(call, PinControllerResponse(ErrorCode.INVALID_REQUEST, what))
                 return
@@ -110,7 +110,7 @@ class Request:
 
     def unpin(self, call: int) -> Script[None]:
         """Take the request back that stands."""
-        result = yield Delete(NEXT)
+        result = yield SetData(NEXT, write_decimal(NOBODY))
         if isinstance(result.outcome, Failed) and result.outcome.code is not ZkErrorCode.NO_NODE:
             self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, result.outcome.message))
             return

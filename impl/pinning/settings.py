@@ -30,7 +30,6 @@ class Settings:
     listener: host and port that requests are taken at; port 0: any that is free. abstain_timeout_ms: how long a broker
     does not run for controller for the sake of the one that is ready. alter_clients, describe_clients: the client ids
     that may ALTER and DESCRIBE the cluster; empty: all. write_interval_ms: how often a controller writes; 0: never.
-    is_legacy: it knows of /controller only, as before pinning.
     """
 
     broker_id: int
@@ -42,7 +41,6 @@ class Settings:
     describe_clients: frozenset[str] = frozenset()
     write_interval_ms: int = 0
     metrics_port: int | None = None
-    is_legacy: bool = False
     design: Design = field(default_factory=Design)
 
 
@@ -70,7 +68,6 @@ def parse(values: Mapping[str, str]) -> Settings:
         describe_clients=read("controller.pinning.describe.clients", names, frozenset()),
         write_interval_ms=read("controller.write.interval.ms", interval_ms, 0),
         metrics_port=read("metrics.port", port, None),
-        is_legacy=not design.pinning,
         design=design,
     )
 

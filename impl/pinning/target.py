@@ -35,7 +35,7 @@ class Target:
         member = self.member
         standing = yield from member.read_next(watch=True)
         if standing is None or standing.target != member.broker:
-            yield from self.hear_of_other()
+            yield from self.hear_of_other(standing)
         elif member.phase is Phase.IN_OFFICE and member.design.request_consumed:
             yield from self.settle(standing)
         elif member.design.takeover:
@@ -65,9 +65,13 @@ class Target:
         is_former = there is not None and member.design.former_ready_removed and there.request != request
         if there is None or (is_former and not is_own):
             removed = () if there is None else (Delete(READY, there.version),)
-            result = yield Multi((*stands, *removed, Create(READY, data, ephemeral=True)))
+            version = 0 if there is None else there.version + 1
+            told_apart = (
+                SetData(READY, data),
+            ) * version  # made anew it has version 0: its owner would delete this one
+            result = yield Multi((*stands, *removed, Create(READY, data, ephemeral=True), *told_apart))
             is_done = isinstance(result.outcome, Committed)
-            return ReadyBy(member.broker, request, member.session, 0) if is_done else None
+            return ReadyBy(member.broker, request, member.session, version) if is_done else None
         if not is_own and member.design.ready_owned_by_target:
             return there
         says_so = (there.broker, there.request) == (member.broker, request)
@@ -89,12 +93,20 @@ class Target:
             yield from self.write_ready(standing)
 
     def settle(self, standing: Next) -> Script[None]:
-        """A request for the one in office is served, and goes, unless another was elected meanwhile."""
+        """A request for the one in office is served, and goes, unless another was elected meanwhile.
+
+        The epoch stays and its version does not: the next request has the version that an earlier one had, and who has
+        read that one would take it for this.
+        """
         member = self.member
         term = member.term
         assert term is not None, "who is in office has a term"
         own = yield from self.own_ready()
-        yield Multi((Check(CONTROLLER_EPOCH, term.version), Check(CONTROLLER, 0), Delete(NEXT, standing.version), *own))
+        again = SetData(CONTROLLER_EPOCH, write_decimal(term.epoch), term.version)
+        result = yield Multi((again, Check(CONTROLLER, 0), Delete(NEXT, standing.version), *own))
+        match result.outcome:
+            case Committed(parts=(Written(stat=stat), *_)):
+                member.term = Epoch(term.epoch, stat.version)
         member.did("settle_request", request=standing.request)
 
     def own_ready(self) -> Script[tuple[Delete, ...]]:
@@ -104,7 +116,7 @@ class Target:
         ready = yield from self.member.read_ready()
         return (Delete(READY, ready.version),) if ready is not None and ready.owner == self.member.session else ()
 
-    def hear_of_other(self) -> Script[None]:
+    def hear_of_other(self, standing: Next | None) -> Script[None]:
         """The request is another's, or gone: take its own `ready` back; a controller watches `ready`."""
         member = self.member
         if member.design.takeover:
@@ -113,7 +125,7 @@ class Target:
         if member.design.one_ready_each:
             own = yield from self.own_ready()
             if own:
-                yield Multi(own)
+                yield Multi((*(() if standing is None else (Check(NEXT, standing.version),)), *own))
         if member.believes_in_office and not member.design.office_reads_ready:
             yield from member.read_ready(watch=True)  # else it watches that since its term began
         member.did("hear_of_other")

@@ -21,6 +21,9 @@ STATE = "/brokers/controller_state"
 PERSISTENT = (("/admin", b""), ("/brokers", b""), (BROKER_IDS, b""), (STATE, b""), (CONTROLLER_EPOCH, b"0"))
 """The znodes that are there before any broker is, parents first, and their data."""
 
+NOBODY = -1
+"""As the target of a request: it was taken back. The znode stays, so that its version tells requests apart."""
+
 _MAX_CZXID = (1 << 63) - 1
 
 
@@ -37,8 +40,8 @@ def id_path(broker: int) -> str:
 
 
 def read_next(data: bytes) -> int:
-    """The target. Raises ZnodeError."""
-    return read_decimal(NEXT, data)
+    """The target, or NOBODY. Raises ZnodeError."""
+    return read_decimal(NEXT, data, least=NOBODY)
 
 
 def registration_bytes(host: str, port: int) -> bytes:

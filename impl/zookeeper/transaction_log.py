@@ -17,7 +17,7 @@ _RECORD = struct.Struct(">qi")  # checksum, length
 _HEADER = struct.Struct(">qiqqi")  # session, cxid, zxid, time in ms, type
 _CREATE_TYPES = (1, 15, 19, 21)  # create, create2, createContainer, createTTL
 _DELETE_TYPES = (2, 20)
-_SET_DATA, _MULTI, _CLOSE_SESSION = 5, 14, -11
+_SET_DATA, _MULTI, _ERROR, _CLOSE_SESSION = 5, 14, -1, -11
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,11 @@ def _changes(kind: int, body: _Fields) -> Iterator[Change]:
     elif kind == _SET_DATA:
         yield Change(body.string(), body.buffer())
     elif kind == _MULTI:
-        for _ in range(body.int32()):
-            part = body.int32()
-            yield from _changes(part, _Fields(body.buffer()))
+        parts = [(body.int32(), body.buffer()) for _ in range(body.int32())]
+        if any(part == _ERROR for part, _ in parts):
+            return  # one that was refused is logged too, with its parts up to the one that was
+        for part, fields in parts:
+            yield from _changes(part, _Fields(fields))
 
 
 class _Fields:

@@ -1,4 +1,4 @@
-"""A TCP proxy on a link of a test cluster: cut, delayed, one way, or its connections reset.
+"""A TCP proxy on a link of a test cluster: cut, delayed, one way, its connections reset, a reply lost.
 
 What is cut is held, not lost: as with TCP, it arrives late once the link is healed, unless its connection was reset.
 """
@@ -35,6 +35,7 @@ class Proxy:
         self._loop = asyncio.new_event_loop()
         self._flows = {direction: asyncio.Event() for direction in BOTH}
         self._delay_s = 0.0
+        self._awaited: tuple[Callable[[bytes], bool], Callable[[], None]] | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -56,6 +57,13 @@ class Proxy:
     def reset(self) -> None:
         """Close all connections."""
         self._call(self._abort)
+
+    def lose_reply(self, to: Callable[[bytes], bool], then: Callable[[], None]) -> None:
+        """Pass on the next thing that a client sends and that `to` holds for, but nothing that the server answers.
+
+        then: called at that moment, on a thread of its own; `reset` and `heal` end it. What is set later replaces this.
+        """
+        self._awaited = to, then
 
     def heal(self) -> None:
         """Let everything through at once, what was held first."""
@@ -116,6 +124,12 @@ class Proxy:
                 self._writers.discard(end)
             self._tasks.discard(task)
 
+    def _meet(self, data: bytes) -> None:
+        if self._awaited is not None and self._awaited[0](data):
+            self._flows[Direction.TO_CLIENT].clear()
+            threading.Thread(target=self._awaited[1], daemon=True).start()
+            self._awaited = None
+
     async def _pass(self, source: asyncio.StreamReader, to: asyncio.StreamWriter, direction: Direction) -> None:
         """Pass on chunks in order, each not before it is due and the direction is open."""
         chunks: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
@@ -133,6 +147,8 @@ class Proxy:
                 await self._flows[direction].wait()
                 if not data:
                     raise ConnectionResetError("the other end closed it")
+                if direction is Direction.TO_SERVER:
+                    self._meet(data)
                 to.write(data)
                 await to.drain()
 

@@ -107,6 +107,22 @@ def test_a_link_lets_through_holds_and_delays() -> None:
         connected(link.address)
 
 
+def test_a_link_loses_the_reply_to_one_request() -> None:
+    with echo() as (server, got), proxy(server) as link, connected(link.address) as client:
+        met = threading.Event()
+        link.lose_reply(lambda data: data == b"2", met.set)
+        client.sendall(b"1")
+        assert received(client, LIMIT_S) == b"1" and not met.is_set()
+        client.sendall(b"2")
+        until(lambda: got[-1] == b"2" and met.is_set())
+        assert received(client, 0.05) is None
+        link.reset()
+        link.heal()
+        with connected(link.address) as again:
+            again.sendall(b"2")
+            assert received(again, LIMIT_S) == b"2", "the next one is answered"
+
+
 def test_a_link_to_a_server_that_is_down_closes_connections() -> None:
     nobody = f"127.0.0.1:{free_ports(1)[0]}"
     with proxy(nobody) as link, connected(link.address) as client, suppress(ConnectionResetError):

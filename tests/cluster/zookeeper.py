@@ -10,15 +10,18 @@ import functools
 import os
 import shutil
 import socket
+import struct
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pyspark
 
 from checker.spark.java import java_home
+from impl.zookeeper.transaction_log import Logged, read_logs
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.cluster.proxy import Proxy
 
@@ -37,6 +40,9 @@ _JARS = (
     "log4j-core",
     "snappy-java",
 )
+_MULTI = 14
+_COUNTER = (1 << 32) - 1
+"""The part of a zxid that counts transactions, from 1 under each leader."""
 _JVM = (
     "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dlog4j2.level=WARN",
     "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.forceSync=no", "-Dzookeeper.admin.enableServer=false",
@@ -124,6 +130,19 @@ class Ensemble:
         """The server that leads, if there is a quorum."""
         return next((server for server in self.servers if server.mode() in ("leader", "standalone")), None)
 
+    def transactions(self) -> list[Logged]:
+        """All that was committed, by the logs of servers that all serve. Raises RuntimeError where these disagree."""
+        found: dict[int, Logged] = {}
+        for server in self.servers:
+            for one in read_logs(server.log_folder):
+                if found.setdefault(one.zxid, one) != one:
+                    raise RuntimeError(f"servers have different transactions of zxid {one.zxid:#x}")
+        zxids = sorted(found)
+        for before, after in pairwise(zxids):
+            if after != before + 1 and after & _COUNTER != 1:
+                raise RuntimeError(f"no server has what is between zxid {before:#x} and {after:#x}")
+        return [found[zxid] for zxid in zxids]
+
     def stop(self) -> None:
         for server in self.servers:
             server.kill()
@@ -179,6 +198,17 @@ def _made(folder: Path, count: int, with_links: bool) -> Ensemble:
             lines.append(f"server.{other + 1}={peer}:{elections[other]}")
         servers.append(Server(n + 1, folder / str(n + 1), port, _ALONE if count == 1 else _PEER, lines))
     return Ensemble(servers, links)
+
+
+def has_multi(data: bytes) -> bool:
+    """What a client sends in one piece has a multi in it. ZooKeeper's framing: length, xid and type, INT32 each."""
+    at = 0
+    while at + 12 <= len(data):
+        size_bytes, xid, kind = struct.unpack_from(">iii", data, at)
+        if kind == _MULTI and xid > 0:  # without an xid: the beginning of a connection
+            return True
+        at += 4 + max(size_bytes, 8)
+    return False
 
 
 def remove_folders_of_killed_runs() -> None:

@@ -7,6 +7,7 @@ shows its soft state in the same shapes. A core is a value that can be pickled; 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from impl.pinning.broker import Broker, Item
@@ -48,7 +49,7 @@ class PythonCore:
     """`impl.pinning` as a core."""
 
     def broker(self, broker: int, design: Design, *, is_legacy: bool) -> Broker:
-        return Broker(Member(broker, design), is_legacy=is_legacy)
+        return Broker(Member(broker, replace(design, pinning=False) if is_legacy else design))
 
     def request(self, design: Design) -> Request:
         return Request(Member(-1, design))

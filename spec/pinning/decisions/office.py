@@ -14,7 +14,7 @@ from spec.pinning.state import (
     owns_ready,
     runs,
 )
-from spec.pinning.types import Broker, Path, Phase
+from spec.pinning.types import Broker, Path, Phase, is_legacy
 
 
 def must_hand_over(s: Cluster, broker: Broker) -> bool:
@@ -42,9 +42,12 @@ def is_coming(s: Cluster, broker: Broker) -> bool:
 
 
 def request_after_election(s: Cluster, broker: Broker) -> Option[NextController]:
-    """The request that stands once a broker is elected: its own is served, and one that it lapsed from is given up."""
+    """The request that stands once a broker is elected: its own is served, and one that it lapsed from is given up.
+
+    A legacy broker does not know of it: a request for one stands, though its target is in office.
+    """
     standing = s.next_controller
-    if standing is None or not Design.request_consumed:
+    if standing is None or not Design.request_consumed or is_legacy(broker):
         return standing
     process = s.brokers[broker]
     if standing.target == broker:

@@ -14,7 +14,8 @@ from pathlib import Path
 from impl.pinning.process import main
 
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["impl.pinning.process", "tests.impl.pinning.brokers"])
+# The last one has what main modules import: a child imports that of its parent again.
+_FORKED.set_forkserver_preload(["impl.pinning.process", "tests.impl.pinning.brokers", "tests.impl.pinning.cluster"])
 
 # Its folder is removed at the end, which is no error if a test run has removed it before.
 util.Finalize(None, os.makedirs, args=(util.get_temp_dir(),), kwargs={"exist_ok": True}, exitpriority=-99)

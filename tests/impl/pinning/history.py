@@ -69,15 +69,15 @@ class Znodes:
             owner = transaction.session if change.is_create or self.ready is None else self.ready[1]
             self.ready = None if said is None else (said.broker, owner, said.request or 0)
 
-    def state(self) -> dict[str, Any]:
-        """As the spec has them."""
+    def state(self, numbers: Mapping[int, int]) -> dict[str, Any]:
+        """As the spec has them. numbers: of sessions, in order of their beginning."""
         controller, standing, ready = self.controller, self.next, self.ready
         return {
-            "controller": controller and {"broker": f"broker{controller[0]}", "owner": controller[1]},
+            "controller": controller and {"broker": f"broker{controller[0]}", "owner": numbers[controller[1]]},
             "epoch": self.epoch,
             "next_controller": standing
             and {"target": f"broker{standing[0]}", "version": standing[1], "request": standing[2]},
-            "ready": ready and {"broker": f"broker{ready[0]}", "owner": ready[1], "request": ready[2]},
+            "ready": ready and {"broker": f"broker{ready[0]}", "owner": numbers[ready[1]], "request": ready[2]},
         }
 
 
@@ -172,12 +172,16 @@ class History:
                     self.znodes.apply(change, one)
         self.transactions = [one for one in transactions if one.zxid > self.began]
         self._of_session = {session.id: session for session in self.sessions}
+        later = sorted(self.sessions, key=lambda session: (session.zxid, session.time_ms))
+        ids = [session.id for session in (*self.first, *later)]
+        self._numbers = {session: number for number, session in enumerate(dict.fromkeys(ids), 1)}
+        """An id says on which server a session began, not when."""
         self._down = set[int]()
 
     def trace(self, name: str, model: str) -> str:
         """The run as a trace, NDJSON."""
-        initial = self.znodes.state()
-        initial["brokers"] = {f"broker{session.broker}": {"session": session.id} for session in self.first}
+        initial = self.znodes.state(self._numbers)
+        initial["brokers"] = {f"broker{one.broker}": {"session": self._numbers[one.id]} for one in self.first}
         znodes = replace(self.znodes)
         steps = [step for one in self.transactions for step in self._of_transaction(znodes, one)]
         local = [*self._starts(), *(step for step in self.records.local if step.zxid > self.began)]
@@ -204,7 +208,7 @@ class History:
         if action is None and session is not None and (session.broker, "set_ready", one.zxid) in self.records.replies:
             action, parameters = "set_ready", {"broker": f"broker{session.broker}", "answered": True}
         if action != "":
-            yield Step(one.zxid, (0, 0), action, parameters, znodes.state())
+            yield Step(one.zxid, (0, 0), action, parameters, znodes.state(self._numbers))
 
     def _named(self, before: Znodes, after: Znodes, one: Logged) -> tuple[str | None, dict[str, Any]]:
         """The step of the spec that a transaction is. "": none; None: one of several."""

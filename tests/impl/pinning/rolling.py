@@ -16,8 +16,8 @@ from impl.pinning.tool import ask
 from impl.pinning.znodes import CONTROLLER
 from impl.zookeeper.transaction_log import read_logs
 from tests.cluster.zookeeper import Ensemble, zookeeper
+from tests.impl.pinning.cluster import Cluster, address_of
 from tests.impl.pinning.history import below
-from tests.impl.pinning.schedules import Cluster, address_of
 
 SIZES = (3, 5, 10)
 LIMIT_S = 30.0

@@ -68,7 +68,7 @@ def test_the_trace_names_the_steps_with_the_znodes_after_them(lives: list[Life])
     log = [elected(4, 0), ASKED, IS_READY, resigned(8, 0), SERVED]
     lines = [json.loads(line) for line in History(log, lives, 2).trace("a run", "recorded").splitlines()]
     assert [line.get("action") for line in lines[1:-1]] == ["init", "request", None, "resign", "run"]
-    assert lines[-2]["state"]["controller"] == {"broker": "broker1", "owner": 101}
+    assert lines[-2]["state"]["controller"] == {"broker": "broker1", "owner": 2}
     assert lines[-2]["parameters"] == {"broker": "broker1", "answered": False}, "no broker recorded a reply"
     assert lines[-1] == {"end": 5}
 

@@ -1,0 +1,190 @@
+"""What comes between a broker's reading and its writing: a write never takes one znode for another of the same name.
+
+Brokers on the ZooKeeper in memory, whose operations are served one by one. A znode that was deleted and made anew has
+version 0 again, so that a check of versions alone cannot tell the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from impl.pinning.broker import Broker
+from impl.pinning.design import REPAIRED, Design
+from impl.pinning.effects import Did, Effects, Reply, SetTimer
+from impl.pinning.member import Member, Phase
+from impl.pinning.messages import UNPIN, PinControllerRequest, PinControllerResponse, Request
+from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, PERSISTENT, READY, read_ready
+from impl.zookeeper import Create, Delete, Operation, SetData, Submit
+from impl.zookeeper.model import ZooKeeper
+
+TAKEOVER, LEGACY = Design(takeover=True), Design(pinning=False)
+
+
+class Brokers:
+    """Brokers that run, of which broker 0 is in office. asked: its operations, as text; steps: those of the design."""
+
+    def __init__(self, count: int, design: Design = REPAIRED, *, legacy: int = 0) -> None:
+        self.zookeeper = ZooKeeper.begin(count + 1, PERSISTENT).open_session(count)
+        self.cores = [Broker(Member(n, design if n < count - legacy else LEGACY)) for n in range(count)]
+        self.pending: list[Effects] = [[] for _ in range(count)]
+        self.steps: list[str] = []
+        self.asked: list[str] = []
+        for broker in range(count):
+            self.zookeeper = self.zookeeper.open_session(broker)
+            self.settle(broker)
+
+    def step(self, broker: int) -> bool:
+        """Carry out what a broker has asked for, up to an operation, or let it ask. Returns whether there was anything.
+
+        So between two steps it may be about to have an operation carried out.
+        """
+        core, effects = self.cores[broker], self.pending[broker]
+        if not effects and self.zookeeper.clients[broker].arriving:
+            event, self.zookeeper = self.zookeeper.deliver(broker)
+            effects += core.on_event(event, 0)
+            return True
+        if not effects and core.can_advance:
+            effects += core.advance(0)
+            return True
+        is_any = bool(effects)
+        while effects:
+            effect = effects.pop(0)
+            match effect:
+                case Submit():
+                    self.asked.append(str(effect.operation))
+                    self.zookeeper = self.zookeeper.submit(broker, effect).serve(broker)
+                    break
+                case SetTimer(timer=timer, at_ms=0):
+                    effects += core.on_timer(timer, 0)
+                case Did(action=action):
+                    self.steps.append(action)
+                case Reply(response=PinControllerResponse(error_code=code)):
+                    assert code == 0
+        return is_any
+
+    def settle(self, *brokers: int) -> None:
+        """Let these brokers do all that they have to do, one after the other; default: all."""
+        moves = True
+        while moves:
+            moves = False
+            for broker in brokers or range(len(self.cores)):
+                moves |= self.step(broker)
+
+    def until_submits(self, broker: int, operation: str, *, brokers: Sequence[int] = ()) -> None:
+        """Let a broker, and others, go on until it is about to have an operation of this kind carried out."""
+        while not self._is_about_to(broker, operation):
+            moved = self.step(broker)
+            for other in brokers:
+                moved |= not self._is_about_to(broker, operation) and self.step(other)
+            assert moved, f"broker {broker} never gets to {operation}"
+
+    def _is_about_to(self, broker: int, operation: str) -> bool:
+        return any(isinstance(one, Submit) and operation in str(one.operation) for one in self.pending[broker])
+
+    def by_hand(self, operation: Operation) -> None:
+        client = len(self.cores)
+        self.zookeeper = self.zookeeper.submit(client, Submit(0, operation)).serve(client)
+
+    def lose_reply(self, broker: int) -> None:
+        """The operation that a broker has under way is carried out, and the connection lost before its result."""
+        [submitted] = [one for one in self.pending[broker] if isinstance(one, Submit)]
+        self.pending[broker].remove(submitted)
+        self.zookeeper = self.zookeeper.submit(broker, submitted)
+        self.zookeeper = self.zookeeper.disconnect(broker, done=1).reconnect(broker)
+
+    def lose_connection(self, broker: int) -> None:
+        self.zookeeper = self.zookeeper.disconnect(broker).reconnect(broker)
+
+    def ask(self, broker: int, request: Request) -> None:
+        self.pending[broker] += self.cores[broker].on_request(1, request, 0)
+
+    def request(self, target: int, through: int) -> None:
+        self.ask(through, PinControllerRequest(target, 0))
+        done = self.steps.count("request")
+        while self.steps.count("request") == done:
+            assert self.step(through), "it is not written down"
+
+    def controllers(self) -> list[int]:
+        return [n for n, core in enumerate(self.cores) if core.member.phase is Phase.IN_OFFICE]
+
+
+def test_a_former_target_does_not_delete_the_ready_that_replaced_its_own() -> None:
+    """Found by a schedule: broker 1 reads its own, broker 2 puts another in its place, broker 1 deletes."""
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.settle(1)
+    brokers.request(2, through=2)
+    brokers.until_submits(1, f"Delete(path='{READY}'")
+    brokers.settle(2)
+    brokers.settle(1)
+    ready = brokers.zookeeper.tree.get(READY)
+    assert ready is not None and read_ready(ready.data).broker == 2
+    brokers.settle()
+    assert brokers.controllers() == [2]
+
+
+def test_a_takeover_does_not_serve_a_later_request_of_the_same_version() -> None:
+    """Broker 1 has read the first request; the second is settled by the controller, and the third has version 0."""
+    brokers = Brokers(3, TAKEOVER)
+    brokers.by_hand(Create(NEXT, b"1"))
+    brokers.until_submits(1, f"Create(path='{CONTROLLER}'")
+    brokers.by_hand(SetData(NEXT, b"0"))
+    brokers.settle(0, 2)
+    assert NEXT not in brokers.zookeeper.tree, "it was settled"
+    brokers.by_hand(Create(NEXT, b"2"))
+    brokers.settle(1)
+    assert brokers.controllers() == [0], "its request is gone"
+    brokers.settle()
+    assert brokers.controllers() == [2]
+
+
+def test_a_request_for_the_controller_is_settled_under_the_same_epoch() -> None:
+    brokers = Brokers(2)
+    before = brokers.zookeeper.tree[CONTROLLER_EPOCH]
+    brokers.by_hand(Create(NEXT, b"0"))
+    brokers.settle()
+    after = brokers.zookeeper.tree[CONTROLLER_EPOCH]
+    assert (after.data, after.stat.version) == (before.data, before.stat.version + 1)
+    assert NEXT not in brokers.zookeeper.tree and brokers.controllers() == [0]
+    brokers.pending[0] += brokers.cores[0].on_work(0)
+    brokers.settle()
+    assert brokers.steps[-1] == "write", "its term goes on"
+
+
+def test_a_settling_whose_reply_was_lost_does_not_end_the_term() -> None:
+    brokers = Brokers(2)
+    brokers.by_hand(Create(NEXT, b"0"))
+    brokers.until_submits(0, f"Delete(path='{NEXT}'")
+    brokers.lose_reply(0)
+    assert NEXT not in brokers.zookeeper.tree
+    brokers.settle()
+    brokers.pending[0] += brokers.cores[0].on_work(0)
+    brokers.settle()
+    assert brokers.steps[-1] == "write" and brokers.controllers() == [0]
+
+
+def test_an_election_does_not_end_a_request_that_came_after_the_one_it_read_was_taken_back() -> None:
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.until_submits(1, f"Create(path='{CONTROLLER}'", brokers=(1, 0))
+    brokers.ask(2, PinControllerRequest(UNPIN, 0))
+    brokers.settle(2)
+    brokers.request(2, through=2)
+    brokers.settle()
+    assert brokers.controllers() == [2]
+    assert brokers.zookeeper.tree.get(NEXT) is None
+
+
+def test_a_legacy_broker_looks_at_nothing_but_the_office_also_when_its_connection_was_lost() -> None:
+    """Found by a schedule: it heard of `ready` once it was back, and resigned."""
+    brokers = Brokers(2, legacy=1)
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.settle(1)
+    brokers.settle()
+    brokers.by_hand(Create(NEXT, b"0"))
+    brokers.settle()
+    brokers.lose_connection(1)
+    brokers.asked.clear()
+    brokers.settle()
+    assert brokers.controllers() == [1]
+    assert brokers.asked and not any(path in one for one in brokers.asked for path in (NEXT, READY))
