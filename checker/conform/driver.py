@@ -14,6 +14,7 @@ from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.reference.step import Reference, StepResult, step
 
+MOST_REMEMBERED = 1 << 15  # SUTs, with what they look like and their keys; beyond it all are forgotten
 OTHERWISE = "the spec does it, and the implementation is elsewhere after it"
 CHANGED = "the spec refuses it, and the implementation does something"
 HIDDEN = "the spec refuses it, and the implementation does not show that it remembers something of it"
@@ -38,6 +39,7 @@ class Driver:
         self._system, self._canonical = system, canonical
         self._actions = {action.name: action for action in reference.actions}
         self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
+        self._pairs: dict[Any, tuple[Structure, Structure]] = {}
         self._before: tuple[Any, tuple[Structure, Structure]] = None, (None, None)
 
     @property
@@ -69,16 +71,25 @@ class Driver:
             raise Diverges(_raised(error), system=system) from error
 
     def _held(self, system: Any, looks: Structure) -> tuple[Any, Structure]:
-        shown, key = self._canonical.pair(*self._whole(system))
-        if shown != looks:
+        shown, key = self._paired(system)
+        if shown is not looks and shown != looks:
             raise Diverges(OTHERWISE, system=system)
         return system, key
+
+    def _paired(self, system: Any) -> tuple[Structure, Structure]:
+        """As `Canonical.pair`, of a SUT that was perhaps reached on another way before."""
+        found = self._pairs.get(system)
+        if found is None:
+            if len(self._pairs) > MOST_REMEMBERED:
+                self._pairs.clear()
+            found = self._pairs[system] = self._canonical.pair(*self._whole(system))
+        return found
 
     def attempt(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any) -> bool:
         """Try what the spec refuses. Whether there was something to try."""
         try:
             after = self._system.attempt(system, action, arguments, before)
-            if after is None or after is system or isinstance(after, Refusal):
+            if after is None or after is system or isinstance(after, Refusal) or after == system:
                 return after is not None
             old, new = self._whole_before(system), self._whole(after)
         except SpecError:

@@ -25,7 +25,8 @@ from checker.reference.step import Reference
 from checker.running.deadline import CompilationDeadline
 from checker.running.limits import Limits
 
-REMEMBERED = 1 << 12  # states of which is known what they look like, do and refuse
+REMEMBERED = 1 << 12  # states of which is known what they do and refuse
+LOOKS = 1 << 15  # states of which is known what they look like
 PARTS = 1 << 17  # parts of states that are kept decoded
 REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is reported
 _TOLD = {EventKind.REQUIRE: REFUSED, EventKind.CUT: CUT}
@@ -145,7 +146,7 @@ class SpecSide:
         """The structure that the SUT should show in this state, by rank."""
         found = self._looks.get(words)
         if found is None:
-            _shrink(self._looks)
+            _shrink(self._looks, LOOKS)
             found = self._looks[words] = self._canonical.of(self._expect(self.state(words)))
         return found
 

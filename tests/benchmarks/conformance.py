@@ -1,4 +1,4 @@
-"""Transitions of the product of kraft/membership and impl/kraft per second, in one process and in two."""
+"""Transitions of the product of models of KIP-631 and impl/kraft per second, in one process and in two."""
 
 from __future__ import annotations
 
@@ -7,35 +7,38 @@ from typing import Any
 
 from tests.benchmarks.printing import line
 
-MODEL, DEPTH = "kraft/membership", 12
+DEPTHS = {"kraft/membership": 12, "kraft/lifecycle": 16}
 
 
 def conformance() -> None:
-    """kraft/membership and impl/kraft, the first 12 levels: steps driven, with all attempts and probes, per second."""
-    one, two = explored(1), explored(2)
-    assert one["driven"] == two["driven"]
-    line("transitions driven", f"{one['driven']:,}")
-    line("one process, transitions/s of processor time", f"{one['driven'] / one['cpu_s']:,.0f}", "5,000")
-    line("one process, with attempts and probes", f"{one['all'] / one['cpu_s']:,.0f}")
-    line("two processes to one", f"{one['seconds'] / two['seconds']:.2f}", "1.6")
-    line("their processor time to that of one", f"{two['cpu_s'] / one['cpu_s']:.2f}")
+    """impl/kraft: steps driven, with all attempts and probes, per second; the first levels of two models."""
+    for model, depth in DEPTHS.items():
+        one, two = explored(model, depth, 1), explored(model, depth, 2)
+        assert one["driven"] == two["driven"]
+        line(f"{model}: transitions driven", f"{one['driven']:,}")
+        line(f"{model}: one process, transitions/s of processor time", f"{one['driven'] / one['cpu_s']:,.0f}", "10,000")
+        line(f"{model}: one process, with attempts and probes", f"{one['all'] / one['cpu_s']:,.0f}")
+        line(f"{model}: bytes a pair", f"{one['bytes'] / one['pairs']:,.0f}", "2,000")
+        line(f"{model}: two processes to one", f"{one['seconds'] / two['seconds']:.2f}", "1.7")
+        line(f"{model}: their processor time to that of one", f"{two['cpu_s'] / one['cpu_s']:.2f}")
 
 
-def explored(jobs: int) -> dict[str, Any]:
+def explored(name: str, depth: int, jobs: int) -> dict[str, Any]:
     """An exploration of so many levels; cpu_s: of all processes."""
     from checker.conform.check import ConformOptions, conform
     from checker.conform.loading import load_system
     from checker.lang.loader import load
 
-    model, system = load(MODEL), load_system("kraft")
+    model, system = load(name), load_system("kraft")
     conform(model, system, "kraft", ConformOptions(max_depth=1))  # compiled before the clock runs
     before = processor_s()
-    report = conform(model, system, "kraft", ConformOptions(jobs, max_depth=DEPTH))
+    report = conform(model, system, "kraft", ConformOptions(jobs, max_depth=depth))
     assert report.divergence is None, report.reason
     cpu_s = processor_s() - before
     driven = sum(report.counts.driven)
     every = driven + sum(report.counts.tried) + report.probes
-    return {"driven": driven, "all": every, "cpu_s": cpu_s, "seconds": report.seconds["product"]}
+    return {"driven": driven, "all": every, "cpu_s": cpu_s, "seconds": report.seconds["product"],
+            "bytes": report.peak_memory_bytes, "pairs": report.pairs}  # fmt: skip
 
 
 def processor_s() -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from checker.conform.check import ConformOptions, conform
+from checker.conform.graph import LeftOut, Rules, plain
 from checker.verdicts import DIVERGES
 from impl.adapters.kraft import KraftUnderTest
 from impl.adapters.kraft.core import PythonCore
@@ -36,6 +37,8 @@ class Wrapped:
 
 class WrappedCore:
     """silent: a method that does nothing."""
+
+    rules: ClassVar[Rules] = {Wrapped: {"_inner": plain, "_used": LeftOut("calls that are counted"), "_silent": plain}}
 
     def __init__(self, silent: str = "") -> None:
         self.used: Counter[str] = Counter()

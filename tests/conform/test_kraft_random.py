@@ -288,15 +288,21 @@ def test_what_the_spec_claims_holds(data: st.DataObject) -> None:
             cluster = after
 
 
-def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller that fences a broker and lets it lead on."""
+def without_leader() -> tuple[Cluster, Any]:
+    """A cluster whose one leader has crashed, and whose lease has run out; and how a step names it."""
     cluster = brought_up(empty())
     cluster = brought_up(done(Moves(cluster).created(TOPIC), cluster))
     leader = next(iter(cluster.committed.partitions.values())).leader
     who = names(voter=0, broker=leader, process=leader)
     crashed = done(processes.crash(cluster, who, None), cluster)
-    lapsed = done(controllers.expire_lease(crashed, who, None), crashed)
+    return done(controllers.expire_lease(crashed, who, None), crashed), who
+
+
+def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller that fences a broker and lets it lead on."""
+    lapsed, who = without_leader()
     held(lapsed, done(controllers.fence_expired(lapsed, who, None), lapsed))
+    lapsed, who = without_leader()
     monkeypatch.setattr(fencing, "taken_out", lambda image, settings, broker_id: ())
     with pytest.raises(AssertionError, match="leader_may_lead"):
         held(lapsed, done(controllers.fence_expired(lapsed, who, None), lapsed))

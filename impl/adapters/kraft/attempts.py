@@ -11,8 +11,9 @@ from typing import Any
 
 from checker.conform.system import Refusal
 from impl.adapters.kraft import controllers, network, processes, unmodelled
-from impl.adapters.kraft.cluster import Answer, Cluster, Envelope, run
-from impl.adapters.kraft.processes import UNWRITTEN, answered, followed, led, waits
+from impl.adapters.kraft.cluster import Cluster, Envelope
+from impl.adapters.kraft.processes import UNWRITTEN, answered, asked_to_stop, followed, led, waits
+from impl.adapters.kraft.values import replace
 from impl.kraft.broker import BrokerState
 from impl.kraft.errors import ErrorCode
 
@@ -82,7 +83,7 @@ def sigterm(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal
     on_its_way = BrokerState.PENDING_CONTROLLED_SHUTDOWN, BrokerState.SHUTTING_DOWN
     if host.core is None or host.core.state not in on_its_way:
         return None
-    return cluster.with_process(place, run(host, lambda core, now_ms: core.shut_down(now_ms))[0])
+    return cluster.with_process(place, asked_to_stop(host))
 
 
 def write(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
@@ -162,7 +163,7 @@ def refused(cluster: Cluster, arguments: Arguments, envelope: Envelope | None) -
     after, response = controllers.call(cluster, voter, envelope.request)
     if response.error == ErrorCode.NOT_CONTROLLER:
         return Refusal(response.error.name)
-    return answered(after, envelope, Answer(envelope.request, response))
+    return answered(after, envelope, response)
 
 
 def in_budget(step: Attempt, spent: str = "", limit: str = "") -> Attempt:
@@ -183,6 +184,16 @@ def reassign(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | R
     return None if is_small else controllers.reassign(cluster, arguments, before)
 
 
+def by_another(step: Attempt) -> Attempt:
+    """The step, asked for by another operator than the one who asked for the last removal, who still waits."""
+
+    def attempt(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
+        after = step(cluster, arguments, before)
+        return replace(after, removal=cluster.removal) if isinstance(after, Cluster) else after
+
+    return attempt
+
+
 ATTEMPTS: dict[str, Attempt] = {
     "send_registration": send_registration,
     "send_heartbeat": send_heartbeat,
@@ -201,7 +212,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "cancel_reassignment": in_budget(controllers.cancel_reassignment),
     "elect_preferred": in_budget(controllers.elect_preferred),
     "create_topic": in_budget(controllers.create_topic, "topics", "max_topics"),
-    "delete_topic": in_budget(controllers.delete_topic),
-    "unregister": in_budget(controllers.unregister, "unregistrations", "max_unregistrations"),
+    "delete_topic": in_budget(by_another(controllers.delete_topic)),
+    "unregister": in_budget(by_another(controllers.unregister), "unregistrations", "max_unregistrations"),
     "confirm_removal": controllers.confirm_removal,
 }

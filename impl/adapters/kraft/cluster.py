@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from impl.adapters.kraft import record_rules
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
-from impl.adapters.kraft.values import Remembering, replace
+from impl.adapters.kraft.values import Call, Remembering, recalled, replace
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import BrokerSettings, BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -37,6 +38,9 @@ CLUSTER_ID = "cluster under test"
 TOPIC = "topic"
 SESSION_TIMEOUT_MS = 9_000
 FOR_EVER_MS = 1 << 60  # time limits that are never reached
+
+MANY = (1, 2, 12, 1_000)
+"""How often a broker has failed in a row, which decides nothing, is any of these."""
 
 LifecycleRequest = BrokerRegistrationRequest | BrokerHeartbeatRequest
 Timer = tuple[str | int, ...]
@@ -70,7 +74,7 @@ def registration_request(broker_id: int, incarnation: UUID) -> BrokerRegistratio
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """The size of the cluster, and the configuration of every core.
 
@@ -114,7 +118,7 @@ class Shape:
         return self.core.broker(self.broker_settings(process), incarnation_id(incarnation), disk)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Envelope:
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
@@ -207,6 +211,29 @@ class ProcessHost(Remembering):
 
 
 @dataclass(frozen=True, eq=False)
+class Log:
+    """Batches that are committed, from the first one on."""
+
+    batches: tuple[Batch, ...] = ()
+
+    def followed_by(self, batches: tuple[Batch, ...]) -> Log:
+        return longer(self, batches)
+
+    @property
+    def end_offset(self) -> int:
+        """Exclusive."""
+        return self.batches[-1].last_offset + 1 if self.batches else 0
+
+
+@recalled
+def longer(log: Log, batches: tuple[Batch, ...]) -> Log:
+    return Log((*log.batches, *batches))
+
+
+NO_LOG = Log()
+
+
+@dataclass(frozen=True, eq=False)
 class Stable(Remembering):
     """The committed part of several controllers' logs: its replay, and when its epochs were issued."""
 
@@ -244,7 +271,7 @@ class Cluster:
     shape: Shape
     controllers: tuple[ControllerHost, ...]
     processes: tuple[ProcessHost, ...]
-    log: tuple[Batch, ...] = ()
+    log: Log = NO_LOG
     stable: Stable | None = None
     written: int = 0
     snapshot: Taken | None = None
@@ -258,6 +285,20 @@ class Cluster:
     removal: Removal | None = None
     listing: tuple[int, bool] | None = None
     is_asked_the_rest: bool = False
+
+    @cached_property
+    def _parts(self) -> tuple[object, ...]:
+        """What it is made of. Hosts, and what is under way, are the same where they are one object."""
+        fields = dict(
+            vars(self), shape=None, lifecycle=frozenset(self.lifecycle), alterations=frozenset(self.alterations)
+        )
+        return tuple(fields.values())
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cluster) and self._parts == other._parts
 
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
         return replace(self, controllers=put(self.controllers, voter, host))
@@ -303,15 +344,35 @@ def incarnation_id(number: int) -> UUID:
 # Controllers.
 
 
+class Decided(NamedTuple):
+    """What came of a call of a controller: its host, the batches that it appended, responses by call."""
+
+    host: ControllerHost
+    batches: tuple[Batch, ...]
+    replies: Mapping[int, Response]
+
+
 def decide(
     cluster: Cluster, voter: int, act: Callable[[ControllerCore, int], Effects], *, by_ms: int = 0
-) -> tuple[Cluster, dict[int, Response]]:
+) -> tuple[Cluster, Mapping[int, Response]]:
     """Let a controller act, and append what it appends. One that is alone commits that at once.
 
     Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
     response leaves together with what it rests on, which is not committed by then, or a batch breaks `record_rules`.
     """
-    host = cluster.controllers[voter]
+    written = cluster.written if cluster.is_quorum else None
+    after, batches, replies = decided(cluster.controllers[voter], act, by_ms, written)
+    cluster = cluster.with_controller(voter, after)
+    if written is not None:
+        return replace(cluster, written=written + len(batches)) if batches else cluster, replies
+    return replace(cluster, log=cluster.log.followed_by(batches)) if batches else cluster, replies
+
+
+@recalled
+def decided(
+    host: ControllerHost, act: Callable[[ControllerCore, int], Effects], by_ms: int, written: int | None
+) -> Decided:
+    """written: by all controllers, where there are several."""
     core, now_ms = host.core.copy(), max(host.now_ms, by_ms)
     timers, image, batches, replies = dict(host.timers), host.image, list[Batch](), dict[int, Response]()
     pending = act(core, now_ms)
@@ -330,22 +391,42 @@ def decide(
                     timers[timer] = at_ms
                 case Send():
                     raise AssertionError("a controller sends nothing")
-        commits = appended and not cluster.is_quorum
-        pending = core.on_commit(batches[-1].last_offset + 1, now_ms) if commits else []
-    if cluster.is_quorum:
-        log = (*host.log, *(Entry(number, batch) for number, batch in enumerate(batches, cluster.written)))
-        after = replace(host, core=core, image=image, timers=timers, now_ms=now_ms, log=log)
-        return replace(cluster.with_controller(voter, after), written=cluster.written + len(batches)), replies
-    after = ControllerHost(core, image, timers, now_ms, host.epoch)
-    return replace(cluster, controllers=put(cluster.controllers, voter, after), log=(*cluster.log, *batches)), replies
+        pending = committed_up_to(core, batches[-1], now_ms) if appended and written is None else []
+    if written is None:
+        return Decided(ControllerHost(core, image, timers, now_ms, host.epoch), tuple(batches), replies)
+    log = (*host.log, *(Entry(number, batch) for number, batch in enumerate(batches, written)))
+    after = replace(host, core=core, image=image, timers=timers, now_ms=now_ms, log=log)
+    return Decided(after, tuple(batches), replies)
+
+
+def committed_up_to(core: ControllerCore, batch: Batch, now_ms: int) -> Effects:
+    """Tell a controller that what it has written is committed up to a batch: all but its last record, then that."""
+    if len(batch.records) > 1:
+        before = core.committed.offset
+        if core.on_commit(batch.last_offset, now_ms) or core.committed.offset > max(before, batch.base_offset - 1):
+            raise AssertionError("a part of a batch is committed, and the controller goes by it")
+    return core.on_commit(batch.last_offset + 1, now_ms)
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A controller hears that all is committed up to a batch."""
+
+    batch: Batch
+
+    def __call__(self, core: ControllerCore, now_ms: int) -> Effects:
+        return committed_up_to(core, self.batch, now_ms)
 
 
 def fire(cluster: Cluster, voter: int, timer: Timer) -> Cluster:
     """Fire a timer of a controller that is due by now."""
-    host = cluster.controllers[voter]
-    rest = {name: at_ms for name, at_ms in host.timers.items() if name != timer}
-    cluster = cluster.with_controller(voter, replace(host, timers=rest))
-    return decide(cluster, voter, lambda core, now_ms: core.on_timer(timer, now_ms))[0]
+    cluster = cluster.with_controller(voter, without_timer(cluster.controllers[voter], timer))
+    return decide(cluster, voter, Call("on_timer", (timer,)))[0]
+
+
+@recalled
+def without_timer(host: ControllerHost, timer: Timer) -> ControllerHost:
+    return replace(host, timers={name: at_ms for name, at_ms in host.timers.items() if name != timer})
 
 
 # Processes.
@@ -357,7 +438,11 @@ def run(
     """Let a broker act. Returns what it sends."""
     core, now_ms = host.broker.copy(), max(host.now_ms, by_ms)
     timers, sent = dict(host.timers), list[Send]()
-    for effect in act(core, now_ms):
+    failures = core.lifecycle.failures
+    effects = act(core, now_ms)
+    if core.lifecycle.failures > failures:
+        core.lifecycle.failures = MANY[(core.image.offset + core.broker_id) % len(MANY)]
+    for effect in effects:
         match effect:
             case SetTimer(timer, at_ms):
                 timers[timer] = at_ms
@@ -374,13 +459,12 @@ def fire_at(host: ProcessHost, timer: Timer) -> tuple[ProcessHost, list[Send]] |
     if at_ms is None:
         return None
     rest = {name: due_ms for name, due_ms in host.timers.items() if name != timer}
-    return run(replace(host, timers=rest), lambda core, now_ms: core.on_timer(timer, now_ms), by_ms=at_ms)
+    return run(replace(host, timers=rest), Call("on_timer", (timer,)), by_ms=at_ms)
 
 
 def deliver(host: ProcessHost, request: Request, response: Response | None) -> ProcessHost:
     """Hand in a response, or that its request was given up. What the broker sends at once is lost, and given up."""
-    # A broker gets back only what it sent, and no other kind of request: mypy cannot see that.
-    host, sent = run(host, lambda core, now_ms: core.on_response(request, response, now_ms))  # type: ignore[arg-type]
+    host, sent = run(host, Call("on_response", (request, response)))
     for send in sent:
         host = deliver(host, send.request, None)
     return host
@@ -407,6 +491,7 @@ def without_answer(host: ProcessHost, key: PartitionKey) -> ProcessHost:
     return replace(host, isr_answers={other: one for other, one in host.isr_answers.items() if other != key})
 
 
+@recalled
 def settled(host: ProcessHost) -> ProcessHost:
     """The process once it has the answers that change nothing: it gets them at once, and must do nothing."""
     if host.core is None:

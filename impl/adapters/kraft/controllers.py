@@ -9,11 +9,12 @@ from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
     SESSION_TIMEOUT_MS,
     TOPIC,
-    Answer,
     Cluster,
     ControllerHost,
     Envelope,
+    Log,
     Removal,
+    Shape,
     decide,
     fire,
     registration_request,
@@ -21,7 +22,7 @@ from impl.adapters.kraft.cluster import (
 )
 from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.processes import UNWRITTEN, answered
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer
 from impl.kraft.effects import Effects
 from impl.kraft.errors import ErrorCode
@@ -50,19 +51,29 @@ def call(cluster: Cluster, voter: int, request: Request) -> tuple[Cluster, Respo
 
 
 def handling(request: Request, call: int = CALL) -> Callable[[ControllerCore, int], Effects]:
-    return lambda core, now_ms: core.handle(call, request, now_ms)
+    return Call("handle", (call, request))
 
 
 def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
     """The cluster once a controller has a broker's request. Of several, it may answer later."""
     if not cluster.is_quorum:
         cluster, response = call(cluster, envelope.to, envelope.request)
-        return answered(cluster, envelope, Answer(envelope.request, response))
+        return answered(cluster, envelope, response)
     host = cluster.controllers[envelope.to]
-    waiting = {**host.waiting, host.made: envelope}
-    cluster = cluster.with_controller(envelope.to, replace(host, waiting=waiting, made=host.made + 1))
+    cluster = cluster.with_controller(envelope.to, with_waiting(host, envelope))
     cluster, replies = decide(cluster, envelope.to, handling(envelope.request, host.made))
     return released(cluster, envelope.to, replies)
+
+
+@recalled
+def with_waiting(host: ControllerHost, envelope: Envelope) -> ControllerHost:
+    return replace(host, waiting={**host.waiting, host.made: envelope}, made=host.made + 1)
+
+
+@recalled
+def without_call(host: ControllerHost, number: int) -> ControllerHost:
+    waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
+    return replace(host, waiting=waiting, operators=host.operators - {number})
 
 
 def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> Cluster:
@@ -71,13 +82,12 @@ def released(cluster: Cluster, voter: int, replies: Mapping[int, Response]) -> C
         host = cluster.controllers[voter]
         if number == CALL:
             continue
-        waiting = {call: envelope for call, envelope in host.waiting.items() if call != number}
-        cluster = cluster.with_controller(voter, replace(host, waiting=waiting, operators=host.operators - {number}))
+        cluster = cluster.with_controller(voter, without_call(host, number))
         if number in host.operators:
             cluster = replace(cluster, removal=removal_answered(cluster.removal, voter, number, response))
         elif number in host.waiting:
             envelope = host.waiting[number]
-            cluster = answered(cluster, envelope, Answer(envelope.request, response))
+            cluster = answered(cluster, envelope, response)
         else:
             raise AssertionError("a call is answered that does not wait for an answer")
     return cluster
@@ -159,8 +169,13 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
         if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
             again = registration_request(id_, registration.incarnation_id)
             cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
-    cluster = cluster.with_controller(voter, replace(cluster.controllers[voter], now_ms=late_ms))
+    cluster = cluster.with_controller(voter, at_time(cluster.controllers[voter], late_ms))
     return without_spent_timers(cluster, voter)
+
+
+@recalled
+def at_time(host: ControllerHost, now_ms: int) -> ControllerHost:
+    return replace(host, now_ms=now_ms)
 
 
 def without_spent_timers(cluster: Cluster, voter: int) -> Cluster:
@@ -204,11 +219,17 @@ def fail_over(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refus
     host = cluster.controllers[voter]
     assert host.core.epoch is not None
     epoch = host.core.epoch + 1
-    core = cluster.shape.controller()
-    for batch in cluster.log:
+    cluster = cluster.with_controller(voter, in_its_place(cluster.shape, host, cluster.log, epoch))
+    return decide(cluster, voter, Call("claim", (epoch,)))[0]
+
+
+@recalled
+def in_its_place(shape: Shape, host: ControllerHost, log: Log, epoch: int) -> ControllerHost:
+    """Another controller, which has replayed the log."""
+    core = shape.controller()
+    for batch in log.batches:
         core.replay(batch)
-    cluster = cluster.with_controller(voter, ControllerHost(core, host.image, {}, host.now_ms, epoch))
-    return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
+    return ControllerHost(core, host.image, {}, host.now_ms, epoch)
 
 
 def grow_log(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

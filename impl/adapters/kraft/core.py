@@ -8,9 +8,10 @@ same shapes. A core is a value that can be pickled; so are the controllers and b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 from uuid import UUID
 
+from checker.conform.graph import Rules
 from impl.kraft.broker import (
     Broker,
     BrokerSettings,
@@ -114,7 +115,12 @@ class BrokerCore(Protocol):
 
 
 class Core(Protocol):
-    """Makes the controllers and brokers of a cluster."""
+    """Makes the controllers and brokers of a cluster.
+
+    rules: of what its classes have for state, besides those of `impl.kraft`; see `checker.conform.graph`.
+    """
+
+    rules: ClassVar[Rules]
 
     def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
         """A standby, which has what the snapshot stands for."""
@@ -127,6 +133,8 @@ class Core(Protocol):
 
 class PythonCore:
     """`impl.kraft` as a core."""
+
+    rules: ClassVar[Rules] = {}
 
     def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> Controller:
         return Controller(settings) if snapshot is None else Controller.load(settings, snapshot)

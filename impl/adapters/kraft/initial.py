@@ -17,6 +17,7 @@ from impl.adapters.kraft.cluster import (
     TOPIC,
     Cluster,
     ControllerHost,
+    Log,
     ProcessHost,
     Shape,
     Stable,
@@ -31,7 +32,7 @@ from impl.adapters.kraft.controllers import handle_lifecycle
 from impl.adapters.kraft.core import Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import Call, replace
 from impl.kraft.image import Image
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
@@ -48,12 +49,12 @@ def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
         shape=shape,
         controllers=(standby(shape, log),),
         processes=tuple(ProcessHost() for _ in shape.node_ids),
-        log=log,
+        log=Log(log),
         incarnations=len(registered),
         records=tuple(status.name for status in state.produced.values()),
     )
     first = replace(cluster.controllers[0], epoch=FIRST_EPOCH)
-    cluster, _ = decide(cluster.with_controller(0, first), 0, lambda core, now_ms: core.claim(FIRST_EPOCH, now_ms))
+    cluster, _ = decide(cluster.with_controller(0, first), 0, Call("claim", (FIRST_EPOCH,)))
     for place, process in enumerate(state.processes.values()):
         if process.broker_epoch is not None:
             cluster = running(cluster, place, image.registrations)
@@ -76,8 +77,8 @@ def addition_pending(cluster: Cluster, request: Any) -> Cluster:
 def with_others(cluster: Cluster, state: Any) -> Cluster:
     """The cluster with all its controllers: they have the same log, all of it committed."""
     host = cluster.controllers[0]
-    others = [standby(cluster.shape, cluster.log) for _ in list(state.controllers)[1:]]
-    entries = [Entry(number, batch) for number, batch in enumerate(cluster.log)]
+    others = [standby(cluster.shape, cluster.log.batches) for _ in list(state.controllers)[1:]]
+    entries = [Entry(number, batch) for number, batch in enumerate(cluster.log.batches)]
     *_, (history, image) = replayed(EpochHistory({}), Image(), entries)
     cluster = replace(
         cluster,
@@ -150,7 +151,7 @@ def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
     """The cluster once the process at this place runs, which is registered and unfenced already."""
     incarnation = next(one.incarnation.value for b, one in registrations.items() if b.index == place)
     core = cluster.shape.broker(place, incarnation)
-    host, _ = run(ProcessHost(core), lambda core, now_ms: core.start(now_ms))
+    host, _ = run(ProcessHost(core), Call("start"))
     cluster = cluster.with_process(place, host)
     who = {"process": SimpleNamespace(index=place)}
     cluster = exchanged(cluster, processes.send_registration(cluster, who, None))

@@ -7,9 +7,9 @@ from typing import Any
 
 from checker.conform.system import Ordinal, Refusal
 from impl.adapters.kraft import controllers, expected, observed
-from impl.adapters.kraft.cluster import Cluster, Envelope, deliver, settled, without_answer
+from impl.adapters.kraft.cluster import Cluster, Envelope
 from impl.adapters.kraft.controllers import without
-from impl.adapters.kraft.processes import given_up, led, without_waiting
+from impl.adapters.kraft.processes import given_up, late_copy, led, without_reply, without_waiting
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, RegisterView
 
@@ -101,8 +101,7 @@ def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
         return without_waiting(cluster, place)
     if host.answer is None:
         return Refusal("no reply is under way to it")
-    host = deliver(replace(host, answer=None), host.answer.request, None)
-    return cluster.with_process(place, settled(host))
+    return cluster.with_process(place, without_reply(host, None))
 
 
 def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -113,19 +112,18 @@ def lose_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Clus
         return without_waiting(cluster, place, key)
     if key is None or key not in host.isr_answers:
         return Refusal("no reply is under way to it")
-    host = deliver(without_answer(host, key), host.isr_answers[key].request, None)
-    return cluster.with_process(place, settled(host))
+    return cluster.with_process(place, without_reply(host, key))
 
 
 def copy_lifecycle_request(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
     envelope = matching_lifecycle_request(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
-    return replace(cluster, lifecycle=(*cluster.lifecycle, replace(envelope, late=True)))
+    return replace(cluster, lifecycle=(*cluster.lifecycle, late_copy(envelope)))
 
 
 def copy_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
     envelope = matching_alteration(cluster, arguments["request"], before)
     if envelope is None:
         return Refusal("nothing is under way")
-    return replace(cluster, alterations=(*cluster.alterations, replace(envelope, late=True)))
+    return replace(cluster, alterations=(*cluster.alterations, late_copy(envelope)))

@@ -102,7 +102,7 @@ def reached(marks: Marks, offset: int) -> Ordinal | None:
 
 
 def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
-    return remembered(host.memory, ("view", cluster.marks), lambda: view_of_controller(cluster, host))
+    return remembered(host.memory, ("view", cluster.marks, cluster.history), lambda: view_of_controller(cluster, host))
 
 
 def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
@@ -166,7 +166,7 @@ def changes(before: Iterable[T], after: Iterable[T]) -> Iterator[T | None]:
 def stable(cluster: Cluster) -> StableView | None:
     if cluster.stable is None:
         return None
-    image, epoch = cluster.stable.image, cluster.log[-1].epoch
+    image, epoch = cluster.stable.image, cluster.log.batches[-1].epoch
     return remembered(
         cluster.stable.memory, "view", lambda: StableView(metadata(cluster, image), controller_epoch(epoch))
     )
@@ -248,7 +248,7 @@ def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     superseded = host.core is not None and is_superseded(
         committed, cluster.shape.node_ids[place], host.core.broker_epoch
     )
-    key = ("view", cluster.marks, superseded)
+    key = ("view", cluster.marks, cluster.history, superseded)
     return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
 
 

@@ -10,8 +10,11 @@ from impl.adapters.kraft import reply_rules
 from impl.adapters.kraft.cluster import (
     Answer,
     Cluster,
+    ControllerHost,
     Envelope,
+    Log,
     ProcessHost,
+    Shape,
     deliver,
     fire_at,
     left_on_disk,
@@ -22,12 +25,12 @@ from impl.adapters.kraft.cluster import (
     without_answer,
 )
 from impl.adapters.kraft.core import BrokerCore
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState, Due
 from impl.kraft.broker.timers import due_for
 from impl.kraft.effects import Effects
 from impl.kraft.image import PartitionKey
-from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest
+from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest, Response
 
 Arguments = Mapping[str, Any]
 UNWRITTEN, WRITTEN, ACKNOWLEDGED = "UNWRITTEN", "WRITTEN", "ACKNOWLEDGED"
@@ -38,15 +41,24 @@ UNWRITTEN, WRITTEN, ACKNOWLEDGED = "UNWRITTEN", "WRITTEN", "ACKNOWLEDGED"
 
 def start(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
-    host = cluster.processes[place]
-    core = cluster.shape.broker(place, cluster.incarnations, left_on_disk(host))
-    started, _ = run(ProcessHost(core, controller=host.controller), lambda core, now_ms: core.start(now_ms))
-    return replace(cluster.with_process(place, started), incarnations=cluster.incarnations + 1)
+    host = started(cluster.shape, place, cluster.processes[place], cluster.incarnations)
+    return replace(cluster.with_process(place, host), incarnations=cluster.incarnations + 1)
+
+
+@recalled
+def started(shape: Shape, place: int, host: ProcessHost, incarnation: int) -> ProcessHost:
+    core = shape.broker(place, incarnation, left_on_disk(host))
+    return run(ProcessHost(core, controller=host.controller), Call("start"))[0]
+
+
+@recalled
+def crashed(host: ProcessHost) -> ProcessHost:
+    return ProcessHost(disk=left_on_disk(host))
 
 
 def crash(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
-    return cluster.with_process(place, ProcessHost(disk=left_on_disk(cluster.processes[place])))
+    return cluster.with_process(place, crashed(cluster.processes[place]))
 
 
 def crash_losing_disk(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -55,20 +67,28 @@ def crash_losing_disk(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster
 
 def sigterm(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
     place = arguments["process"].index
-    host, _ = run(cluster.processes[place], lambda core, now_ms: core.shut_down(now_ms))
+    host = asked_to_stop(cluster.processes[place])
     cluster = cluster.with_process(place, settled(host))
     return finish_shutdown(cluster, arguments, before) if host.broker.state == BrokerState.SHUTTING_DOWN else cluster
 
 
 def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
+    return cluster.with_process(place, crashed(stopped(cluster.processes[place])))
 
-    def stopped(core: BrokerCore, _: int) -> Effects:
+
+@recalled
+def asked_to_stop(host: ProcessHost) -> ProcessHost:
+    return run(host, Call("shut_down"))[0]
+
+
+@recalled
+def stopped(host: ProcessHost) -> ProcessHost:
+    def stop(core: BrokerCore, _: int) -> Effects:
         core.stopped()
         return []
 
-    host, _ = run(cluster.processes[place], stopped)
-    return cluster.with_process(place, ProcessHost(disk=left_on_disk(host)))
+    return run(host, stop)[0]
 
 
 # Registration and heartbeats.
@@ -77,7 +97,16 @@ def finish_shutdown(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusal:
     """Send the next lifecycle request of the process, which must be a `kind`. One that it waits for is given up."""
     cluster = without_waiting(cluster, place)
-    host = cluster.processes[place]
+    found = communicated(cluster.processes[place], place, kind)
+    if isinstance(found, Refusal):
+        return found
+    host, envelope = found
+    return replace(cluster.with_process(place, host), lifecycle=(*cluster.lifecycle, envelope))
+
+
+@recalled
+def communicated(host: ProcessHost, place: int, kind: type) -> tuple[ProcessHost, Envelope] | Refusal:
+    """The process once it has sent its next lifecycle request, and that."""
     fired = None if host.core is None else fire_at(host, (Due.COMMUNICATION,))
     if fired is None:
         return Refusal("it is not about to send anything")
@@ -88,8 +117,7 @@ def send_lifecycle(cluster: Cluster, place: int, kind: type) -> Cluster | Refusa
     request = send.request
     if not isinstance(request, kind) or not isinstance(request, BrokerRegistrationRequest | BrokerHeartbeatRequest):
         return Refusal(f"it sends {type(request).__name__}")
-    envelope = Envelope(place, host.broker.lifecycle.incarnation_id, host.controller, request)
-    return replace(cluster.with_process(place, host), lifecycle=(*cluster.lifecycle, envelope))
+    return host, Envelope(place, host.broker.lifecycle.incarnation_id, host.controller, request)
 
 
 def send_registration(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -105,14 +133,24 @@ def receive_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | R
     host = cluster.processes[place]
     if host.answer is None:
         return Refusal("no reply is under way to it")
-    host = deliver(replace(host, answer=None), host.answer.request, host.answer.response)
-    return cluster.with_process(place, settled(host))
+    return cluster.with_process(place, replied(host))
+
+
+@recalled
+def replied(host: ProcessHost) -> ProcessHost:
+    """The process once it has the reply that is under way to it."""
+    assert host.answer is not None
+    return settled(deliver(replace(host, answer=None), host.answer.request, host.answer.response))
 
 
 def finish_recovery(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["process"].index
-    host, _ = run(cluster.processes[place], lambda core, now_ms: core.recovered(now_ms))
-    return cluster.with_process(place, host)
+    return cluster.with_process(place, recovered(cluster.processes[place]))
+
+
+@recalled
+def recovered(host: ProcessHost) -> ProcessHost:
+    return run(host, Call("recovered"))[0]
 
 
 # Metadata.
@@ -121,16 +159,18 @@ def finish_recovery(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster |
 def apply_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """It replays what is committed; what there is nothing new in, it acts on because it has set itself a timer."""
     place = arguments["process"].index
-    host = cluster.processes[place]
-    end = cluster.log[-1].last_offset + 1 if cluster.log else 0
-    news = [batch for batch in cluster.log if batch.base_offset > host.broker.image.offset]
+    host = up_to_date(cluster.processes[place], cluster.log)
+    return host if isinstance(host, Refusal) else cluster.with_process(place, host)
+
+
+@recalled
+def up_to_date(host: ProcessHost, log: Log) -> ProcessHost | Refusal:
+    offset = host.broker.image.offset
+    news = tuple(batch for batch in log.batches if batch.base_offset > offset)
     if news or host.broker.state == BrokerState.STARTING:
-        host, _ = run(host, lambda core, now_ms: core.replay(news, end, now_ms))
-        return cluster.with_process(place, settled(host))
+        return settled(run(host, Call("replay", (news, log.end_offset)))[0])
     fired = fire_at(host, (Due.PUBLICATION,))
-    if fired is None:
-        return Refusal("it has all that is committed, and has acted on it")
-    return cluster.with_process(place, settled(fired[0]))
+    return Refusal("it has all that is committed, and has acted on it") if fired is None else settled(fired[0])
 
 
 def answer_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -162,6 +202,16 @@ def write(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     key = led(host, arguments)
     if key is None:
         return Refusal("NOT_LEADER_OR_FOLLOWER")
+    after = appended(host, key)
+    if isinstance(after, Refusal):
+        return after
+    written = cluster.with_process(place, after)
+    return replace(written, records=put(written.records, p, WRITTEN)) if key[0] == cluster.topic else written
+
+
+@recalled
+def appended(host: ProcessHost, key: PartitionKey) -> ProcessHost | Refusal:
+    """The leader once it has appended the record."""
     errors = []
 
     def append(core: BrokerCore, _: int) -> Effects:
@@ -169,10 +219,7 @@ def write(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
         return []
 
     host, _ = run(host, append)
-    if errors[0] != 0:
-        return Refusal(errors[0].name)
-    written = cluster.with_process(place, host)
-    return replace(written, records=put(written.records, p, WRITTEN)) if key[0] == cluster.topic else written
+    return Refusal(errors[0].name) if errors[0] != 0 else host
 
 
 def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -182,6 +229,19 @@ def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     key = followed(fetching, arguments)
     if serving.core is None or key is None:
         return Refusal("it does not follow, or nobody is there to answer")
+    found = fetched(fetching, serving, key)
+    if isinstance(found, Refusal):
+        return found
+    after, served = found
+    cluster = cluster.with_process(leader, served)
+    return cluster.with_process(follower, after) if arguments["answered"] else cluster
+
+
+@recalled
+def fetched(
+    fetching: ProcessHost, serving: ProcessHost, key: PartitionKey
+) -> tuple[ProcessHost, ProcessHost] | Refusal:
+    """The follower and the leader after a fetch and its response."""
     request = fetching.broker.fetch_request(key)
     if request is None:
         return Refusal("it does not fetch")
@@ -196,15 +256,12 @@ def fetch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     serving, _ = run(serving, note)
     core = serving.broker
     response = core.leaders[key].read(request, core.settings.replica_fetch_max_bytes)
-    cluster = cluster.with_process(leader, serving)
-    if not arguments["answered"]:
-        return cluster
 
     def take(core: BrokerCore, _: int) -> Effects:
         core.on_fetch_response(request, response)
         return []
 
-    return cluster.with_process(follower, run(fetching, take)[0])
+    return run(fetching, take)[0], serving
 
 
 def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -214,14 +271,20 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
     key = led(host, arguments)
     if key is None:
         return Refusal("it does not lead")
+    after = without_member(host, key, member)
+    return after if isinstance(after, Refusal) else cluster.with_process(place, after)
+
+
+@recalled
+def without_member(host: ProcessHost, key: PartitionKey, member: int) -> ProcessHost | Refusal:
+    """The leader once it has asked for a member to be removed that lags."""
     max_lag_ms = host.broker.settings.replica_lag_time_max_ms
     late_ms = host.now_ms + max_lag_ms + 1
     late = host.broker.leaders[key].out_of_sync(late_ms, max_lag_ms)
     if member not in late:
         return Refusal("the member does not lag")
     if host.broker.leaders[key].pending_change is not None:
-        after, _ = run(host, lambda core, now_ms: core.expire_isr(now_ms), by_ms=late_ms)
-        return cluster.with_process(place, after)
+        return run(host, Call("expire_isr"), by_ms=late_ms)[0]
 
     def remove(core: BrokerCore, now_ms: int) -> Effects:
         if late == {member}:
@@ -229,19 +292,27 @@ def shrink_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refu
         core.leaders[key].ask_to_remove([member])
         return [due_for(Due.ALTER_PARTITION, key, now_ms)]
 
-    return cluster.with_process(place, run(host, remove, by_ms=late_ms)[0])
+    return run(host, remove, by_ms=late_ms)[0]
 
 
 def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    place, p = arguments["leader"].index, arguments["p"].index
-    host = cluster.processes[place]
-    key = led(host, arguments)
+    place = arguments["leader"].index
+    key = led(cluster.processes[place], arguments)
     if key is None:
         return Refusal("it does not lead")
     cluster = without_waiting(cluster, place, key)
-    host = cluster.processes[place]
+    found = asked(cluster.processes[place], place, key)
+    if isinstance(found, Refusal):
+        return found
+    host, envelope = found
+    return replace(cluster.with_process(place, host), alterations=(*cluster.alterations, envelope))
+
+
+@recalled
+def asked(host: ProcessHost, place: int, key: PartitionKey) -> tuple[ProcessHost, Envelope] | Refusal:
+    """The leader once it has asked for the ISR that it wants, and the request."""
     isr = host.broker.leaders[key].isr
-    fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, p))
+    fired = fire_at(host, (Due.ALTER_PARTITION, key[0].int, key[1]))
     if fired is None:
         return Refusal("it is not about to ask for anything")
     host, sent = fired
@@ -251,27 +322,42 @@ def send_alter_isr(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | 
     request = send.request
     assert isinstance(request, AlterPartitionRequest)
     added = next((member.broker_id for member in request.new_isr if member.broker_id not in isr), None)
-    envelope = Envelope(place, host.broker.lifecycle.incarnation_id, host.controller, request, added=added)
-    return replace(cluster.with_process(place, host), alterations=(*cluster.alterations, envelope))
+    return host, Envelope(place, host.broker.lifecycle.incarnation_id, host.controller, request, added=added)
 
 
 def receive_alter_isr_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place = arguments["leader"].index
     host = cluster.processes[place]
     key = led(host, arguments)
-    answer = None if key is None else host.isr_answers.get(key)
-    if key is None or answer is None:
+    if key is None or key not in host.isr_answers:
         return Refusal("no reply is under way to it")
-    host = deliver(without_answer(host, key), answer.request, answer.response)
-    return cluster.with_process(place, settled(host))
+    return cluster.with_process(place, granted(host, key))
+
+
+@recalled
+def granted(host: ProcessHost, key: PartitionKey) -> ProcessHost:
+    """The leader once it has the answer about its ISR."""
+    answer = host.isr_answers[key]
+    return settled(deliver(without_answer(host, key), answer.request, answer.response))
 
 
 def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     place, p = arguments["leader"].index, arguments["p"].index
     host = cluster.processes[place]
     key = led(host, arguments)
-    if key is None:
-        return Refusal("it does not lead")
+    after = None if key is None else advanced(host, key)
+    if key is None or after is None:
+        return Refusal("it has not moved")
+    acknowledged = after.broker.acknowledgement(key, 1) == 0
+    cluster = cluster.with_process(place, after)
+    if acknowledged and key[0] == cluster.topic and cluster.records[p] == WRITTEN:
+        cluster = replace(cluster, records=put(cluster.records, p, ACKNOWLEDGED))
+    return cluster
+
+
+@recalled
+def advanced(host: ProcessHost, key: PartitionKey) -> ProcessHost | None:
+    """The leader once its high watermark has moved, if it does."""
     moved = []
 
     def advance(core: BrokerCore, _: int) -> Effects:
@@ -279,13 +365,7 @@ def advance_high_watermark(cluster: Cluster, arguments: Arguments, _: Any) -> Cl
         return []
 
     host, _ = run(host, advance)
-    if not moved[0]:
-        return Refusal("it has not moved")
-    acknowledged = host.broker.acknowledgement(key, 1) == 0
-    cluster = cluster.with_process(place, host)
-    if acknowledged and key[0] == cluster.topic and cluster.records[p] == WRITTEN:
-        cluster = replace(cluster, records=put(cluster.records, p, ACKNOWLEDGED))
-    return cluster
+    return host if moved[0] else None
 
 
 # What reaches a process.
@@ -305,30 +385,59 @@ def without_waiting(cluster: Cluster, place: int, key: PartitionKey | None = Non
     for voter, controller in enumerate(cluster.controllers):
         for call, envelope in controller.waiting.items():
             if envelope.sender == place and envelope.about == key and waits(cluster, envelope):
-                waiting = {**controller.waiting, call: replace(envelope, late=True)}
-                cluster = cluster.with_controller(voter, replace(controller, waiting=waiting))
+                cluster = cluster.with_controller(voter, with_late(controller, call))
                 return given_up(cluster, envelope)
     return cluster
 
 
-def answered(cluster: Cluster, envelope: Envelope, answer: Answer) -> Cluster:
-    """An answer is under way to the sender of a request, if it still waits for one."""
-    reply_rules.look_at(answer.request, answer.response)
+@recalled
+def with_late(host: ControllerHost, call: int) -> ControllerHost:
+    """A controller for whose answer to a call nobody waits any more."""
+    return replace(host, waiting={**host.waiting, call: replace(host.waiting[call], late=True)})
+
+
+def answered(cluster: Cluster, envelope: Envelope, response: Response) -> Cluster:
+    """The answer to a request is under way to its sender, if it still waits for one."""
+    reply_rules.look_at(envelope.request, response)
     if not waits(cluster, envelope):
         return cluster
     host = cluster.processes[envelope.sender]
-    if host.stand_in is not None and not moves(answer.response, is_recovering=True):
+    if host.stand_in is not None and not moves(response, is_recovering=True):
         return cluster
-    if envelope.about is not None:
-        host = replace(host, isr_answers={**host.isr_answers, envelope.about: answer})
-    else:
-        host = replace(host, answer=answer)
-    return cluster.with_process(envelope.sender, settled(host))
+    return cluster.with_process(envelope.sender, with_answer(host, envelope, response))
+
+
+@recalled
+def with_answer(host: ProcessHost, envelope: Envelope, response: Response) -> ProcessHost:
+    answer = Answer(envelope.request, response)
+    if envelope.about is None:
+        return settled(replace(host, answer=answer))
+    return settled(replace(host, isr_answers={**host.isr_answers, envelope.about: answer}))
 
 
 def given_up(cluster: Cluster, envelope: Envelope) -> Cluster:
     """A request was lost, and its sender gives it up."""
     if not waits(cluster, envelope):
         return cluster
-    host = cluster.processes[envelope.sender]
-    return cluster.with_process(envelope.sender, settled(deliver(host, envelope.request, None)))
+    return cluster.with_process(envelope.sender, without_request(cluster.processes[envelope.sender], envelope))
+
+
+@recalled
+def without_request(host: ProcessHost, envelope: Envelope) -> ProcessHost:
+    """The process once it has given up a request."""
+    return settled(deliver(host, envelope.request, None))
+
+
+@recalled
+def without_reply(host: ProcessHost, key: PartitionKey | None) -> ProcessHost:
+    """The process once the answer about a partition, or to itself, is lost, and it has given up its request."""
+    if key is not None:
+        return settled(deliver(without_answer(host, key), host.isr_answers[key].request, None))
+    assert host.answer is not None
+    return settled(deliver(replace(host, answer=None), host.answer.request, None))
+
+
+@recalled
+def late_copy(envelope: Envelope) -> Envelope:
+    """A copy that the network delivers whenever it likes."""
+    return replace(envelope, late=True)

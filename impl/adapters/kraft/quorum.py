@@ -13,8 +13,10 @@ from typing import Any
 from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
     Cluster,
+    Committed,
     ControllerHost,
     Envelope,
+    ProcessHost,
     Removal,
     Stable,
     Taken,
@@ -26,7 +28,7 @@ from impl.adapters.kraft.controllers import released
 from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
 
@@ -64,7 +66,7 @@ def stepped_down(cluster: Cluster, voter: int, epoch: int) -> Cluster:
     before = cluster.controllers[voter]
     refused: Mapping[int, Response] = {}
     if before.core.is_active:
-        cluster, refused = decide(cluster, voter, lambda core, now_ms: core.renounce(now_ms))
+        cluster, refused = decide(cluster, voter, Call("renounce"))
     if not before.waiting.keys() | before.operators <= refused.keys():
         raise AssertionError("a controller that renounced leaves somebody waiting")
     host, is_up_to_date = cluster.controllers[voter], before.lags_since is None
@@ -96,14 +98,18 @@ def deliver_refusal(cluster: Cluster, envelope: Envelope, response: Response) ->
     """Deliver the end of a request to its sender at once, if it still waits for it."""
     if not waits(cluster, envelope):
         return cluster
-    host = deliver(cluster.processes[envelope.sender], envelope.request, response)
-    return cluster.with_process(envelope.sender, settled(host))
+    return cluster.with_process(envelope.sender, refused_by(cluster.processes[envelope.sender], envelope, response))
+
+
+@recalled
+def refused_by(host: ProcessHost, envelope: Envelope, response: Response) -> ProcessHost:
+    return settled(deliver(host, envelope.request, response))
 
 
 def claim(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     voter = arguments["voter"].index
     epoch = cluster.controllers[voter].epoch
-    return decide(cluster, voter, lambda core, now_ms: core.claim(epoch, now_ms))[0]
+    return decide(cluster, voter, Call("claim", (epoch,)))[0]
 
 
 def find_controller(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
@@ -132,7 +138,7 @@ def catch_up(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusa
 
 def following(cluster: Cluster, host: ControllerHost, core: ControllerCore) -> ControllerHost:
     """A standby with this core, which has replayed the log up to the high watermark, once it has replayed the rest."""
-    for batch in missing(cluster.log, host.high_watermark):
+    for batch in missing(cluster.log.batches, host.high_watermark):
         core.replay(batch)
     return replace(host, core=core, image=cluster.committed, lags_since=None, high_watermark=cluster.committed.offset)
 
@@ -148,14 +154,20 @@ def missing(log: tuple[Batch, ...], offset: int) -> Iterable[Batch]:
 def commit_batch(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """The high watermark passes the oldest batch that is not committed, and every controller that has it learns so."""
     leader = cluster.controllers[arguments["leader"].index]
-    entry, before = leader.log[0], cluster.committed
-    image = before.copy()
-    image.replay(entry.batch)
-    stable = Stable(image, cluster.history.after(entry, before, image))
-    cluster = replace(cluster, log=(*cluster.log, entry.batch), stable=stable)
+    entry = leader.log[0]
+    assert cluster.stable is not None
+    stable = with_committed(cluster.stable, entry)
+    cluster = replace(cluster, log=cluster.log.followed_by((entry.batch,)), stable=stable)
     for voter in range(len(cluster.controllers)):
         cluster = after_commit(cluster, voter, entry, leader.epoch)
     return cluster
+
+
+@recalled
+def with_committed(stable: Stable, entry: Entry) -> Stable:
+    image = stable.image.copy()
+    image.replay(entry.batch)
+    return Stable(image, stable.history.after(entry, stable.image, image))
 
 
 def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Cluster:
@@ -165,7 +177,7 @@ def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Clus
     if has_it and not (host.is_elected and host.epoch < epoch):
         cluster = cluster.with_controller(voter, replace(host, log=host.log[1:]))
         return noticed(cluster, voter)
-    last = host.log[-1].batch if host.log else cluster.log[-2]
+    last = host.log[-1].batch if host.log else cluster.log.batches[-2]
     behind = last.epoch if host.lags_since is None else host.lags_since
     log = host.log if host.core.is_active else ()
     return cluster.with_controller(voter, replace(host, lags_since=behind, log=log))
@@ -173,11 +185,11 @@ def after_commit(cluster: Cluster, voter: int, entry: Entry, epoch: int) -> Clus
 
 def noticed(cluster: Cluster, voter: int) -> Cluster:
     """A controller hears that all is committed. An active one answers who waited for it, any other replays it."""
-    host, offset = cluster.controllers[voter], cluster.committed.offset
+    host = cluster.controllers[voter]
     if not host.core.is_active:
         return cluster.with_controller(voter, following(cluster, host, host.core.copy()))
-    cluster = cluster.with_controller(voter, replace(host, high_watermark=offset))
-    cluster, replies = decide(cluster, voter, lambda core, now_ms: core.on_commit(offset + 1, now_ms))
+    cluster = cluster.with_controller(voter, replace(host, high_watermark=cluster.committed.offset))
+    cluster, replies = decide(cluster, voter, Committed(cluster.log.batches[-1]))
     return released(cluster, voter, replies)
 
 

@@ -1,0 +1,189 @@
+"""What the key of a cluster leaves out decides nothing: a twin in which it is changed all the time does the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from checker.conform.canonical import Canonical
+from checker.conform.driver import Driver
+from checker.conform.graph import LeftOut
+from checker.conform.spec_side import SpecSide, kernel_of
+from checker.lang.loader import load
+from impl.adapters.kraft import SYSTEM
+from impl.adapters.kraft.cluster import Cluster
+from impl.adapters.kraft.state_rules import BROKER_IMAGE, RULES
+from impl.adapters.kraft.values import replace
+from impl.kraft.image import COLLECTIONS, Image
+from impl.kraft.messages import BrokerHeartbeatResponse
+
+Change = Callable[[random.Random, Cluster], Cluster]
+LATER_MS = 1_234_567
+
+
+def with_hosts(cluster: Cluster, controller: Callable[[Any], Any], process: Callable[[Any], Any]) -> Cluster:
+    """The cluster with other hosts. The functions are given copies, with copies of their cores."""
+
+    def copied(host: Any, change: Callable[[Any], Any]) -> Any:
+        return change(replace(host, core=None if host.core is None else host.core.copy(), timers=dict(host.timers)))
+
+    return replace(
+        cluster,
+        controllers=tuple(copied(host, controller) for host in cluster.controllers),
+        processes=tuple(copied(host, process) for host in cluster.processes),
+    )
+
+
+def same(host: Any) -> Any:
+    return host
+
+
+def leaders(host: Any) -> Iterable[Any]:
+    return () if host.core is None else host.core.leaders.values()
+
+
+def later(rng: random.Random, cluster: Cluster) -> Cluster:
+    """Every clock shows another time, and so does everything that was noted by it."""
+
+    def of_controller(host: Any) -> Any:
+        held = host.core.sessions.of_broker
+        for id_, session in held.items():
+            held[id_] = dataclasses.replace(session, contact_ms=session.contact_ms + LATER_MS)
+        timers = {timer: at_ms + LATER_MS for timer, at_ms in host.timers.items()}
+        return replace(host, timers=timers, now_ms=host.now_ms + LATER_MS)
+
+    def of_process(host: Any) -> Any:
+        for leader in leaders(host):
+            leader.since_ms += LATER_MS
+            for id_, state in leader.followers.items():
+                times = {"caught_up_ms": state.caught_up_ms + LATER_MS, "fetched_ms": state.fetched_ms + LATER_MS}
+                leader.followers[id_] = dataclasses.replace(state, **times)
+        timers = {timer: at_ms + LATER_MS for timer, at_ms in host.timers.items()}
+        return replace(host, timers=timers, now_ms=host.now_ms + LATER_MS)
+
+    return with_hosts(cluster, of_controller, of_process)
+
+
+def older_fetches(rng: random.Random, cluster: Cluster) -> Cluster:
+    """Leaders have led, and followers have lagged, for some time more or less."""
+
+    def of_process(host: Any) -> Any:
+        for leader in leaders(host):
+            leader.since_ms = rng.randint(0, host.now_ms)
+            for id_, state in leader.followers.items():
+                fetched_ms = rng.randint(0, host.now_ms)
+                times = {"caught_up_ms": rng.randint(0, fetched_ms), "fetched_ms": fetched_ms}
+                end = rng.randint(0, 3)
+                leader.followers[id_] = dataclasses.replace(state, leader_end_offset=end, **times)
+        return host
+
+    return with_hosts(cluster, same, of_process)
+
+
+def more_calls(rng: random.Random, cluster: Cluster) -> Cluster:
+    return with_hosts(cluster, lambda host: replace(host, made=host.made + rng.randint(1, 9)), same)
+
+
+def forgotten(rng: random.Random, cluster: Cluster) -> Cluster:
+    return with_hosts(cluster, same, same)
+
+
+def shared_images(rng: random.Random, cluster: Cluster) -> Cluster:
+    def of_controller(host: Any) -> Any:
+        for image in (host.core.committed, host.core.speculative):
+            image._is_shared = dict.fromkeys((*COLLECTIONS, *image.in_isr), True)
+        return host
+
+    return with_hosts(cluster, of_controller, same)
+
+
+def other_replies(rng: random.Random, cluster: Cluster) -> Cluster:
+    def of_process(host: Any) -> Any:
+        answer = host.answer
+        if answer is None or not isinstance(answer.response, BrokerHeartbeatResponse):
+            return host
+        response = dataclasses.replace(answer.response, is_caught_up=rng.random() < 0.5)
+        return replace(host, answer=dataclasses.replace(answer, response=response))
+
+    return with_hosts(cluster, same, of_process)
+
+
+def more_failures(rng: random.Random, cluster: Cluster) -> Cluster:
+    def of_process(host: Any) -> Any:
+        if host.core is not None:
+            host.core.lifecycle.failures = rng.choice((0, 1, 5, 40, 10_000))
+        return host
+
+    return with_hosts(cluster, same, of_process)
+
+
+def newer_images(rng: random.Random, cluster: Cluster) -> Cluster:
+    """Brokers that do not act on the metadata yet have replayed more of it, but not all."""
+
+    def of_process(host: Any) -> Any:
+        if host.core is not None and host.core.applied_offset < 0:
+            news = [batch for batch in cluster.log.batches if batch.base_offset > host.core.image.offset]
+            for batch in news[: rng.randint(0, max(0, len(news) - 1))]:
+                host.core.image.replay(batch)
+        return host
+
+    return with_hosts(cluster, same, of_process)
+
+
+CHANGES: dict[Change, set[str]] = {
+    later: {"ControllerHost.now_ms", "ProcessHost.now_ms", "PartitionLeader.since_ms", "FollowerState.caught_up_ms",
+            "FollowerState.fetched_ms"},
+    older_fetches: {"PartitionLeader.since_ms", "FollowerState.caught_up_ms", "FollowerState.fetched_ms",
+                    "FollowerState.leader_end_offset"},
+    more_calls: {"ControllerHost.made"},
+    forgotten: {"Remembering.memory"},
+    shared_images: {"Image._is_shared"},
+    other_replies: {"BrokerHeartbeatResponse.is_caught_up"},
+    more_failures: {"Lifecycle.failures"},
+    newer_images: {f"Broker.image.{name}" for name in vars(Image()) if name != "registrations"},
+}  # fmt: skip
+MODELS = [
+    ("shutdown", {}),
+    ("reassignment", {"max_reassignments": "1"}),
+    ("failover_record", {}),
+]
+
+
+def test_every_field_that_is_left_out_is_changed_here() -> None:
+    tables = {kind.__name__: fields for kind, fields in RULES.items()} | {"Broker.image": BROKER_IMAGE}
+    left_out = {f"{kind}.{name}" for kind, fields in tables.items() for name, rule in fields.items()
+                if isinstance(rule, LeftOut)}  # fmt: skip
+    assert left_out == set().union(*CHANGES.values())
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
+def test_a_twin_does_the_same(name: str, changes: dict[str, str], change: Change) -> None:
+    """Along random behaviours every step of the spec is taken by both; they look alike, and their keys are equal."""
+    model = load(f"kraft/{name}", changes)
+    kernel, canonical, rng = kernel_of(model), Canonical(), random.Random(f"{name} {change.__name__}")
+    spec = SpecSide(model, kernel, SYSTEM, canonical)
+    driver = Driver(spec.reference, SYSTEM, canonical)
+    packed = kernel.layout.pack(model.state_type.encode(model.initial_states()[0]))
+    for _ in range(3):
+        words = packed
+        system, _ = driver.begin(model.constants, spec.state(words), spec.looks(words))
+        twin = system
+        for _ in range(30):
+            moves = spec.moves(words)
+            if not moves.steps:
+                break
+            varied = change(rng, twin)
+            twin = varied if keys(canonical, varied) == keys(canonical, twin) else twin
+            (_, action, arguments), words, _ = rng.choice(moves.steps)
+            system, key = driver.step(system, action, arguments, moves.state, spec.looks(words))
+            twin, other = driver.step(twin, action, arguments, moves.state, spec.looks(words))
+            assert key == other
+
+
+def keys(canonical: Canonical, cluster: Cluster) -> Any:
+    return canonical.pair(SYSTEM.observe(cluster), SYSTEM.key(cluster))
