@@ -56,7 +56,7 @@ PINS = [
     Pin("metadata", {"max_crashes": 0}, 27_102, 5_019),
     Pin("election", {}, 20_248, 5_905),
     Pin("creation", {}, 37_525, 13_159),
-    Pin("refusal", {"max_failovers": 1}, 24_688, 9_333, 800),
+    Pin("refusal", {"max_failovers": 1}, 24_688, 9_117, 800),
     Pin("snapshot", {"lifecycle_in_flight": 1, "max_crashes": 0}, 22_050, 5_030),
     Pin("quorum", {"max_failovers": 1, "pending_batches": 1}, 102_236, 25_205),
     Pin("failover_record", {"max_early_expiries": 0, "pending_batches": 1}, 71_013, 14_271),
