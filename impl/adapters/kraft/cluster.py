@@ -88,6 +88,11 @@ class Shape:
     limits: Mapping[str, Any]
     core: Core
 
+    @property
+    def rivals(self) -> frozenset[int]:
+        """The broker ids of which two processes may run at a time."""
+        return frozenset(id_ for id_ in self.node_ids if self.node_ids.count(id_) > 1)
+
     def controller_settings(self) -> ControllerSettings:
         return ControllerSettings(
             cluster_id=CLUSTER_ID,

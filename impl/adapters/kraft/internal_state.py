@@ -48,8 +48,10 @@ def graph_of(core: type[Core]) -> Graph:
 
 
 def read(cluster: Cluster, value: object) -> Hashable:
-    listens = cluster.shape.limits.get("metadata_responses", 0) > 0
-    return graph_of(type(cluster.shape.core)).read(value, Context(cluster.history, cluster.marks, listens))
+    shape = cluster.shape
+    listens = shape.limits.get("metadata_responses", 0) > 0
+    context = Context(cluster.history, cluster.marks, listens, shape.rivals)
+    return graph_of(type(shape.core)).read(value, context)
 
 
 def controller(cluster: Cluster, host: ControllerHost) -> Hashable:

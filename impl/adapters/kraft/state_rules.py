@@ -46,11 +46,15 @@ SHOWN = Elsewhere("what is observed")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """marks: offsets of the metadata log that somebody waits for. listens: clients ask brokers for metadata."""
+    """marks: offsets of the metadata log that somebody waits for. listens: clients ask brokers for metadata.
+
+    rivals: brokers of which two processes may run at a time.
+    """
 
     history: EpochHistory
     marks: tuple[int, ...]
     listens: bool
+    rivals: frozenset[int]
 
 
 # Ordinals.
@@ -275,15 +279,18 @@ CONTROLLER_HOST: Fields = {
 
 
 def registrations_seen(value: dict[int, Registration], _: Any, graph: Graph) -> Structure:
-    """The brokers that a leader may look at or a client is told of; the next replay makes every image the newest."""
+    """The brokers that a leader may look at or a client is told of; the next replay makes every image the newest.
+
+    Of one that is not active, a leader only tells by the broker epoch which fetches an older process of the id sends.
+    """
     core = graph.owner(Broker)
     own = value.get(core.broker_id)
     is_own = core.applied_offset < 0 and own is not None and own.broker_epoch == core.broker_epoch
     watched = {id_ for leader in core.leaders.values() for id_ in leader.replicas if id_ != leader.broker_id}
     listed = tuple(id_ for id_, one in sorted(value.items()) if not one.fenced) if graph.context.listens else ()
     history = graph.context.history
-    candidates = [(id_, one.is_active, history.broker_epoch(one.broker_epoch))
-                  for id_, one in sorted(value.items()) if id_ in watched]  # fmt: skip
+    candidates = [(id_, one.is_active, history.broker_epoch(one.broker_epoch)) for id_, one in sorted(value.items())
+                  if id_ in watched and (one.is_active or id_ in graph.context.rivals)]  # fmt: skip
     return (is_own, listed, tuple(candidates))
 
 

@@ -97,6 +97,7 @@ def unregister(s: Cluster, voter: Voter, broker: Broker) -> None:
     epoch = registration.broker_epoch
     image.partitions = partitions_without_broker(s, image, broker, active_brokers(image) - {broker})
     image.registrations[broker] = None
+    controller.shutdowns[broker] = None
     controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
     s.last_removal = requested_removal(controller, voter, None, epoch)
