@@ -1,0 +1,98 @@
+"""Control requests: what a controller has to send each broker, of which the newest is sent once the last one is
+acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from impl.heartbeat.control_requests import (
+    Endpoint,
+    LeaderAndIsrRequest,
+    PartitionState,
+    TopicPartition,
+    UpdateMetadataRequest,
+)
+from impl.heartbeat.design import Design
+from impl.heartbeat.effects import Tell
+from impl.heartbeat.partitions import Partitions
+from impl.heartbeat.registry import Known, Registry
+from impl.heartbeat.scripts import Context
+from impl.zookeeper.election import Office
+
+
+class Control:
+    """The control requests of one controller. numbers: of the last one that was sent."""
+
+    def __init__(
+        self, broker: int, context: Context, design: Design, registry: Registry, partitions: Partitions
+    ) -> None:
+        self.broker = broker
+        self.context = context
+        self.design = design
+        self.registry = registry
+        self.partitions = partitions
+        self.numbers = 0
+        self.live = tuple[Endpoint, ...]()
+        self.is_live_stale = True
+
+    def changed(self, partitions: Iterable[TopicPartition], *, by_leader: bool = False) -> None:
+        """The states of partitions are written: all brokers are to show them, their replicas to take them.
+
+        by_leader: at the wish of the leader, who is given the answer; who leads and who follows is as before.
+        """
+        partitions = tuple(partitions)
+        for known in self.registry.brokers.values() if partitions else ():
+            known.to_show.update(partitions)
+        for of in () if by_leader else partitions:
+            for replica in self.partitions.known[of].replicas:
+                if replica in self.registry.brokers:
+                    self.registry.brokers[replica].to_take.add(of)
+
+    def members_changed(self) -> None:
+        """The brokers of the metadata are others now, or listen elsewhere."""
+        self.is_live_stale = True
+        for known in self.registry.brokers.values():
+            known.is_shown = False
+
+    def acknowledged(self, broker: int, incarnation: int, number: int) -> None:
+        known = self.registry.brokers.get(broker)
+        if known is not None and known.incarnation == incarnation:
+            known.sent.pop(number, None)
+
+    def send(self, office: Office) -> None:
+        """Send what can be sent."""
+        if self.is_live_stale:
+            endpoints = (self.registry.endpoint(broker) for broker in self.registry.counted())
+            self.live = tuple(one for one in endpoints if one is not None)
+            self.is_live_stale = False
+        for broker, known in self.registry.brokers.items():
+            if known.sent or not (known.is_new or known.to_take or known.to_show or not known.is_shown):
+                continue
+            if not self.design.fresh_unfence and not known.is_counted:
+                continue  # it is sent everything once it is active
+            to = self.registry.endpoint(broker)
+            if to is not None:
+                self._send(office, to, known)
+
+    def _send(self, office: Office, to: Endpoint, known: Known) -> None:
+        if known.is_new:
+            known.to_take = set(self.partitions.of_broker(to.broker))
+            known.to_show = set(self.partitions.known)
+        known.is_new, known.is_shown = False, True
+        take, show = self._states(known.to_take), self._states(known.to_show)
+        known.to_take.clear()
+        known.to_show.clear()
+        leaders = {state.leader for state in take}
+        live_leaders = tuple(one for one in self.live if one.broker in leaders)
+        self._tell(to, known, LeaderAndIsrRequest(self.broker, office.epoch, take, live_leaders))
+        self._tell(to, known, UpdateMetadataRequest(self.broker, office.epoch, show, self.live))
+
+    def _states(self, partitions: Iterable[TopicPartition]) -> tuple[PartitionState, ...]:
+        found = (self.partitions.shown(of) for of in sorted(partitions))
+        return tuple(one for one in found if one is not None)
+
+    def _tell(self, to: Endpoint, known: Known, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> None:
+        self.numbers += 1
+        known.sent[self.numbers] = isinstance(request, LeaderAndIsrRequest)
+        self.context.effects.append(Tell(to, known.incarnation, self.numbers, request))

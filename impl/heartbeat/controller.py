@@ -1,0 +1,553 @@
+"""A controller: its office, and the queue of what it has to do while it is in it.
+
+Everything that it knows is soft, and read again when a term begins. A change of a broker's state is followed by the
+writes that it asks for (`Settle`) before anything else is handled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from impl.heartbeat.control import Control
+from impl.heartbeat.control_requests import ControlledShutdownRequest, ControlledShutdownResponse, TopicPartition
+from impl.heartbeat.design import Design
+from impl.heartbeat.effects import Effects, Reply, RequestToController, ResponseOfController, Timer
+from impl.heartbeat.heartbeats import Heartbeats
+from impl.heartbeat.isr_changes import IsrChanges
+from impl.heartbeat.messages import (
+    BrokerState,
+    ErrorCode,
+    IsrChangeRequest,
+    IsrChangeResponse,
+    MetadataHeartbeatRequest,
+    MetadataHeartbeatResponse,
+)
+from impl.heartbeat.partitions import Partitions
+from impl.heartbeat.registry import Known, Registry
+from impl.heartbeat.scripts import LANES, Context, Script, Scripts
+from impl.heartbeat.znodes import TOPICS
+from impl.zookeeper import Connected, Disconnected, Event, Expired, OutOfTouch, Result, Submit, Sync, WatchEvent
+from impl.zookeeper.election import Complaint, ControllerSeen, Election, LeftOffice, Office, TookOffice
+from impl.zookeeper.election import Effects as ElectionEffects
+
+ELECTION_LANE, CONTROLLER_LANE = 0, 1
+_MOVES_AT_ONCE = 100
+_RETRY_MS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOffice:
+    """It was elected: read everything, and begin the term."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A watch has fired: read what is stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class See:
+    """The registration of a broker is another one, or gone."""
+
+    broker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Write what the states of brokers ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Handle the heartbeats that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """The lease of a broker is over."""
+
+    broker: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLeaders:
+    """Move leaderships away from those who stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A request of a leader, or of a broker of the former protocol that wants to stop."""
+
+    call: int
+    request: IsrChangeRequest | ControlledShutdownRequest
+
+
+Item = TakeOffice | Refresh | See | Settle | Serve | Expire | MoveLeaders | Change
+
+
+class Candidate:
+    """The policy of the election: everybody runs; who cannot write as a controller resigns."""
+
+    def __init__(self, resigns: bool = False) -> None:
+        self.resigns = resigns
+
+    def may_run(self) -> bool:
+        return True
+
+    def must_resign(self) -> bool:
+        return self.resigns
+
+
+class Controller:
+    """A process that may be controller, without its I/O.
+
+    timeout_ms: of a lease (controller.heartbeat.timeout.ms). sends_heartbeats: its own protocol version has heartbeats.
+    """
+
+    def __init__(self, broker: int, design: Design, timeout_ms: int = 9_000, *, sends_heartbeats: bool = True) -> None:
+        self.broker = broker
+        self.design = design
+        self.sends_heartbeats = sends_heartbeats
+        self.policy = Candidate()
+        self.election = Election(broker, self.policy, id=ELECTION_LANE)
+        self.seen: int | None = None
+        """The controller that it knows of: nothing is decided by it."""
+        self.office: Office | None = None
+        self.has_begun = False
+        self.is_connected = self.is_in_touch = False
+        self.call: int | None = None
+        """Of the request whose script runs."""
+        self.waiting = list[tuple[int, MetadataHeartbeatRequest]]()
+        self.serving = list[tuple[int, MetadataHeartbeatRequest]]()
+        """Heartbeats: those that wait, and those that a fresh read is under way for."""
+        self.unsettled = set[int]()
+        """Brokers whose partitions are to be looked at."""
+        self.context = Context()
+        self.scripts = Scripts[Item](CONTROLLER_LANE, self.context)
+        self._assemble(Registry(self.context, timeout_ms))
+
+    def _assemble(self, registry: Registry, partitions: Partitions | None = None) -> None:
+        shared = self.context, self.design, registry
+        self.registry = registry
+        self.partitions = partitions or Partitions(*shared)
+        self.heartbeats = Heartbeats(*shared, self.partitions)
+        self.isr_changes = IsrChanges(*shared, self.partitions)
+        self.control = Control(self.broker, *shared, self.partitions)
+
+    # Inputs. Each returns the effects of what is done at once; the rest waits for `advance`.
+
+    def on_event(self, event: Event, now_ms: int) -> Effects:
+        """Take in the next event of ZooKeeper's stream."""
+        self.context.now_ms = now_ms
+        match event:
+            case Result(id=id) if id % LANES == CONTROLLER_LANE:
+                self.scripts.take(event)
+                self._ended()
+            case WatchEvent(path=path) if self.office is not None:
+                if self.registry.hear(path):
+                    self.scripts.add(Refresh())
+                elif path == TOPICS:
+                    self.partitions.is_list_stale = True
+                    self.scripts.add(Refresh())
+            case Connected():
+                self._connected()
+            case Disconnected() | Expired():
+                self.is_connected = False
+                self._drop()
+            case OutOfTouch():
+                self.is_in_touch = False
+        self._elect(self.election.handle(event, now_ms))
+        return self.context.taken()
+
+    def on_request(self, call: int, request: RequestToController, now_ms: int) -> Effects:
+        """A broker asks for something; the answer is a Reply with this call."""
+        self.context.now_ms = now_ms
+        if self.office is None:
+            self._refuse(call, request)
+        elif not self.is_in_touch:
+            self.context.effects.append(Reply(call, None))  # somebody else may be in office by now
+        elif not isinstance(request, MetadataHeartbeatRequest):
+            self.scripts.add(Change(call, request))
+        elif self.design.heartbeats and (self.sends_heartbeats or self.design.handles_any_ibp):
+            if not self.waiting:
+                self.scripts.add(Serve())
+            self.waiting.append((call, request))
+        else:
+            self.context.effects.append(Reply(call, None))
+        return self.context.taken()
+
+    def on_acknowledged(self, broker: int, incarnation: int, number: int, now_ms: int) -> Effects:
+        """A broker has taken the control request with this number."""
+        self.context.now_ms = now_ms
+        self.control.acknowledged(broker, incarnation, number)
+        self._send()
+        return self.context.taken()
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Effects:
+        """A timer that was set is due."""
+        self.context.now_ms = now_ms
+        if self.office is not None and timer is Timer.MOVE_LEADERS:
+            self.scripts.add(MoveLeaders())
+        elif self.office is not None and timer is Timer.LEASES:
+            if self.is_in_touch:  # else there may be another controller, and leases are looked at when there is not
+                for broker in self.registry.lapsed():
+                    self.scripts.add(Expire(broker))
+                self._await_leases()
+        return self.context.taken()
+
+    def advance(self, now_ms: int, item: Item | None = None) -> Effects:
+        """Begin with the next of the queue, if nothing is under way and ZooKeeper can be reached.
+
+        item: begin with this one, in the queue or not: for a host that decides itself what comes first.
+        """
+        self.context.now_ms = now_ms
+        if self.scripts.running is None and self.is_connected and self.office is not None:
+            if item is None and self.scripts.queue:
+                item = self.scripts.queue[0]
+            if item is not None:
+                if item in self.scripts.queue:
+                    self.scripts.queue.remove(item)
+                self.call = item.call if isinstance(item, Change) else None
+                self.scripts.begin(self._script(item))
+                self._ended()
+        return self.context.taken()
+
+    @property
+    def can_advance(self) -> bool:
+        """There is something to do that can be begun now."""
+        is_able = self.scripts.running is None and self.is_connected and self.office is not None
+        return is_able and bool(self.scripts.queue)
+
+    # Scripts.
+
+    def _script(self, item: Item) -> Script[None]:
+        match item:
+            case TakeOffice():
+                yield from self._take_office()
+            case Refresh():
+                yield from self._refresh()
+            case See(broker=broker):
+                self._see(broker)
+            case Settle():
+                yield from self._settle()
+            case Serve():
+                yield from self._serve()
+            case Expire(broker=broker):
+                self._expire(broker)
+            case MoveLeaders():
+                yield from self._move_leaders()
+            case Change(call=call, request=IsrChangeRequest() as request):
+                yield from self._change_isr(call, request)
+            case Change(call=call, request=ControlledShutdownRequest(broker_id=broker)):
+                yield from self._shut_down(call, broker)
+
+    def _take_office(self) -> Script[None]:
+        """Read ids and partitions, and go by what they say."""
+        office = self._in_office()
+        self.registry.forget()
+        self.partitions.forget()
+        yield (Sync(),)
+        yield from self.registry.refresh()
+        yield from self.partitions.load()
+        led = self._led_incarnations()
+        for broker in sorted({*self.registry.registered, *led}):
+            self._begin_with(broker, led.get(broker, 0))
+        self.has_begun = True
+        self.control.members_changed()
+        self._look_at(self.registry.brokers)
+        self._await_leases()
+        facts = {"controller": self.broker, "epoch": office.epoch, "brokers": len(self.registry.brokers)}
+        self.context.log("took office", facts)
+        self.context.did("take_office", **facts)
+
+    def _led_incarnations(self) -> dict[int, int]:
+        """The incarnation of each leader, as partitions name it: the highest, where several do."""
+        led = dict[int, int]()
+        for one in self.partitions.known.values():
+            if self.design.leader_incarnation and one.state is not None and one.state.leader_incarnation:
+                led[one.state.leader] = max(led.get(one.state.leader, 0), one.state.leader_incarnation)
+        return led
+
+    def _begin_with(self, broker: int, led: int) -> None:
+        """Go by one broker as a term begins: by the incarnation that leads, else by the one that is registered."""
+        registered = self.registry.registered.get(broker)
+        is_legacy = registered is not None and registered.info.is_legacy
+        lives_by_znode = registered is not None and (is_legacy or not self.design.heartbeats)
+        is_active = self.design.lease_begins_anew or lives_by_znode
+        incarnation = led or (registered.czxid if registered is not None else 0)
+        state = BrokerState.ACTIVE if is_active else BrokerState.INACTIVE
+        self.registry.brokers[broker] = Known(incarnation, state, is_legacy)
+        if is_active and not lives_by_znode:
+            self.registry.renew(broker)
+        if registered is None or registered.czxid != incarnation:
+            self.scripts.add(See(broker))
+        for of in self.partitions.led_by(broker):
+            state_there = self.partitions.known[of].state
+            assert state_there is not None, "it is led"
+            if state_there.leader_incarnation and state_there.leader_incarnation != incarnation:
+                self.partitions.superseded.add(of)
+
+    def _refresh(self) -> Script[None]:
+        changed = yield from self.registry.refresh()
+        self._see_later(changed)
+        if self.partitions.is_list_stale:
+            new = yield from self.partitions.load()
+            self._look_at({replica for of in new for replica in self.partitions.known[of].replicas})
+
+    def _see_later(self, brokers: Iterable[int]) -> None:
+        for broker in sorted(brokers):
+            self.scripts.add(See(broker))
+
+    def _see(self, broker: int) -> None:
+        """Go by the registration of a broker, unless the lease of a former incarnation is yet to be over."""
+        registered, known = self.registry.registered.get(broker), self.registry.brokers.get(broker)
+        if registered is None:
+            lives_by_znode = known is not None and (known.is_legacy or not self.design.heartbeats)
+            if known is not None and (lives_by_znode or not self.design.supersedes_after_lease):
+                self._set_state(broker, BrokerState.INACTIVE, cause="znode gone")
+            return
+        if known is not None and known.incarnation >= registered.czxid:
+            return
+        if known is not None and known.is_counted and self.design.supersedes_after_lease and not known.is_legacy:
+            return  # looked at again when the lease is over
+        known, changed = self.registry.adopt(
+            broker, registered.czxid, fences=self.design.bounce_fences, cause="registered"
+        )
+        known.is_legacy = registered.info.is_legacy
+        if known.incarnation != registered.czxid:
+            self.scripts.add(See(broker))
+        elif known.is_legacy or not self.design.heartbeats:
+            changed |= self.registry.set_state(broker, BrokerState.ACTIVE, cause="registered")
+        if changed:
+            self._look_at([broker])
+        self.control.members_changed()
+
+    def _serve(self) -> Script[None]:
+        """Handle the heartbeats that wait. Those that come meanwhile wait for the next fresh read."""
+        waiting, self.waiting = self.waiting, []
+        self.serving = waiting
+        changed = yield from self.heartbeats.read_fresh()
+        self.serving = []
+        self._see_later(changed)
+        office = self._in_office()
+        moved = [request.broker_id for call, request in waiting if self.heartbeats.handle(office, call, request)]
+        if moved:
+            self._look_at(moved)
+            self.control.members_changed()
+        self._await_leases()
+
+    def _expire(self, broker: int) -> None:
+        """Declare a broker inactive, unless a heartbeat of it was handled meanwhile."""
+        if broker in self.registry.brokers and broker not in self.registry.leases:
+            self._set_state(broker, BrokerState.INACTIVE, cause="lease over")
+            self.scripts.add(See(broker))
+
+    def lapse(self, broker: int, now_ms: int) -> Effects:
+        """Take the lease of a broker for over, whatever the time: for a host that has no clock."""
+        self.registry.leases.pop(broker, None)
+        return self.advance(now_ms, Expire(broker))
+
+    def _settle(self) -> Script[None]:
+        """Write what is asked for, until it is there."""
+        looked_at, self.unsettled = self.unsettled, set()
+        candidates = {of for broker in looked_at for of in self.partitions.of_broker(broker)}
+        while True:
+            states = {of: state for of in sorted(candidates) if (state := self.partitions.wanted(of)) is not None}
+            if not states:
+                return
+            written = yield from self.partitions.write(self._in_office(), states)
+            self._written(written.done, "brokers' states")
+            if written.is_deposed:
+                self._deposed()
+                return
+            candidates = set(written.conflicts)
+            if candidates and not self.design.rereads_on_bad_version:
+                self.unsettled |= looked_at
+                self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + _RETRY_MS)
+                return
+            yield from self.partitions.read(candidates)
+
+    def _move_leaders(self) -> Script[None]:
+        """Move some leaderships away from those who stop; the rest follows."""
+        if self.unsettled:
+            self.scripts.add(Settle(), first=True)
+            return
+        stopping = [one for one, known in self.registry.brokers.items() if known.state is BrokerState.STOPPING]
+        yield from self._move_from(stopping)
+
+    def _move_from(self, stopping: list[int]) -> Script[None]:
+        states = {
+            of: state
+            for broker in stopping
+            for of in self.partitions.led_by(broker)
+            if (state := self.partitions.wanted(of, moves_from=stopping)) is not None
+        }
+        some = dict(list(states.items())[:_MOVES_AT_ONCE])
+        if not some:
+            return
+        written = yield from self.partitions.write(self._in_office(), some)
+        self._written(written.done, "controlled shutdown")
+        if written.is_deposed:
+            self._deposed()
+            return
+        if self.design.rereads_on_bad_version:
+            yield from self.partitions.read(written.conflicts)
+        if len(states) > len(some) or written.conflicts:
+            self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + (0 if written.done else _RETRY_MS))
+
+    def _change_isr(self, call: int, request: IsrChangeRequest) -> Script[None]:
+        response, written, is_deposed = yield from self.isr_changes.handle(self._in_office(), request)
+        self.context.effects.append(Reply(call, response))
+        self.call = None
+        self.control.changed(written, by_leader=True)
+        if is_deposed:
+            self._deposed()
+
+    def _shut_down(self, call: int, broker: int) -> Script[None]:
+        """ControlledShutdown of Kafka 2.0: its leaderships move, and it is told what is left."""
+        known = self.registry.brokers.get(broker)
+        if known is not None and known.is_legacy and known.state is BrokerState.ACTIVE:
+            self._set_state(broker, BrokerState.STOPPING, cause="controlled shutdown")
+        yield from self._move_from([broker])
+        if self.office is not None:
+            left = tuple(self.partitions.led_by(broker))
+            self.context.effects.append(Reply(call, ControlledShutdownResponse(ErrorCode.NONE, left)))
+            self.call = None
+
+    # What follows.
+
+    def _ended(self) -> None:
+        """After a script, or a part of it: what is to be sent, and looked at next."""
+        if self.scripts.running is not None:
+            return
+        self.call = None
+        if self.policy.resigns:
+            self._elect(self.election.reconsider())
+        if self.unsettled and self.has_begun and self.design.rereads_on_bad_version:
+            self.scripts.add(Settle(), first=True)
+        self._send()
+        stops = any(known.state is BrokerState.STOPPING for known in self.registry.brokers.values())
+        if stops and not self.unsettled and self._can_move():
+            self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms)
+
+    def _can_move(self) -> bool:
+        stopping = [one for one, known in self.registry.brokers.items() if known.state is BrokerState.STOPPING]
+        return any(
+            self.partitions.wanted(of, moves_from=stopping) for one in stopping for of in self.partitions.led_by(one)
+        )
+
+    def _send(self) -> None:
+        if self.office is not None and self.has_begun and not self.unsettled:
+            self.control.send(self.office)
+
+    def _written(self, done: Iterable[TopicPartition], cause: str) -> None:
+        done = tuple(done)
+        self.control.changed(done)
+        for of in done:
+            state = self.partitions.known[of].state
+            assert state is not None, "it was written"
+            facts = {
+                "partition": str(of), "leader": state.leader, "leader_epoch": state.leader_epoch,
+                "isr": list(state.isr), "version": self.partitions.known[of].version, "cause": cause,
+            }  # fmt: skip
+            self.context.log("partition state", facts)
+            self.context.did("update_partition", **facts)
+
+    def _set_state(self, broker: int, state: BrokerState, *, cause: str) -> None:
+        if self.registry.set_state(broker, state, cause=cause):
+            self._look_at([broker])
+            self.control.members_changed()
+
+    def _look_at(self, brokers: Iterable[int]) -> None:
+        self.unsettled.update(brokers)
+
+    def _await_leases(self) -> None:
+        end_ms = self.registry.next_end_ms()
+        if end_ms is not None:
+            self.context.set_timer(Timer.LEASES, end_ms)
+
+    # Office and session.
+
+    def _in_office(self) -> Office:
+        assert self.office is not None, "scripts run in office"
+        return self.office
+
+    def _elect(self, effects: ElectionEffects) -> None:
+        for effect in effects:
+            match effect:
+                case Submit():
+                    self.context.effects.append(effect)
+                case TookOffice(office=office):
+                    self._took(office)
+                case LeftOffice(office=office, cause=cause):
+                    facts = {"controller": self.broker, "epoch": office.epoch, "cause": cause.value}
+                    self.context.log("left office", facts, is_warning=True)
+                    self.context.did("leave_office", **facts)
+                    self._leave()
+                case ControllerSeen(broker=broker):
+                    self.seen = broker
+                case Complaint(message=message):
+                    self.context.log("garbage in a znode", {"what": message}, is_warning=True)
+
+    def _took(self, office: Office) -> None:
+        self._leave()
+        self.office = office
+        self.scripts.add(TakeOffice())
+
+    def _leave(self) -> None:
+        """In office no more: who waits is told, and everything is forgotten."""
+        self.office, self.has_begun, self.policy.resigns = None, False, False
+        changes = [item for item in self.scripts.queue if isinstance(item, Change)]
+        self._drop()
+        for call, request in [*self.waiting, *((item.call, item.request) for item in changes)]:
+            self._refuse(call, request)
+        self.waiting.clear()
+        self.scripts.queue.clear()
+        self.unsettled.clear()
+        self.heartbeats.answers.clear()
+
+    def _deposed(self) -> None:
+        """The epoch says that another was elected. If that should not be so, somebody is elected then."""
+        self.context.log("a write was refused: another was elected", {"controller": self.broker}, is_warning=True)
+        self.policy.resigns = True
+
+    def _connected(self) -> None:
+        """All watches are gone, and writes have had no reply: read everything again."""
+        self.is_connected = self.is_in_touch = True
+        if self.office is None:
+            return
+        self.registry.lose_watches()
+        self.partitions.is_list_stale = True
+        self.scripts.add(Refresh() if self.has_begun else TakeOffice(), first=True)
+        if self.has_begun:
+            self._look_at(self.registry.brokers)
+            self.scripts.add(Settle())
+            self._await_leases()
+        if self.waiting:
+            self.scripts.add(Serve())
+
+    def _drop(self) -> None:
+        """What was under way is given up; who asked for it will ask again."""
+        self.scripts.drop()
+        calls = [call for call, _ in self.serving]
+        if self.call is not None:
+            calls.append(self.call)
+        self.serving, self.call = [], None
+        self.context.effects += [Reply(call, None) for call in calls]
+
+    def _refuse(self, call: int, request: RequestToController) -> None:
+        """Answer a request that only a controller can take. The document's heartbeat has no error for that."""
+        response: ResponseOfController | None
+        match request:
+            case MetadataHeartbeatRequest():
+                response = None
+                if self.design.controller_epoch_in_heartbeat:
+                    response = MetadataHeartbeatResponse(
+                        ErrorCode.NOT_CONTROLLER, BrokerState.INACTIVE, None, request.broker_id, request.incarnation_id
+                    )
+            case IsrChangeRequest():
+                response = IsrChangeResponse(ErrorCode.NOT_CONTROLLER)
+            case ControlledShutdownRequest():
+                response = ControlledShutdownResponse(ErrorCode.NOT_CONTROLLER)
+        self.context.effects.append(Reply(call, response))

@@ -1,0 +1,125 @@
+"""Effects that a core asks for, as values: a runtime carries them out and hands the outcome back to the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from impl.heartbeat.control_requests import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    Endpoint,
+    LeaderAndIsrRequest,
+    UpdateMetadataRequest,
+)
+from impl.heartbeat.messages import (
+    IsrChangeRequest,
+    IsrChangeResponse,
+    MetadataHeartbeatRequest,
+    MetadataHeartbeatResponse,
+)
+from impl.zookeeper import Submit
+
+
+class Timer(StrEnum):
+    """The timers of the cores. A timer that is set again is moved."""
+
+    LEASES = "leases"
+    """Controller: the first of its leases is over."""
+    MOVE_LEADERS = "move leaders"
+    """Controller: the next leaderships of those who stop are moved."""
+    REGISTER = "register"
+    """Broker: its id was taken by somebody else's znode, or by its own former session's: try again."""
+    HEARTBEAT = "heartbeat"
+    """Broker: send the next heartbeat."""
+    FENCE = "fence"
+    """Broker: its own timeout is over."""
+    ISR = "isr"
+    """Broker: see which followers lag, and ask again for what was not answered."""
+
+
+ControlRequest = LeaderAndIsrRequest | UpdateMetadataRequest
+RequestToController = MetadataHeartbeatRequest | IsrChangeRequest | ControlledShutdownRequest
+ResponseOfController = MetadataHeartbeatResponse | IsrChangeResponse | ControlledShutdownResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer the request that was handed in with this call; None: not at all, its sender will try again."""
+
+    call: int
+    response: ResponseOfController | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """A controller sends a broker what is; until it is acknowledged, or superseded, it is sent again.
+
+    number: rises with each request; those to one broker are to arrive in this order.
+    """
+
+    to: Endpoint
+    incarnation: int
+    number: int
+    request: ControlRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A broker sends the controller that it knows of a request. number: what the answer is handed in with.
+
+    controller: None: it knows of none, and whoever carries this out may find one.
+    """
+
+    number: int
+    controller: int | None
+    request: RequestToController
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """Answer a produce request. offset: of its first record, where it was replicated as it asked for."""
+
+    call: int
+    error_code: int
+    offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Call `on_timer(timer, now_ms)` at this time or later."""
+
+    timer: Timer
+    at_ms: int
+
+
+Facts = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """A core took this step of the design: for traces and metrics. zxid: of what it read or wrote last."""
+
+    action: str
+    zxid: int
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A line for the log. is_warning: an operator should look."""
+
+    event: str
+    facts: Facts = field(default_factory=dict)
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The broker leads nothing any more, and may end."""
+
+
+Effect = Submit | Reply | Produce | Tell | Ask | SetTimer | Did | Log | Exit
+Effects = list[Effect]
+"""Carried out in order."""

@@ -1,0 +1,251 @@
+"""The partitions as a controller knows them, what their state should be by the states of the brokers, and its writes.
+
+Each change by the controller raises leader epoch and version (Controller-Side Heartbeat Timeout; Broker State).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from impl.heartbeat.control_requests import NO_LEADER, PartitionState, TopicPartition
+from impl.heartbeat.design import Design
+from impl.heartbeat.messages import BrokerState
+from impl.heartbeat.registry import Registry
+from impl.heartbeat.scripts import Context, Script
+from impl.heartbeat.znodes import (
+    CONTROLLER_EPOCH,
+    TOPICS,
+    LeaderAndIsr,
+    partitions_path,
+    read_assignment,
+    read_state,
+    state_bytes,
+    state_path,
+    topic_path,
+)
+from impl.zookeeper import (
+    Check,
+    Children,
+    Committed,
+    Create,
+    ErrorCode,
+    Failed,
+    Found,
+    GetChildren,
+    GetData,
+    Multi,
+    SetData,
+)
+from impl.zookeeper.election import Office
+from impl.zookeeper.znodes import ZnodeError
+
+_WRITES_PER_MULTI = 500
+_READS_AT_ONCE = 500
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition and its state as it was read or written last. state: None where it has none yet."""
+
+    replicas: tuple[int, ...]
+    state: LeaderAndIsr | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """The outcome of writes: the partitions whose state is written, and those that had another version.
+
+    is_deposed: the epoch says that another controller was elected; nothing of the rest is written.
+    """
+
+    done: tuple[TopicPartition, ...] = ()
+    conflicts: tuple[TopicPartition, ...] = ()
+    is_deposed: bool = False
+
+
+class Partitions:
+    """The partitions of one controller."""
+
+    def __init__(self, context: Context, design: Design, registry: Registry) -> None:
+        self.context = context
+        self.design = design
+        self.registry = registry
+        self.known = dict[TopicPartition, Partition]()
+        self.of_replica = dict[int, set[TopicPartition]]()
+        self.superseded = set[TopicPartition]()
+        """Led, by their state, by an incarnation that the controller does not go by: to be led anew."""
+        self.is_list_stale = True
+
+    def forget(self) -> None:
+        self.known.clear()
+        self.of_replica.clear()
+        self.superseded.clear()
+        self.is_list_stale = True
+
+    def shown(self, of: TopicPartition) -> PartitionState | None:
+        """A partition as brokers are told of it."""
+        partition = self.known[of]
+        state = partition.state
+        if state is None:
+            return None
+        return PartitionState(
+            of,
+            state.controller_epoch,
+            state.leader,
+            state.leader_epoch,
+            state.isr,
+            partition.version,
+            partition.replicas,
+        )
+
+    def led_by(self, broker: int) -> list[TopicPartition]:
+        return [of for of in self.of_broker(broker) if self._leader(of) == broker]
+
+    def of_broker(self, broker: int) -> list[TopicPartition]:
+        """The partitions that have a replica there, sorted."""
+        return sorted(self.of_replica.get(broker, ()))
+
+    def _leader(self, of: TopicPartition) -> int:
+        state = self.known[of].state
+        return NO_LEADER if state is None else state.leader
+
+    # Decisions.
+
+    def wanted(self, of: TopicPartition, *, moves_from: Collection[int] = ()) -> LeaderAndIsr | None:
+        """The state that the brokers' states ask for; None: the one that is there.
+
+        moves_from: brokers that are to lead nothing any more, where another can.
+        """
+        partition = self.known[of]
+        state = partition.state
+        if state is None:
+            return self._first(partition)
+        isr = tuple(member for member in state.isr if self._is_counted(member)) or state.isr
+        leader = state.leader
+        if leader not in state.isr or not self._is_counted(leader) or of in self.superseded:
+            leader = self._elected(partition, state.isr)
+        elif leader in moves_from:
+            leader = self._elected(partition, [member for member in state.isr if member not in moves_from])
+            leader = state.leader if leader == NO_LEADER else leader
+        if leader == state.leader and isr == state.isr and of not in self.superseded:
+            return None
+        return LeaderAndIsr(leader, state.leader_epoch + 1, isr, 0, self._incarnation(leader))
+
+    def _first(self, partition: Partition) -> LeaderAndIsr | None:
+        """The first state of a partition, once a replica is active."""
+        active = tuple(member for member in partition.replicas if self._state(member) is BrokerState.ACTIVE)
+        return LeaderAndIsr(active[0], 0, active, 0, self._incarnation(active[0])) if active else None
+
+    def _elected(self, partition: Partition, isr: Collection[int]) -> int:
+        """The first active member in replica order, or none."""
+        return next(
+            (one for one in partition.replicas if one in isr and self._state(one) is BrokerState.ACTIVE), NO_LEADER
+        )
+
+    def _incarnation(self, leader: int) -> int:
+        known = self.registry.brokers.get(leader)
+        return known.incarnation if known is not None and self.design.leader_incarnation else 0
+
+    def _state(self, broker: int) -> BrokerState | None:
+        known = self.registry.brokers.get(broker)
+        return None if known is None else known.state
+
+    def _is_counted(self, broker: int) -> bool:
+        known = self.registry.brokers.get(broker)
+        return known is not None and known.is_counted
+
+    # Reading.
+
+    def load(self) -> Script[list[TopicPartition]]:
+        """Read the topics, with a watch, and of those that are new their partitions. Returns these."""
+        self.is_list_stale = False
+        (listed,) = yield (GetChildren(TOPICS, watch=True),)
+        names = listed.outcome.names if isinstance(listed.outcome, Children) else ()
+        there = {of.topic for of in self.known}
+        found = list[TopicPartition]()
+        for topic in (name for name in names if name not in there):
+            (result,) = yield (GetData(topic_path(topic)),)
+            if isinstance(result.outcome, Found):
+                found += self._assigned(topic, result.outcome.data or b"")
+        yield from self.read(found)
+        yield from self._prepare([of for of in found if self.known[of].state is None])
+        return found
+
+    def _prepare(self, partitions: list[TopicPartition]) -> Script[None]:
+        """Create the parents of the states that are yet to be written; some may be there."""
+        for topic in {of.topic: None for of in partitions}:
+            yield (Create(partitions_path(topic)),)
+        rest = [Create(f"{partitions_path(of.topic)}/{of.partition}") for of in partitions]
+        while rest:
+            some, rest = rest[:_READS_AT_ONCE], rest[_READS_AT_ONCE:]
+            yield tuple(some)
+
+    def _assigned(self, topic: str, data: bytes) -> Iterator[TopicPartition]:
+        try:
+            assignment = read_assignment(topic_path(topic), data)
+        except ZnodeError as error:
+            self.context.log("garbage in a znode", {"what": str(error)}, is_warning=True)
+            return
+        for partition, replicas in sorted(assignment.items()):
+            of = TopicPartition(topic, partition)
+            self.known[of] = Partition(replicas, None, -1)
+            for broker in replicas:
+                self.of_replica.setdefault(broker, set()).add(of)
+            yield of
+
+    def read(self, partitions: Iterable[TopicPartition]) -> Script[None]:
+        """Read their states."""
+        rest = list(partitions)
+        while rest:
+            some, rest = rest[:_READS_AT_ONCE], rest[_READS_AT_ONCE:]
+            results = yield tuple(GetData(state_path(of)) for of in some)
+            for of, result in zip(some, results, strict=True):
+                if isinstance(result.outcome, Found):
+                    self._read(of, result.outcome)
+
+    def _read(self, of: TopicPartition, found: Found) -> None:
+        try:
+            state = read_state(state_path(of), found.data or b"")
+        except ZnodeError as error:
+            self.context.log("garbage in a znode", {"what": str(error)}, is_warning=True)
+            return
+        self.known[of].state, self.known[of].version = state, found.stat.version
+
+    # Writing.
+
+    def write(self, office: Office, states: Mapping[TopicPartition, LeaderAndIsr]) -> Script[Wrote]:
+        """Write states, each if its version is the one that is known."""
+        rest = [(of, replace(state, controller_epoch=office.epoch)) for of, state in states.items()]
+        done, conflicts = list[TopicPartition](), list[TopicPartition]()
+        while rest:
+            some, rest = rest[:_WRITES_PER_MULTI], rest[_WRITES_PER_MULTI:]
+            while some:
+                failed_at = yield from self._write(office, some)
+                if failed_at is None:
+                    done += [of for of, _ in some]
+                    break
+                if failed_at < 0:
+                    return Wrote(tuple(done), tuple(conflicts), is_deposed=True)
+                conflicts.append(some.pop(failed_at)[0])
+        return Wrote(tuple(done), tuple(conflicts))
+
+    def _write(self, office: Office, states: list[tuple[TopicPartition, LeaderAndIsr]]) -> Script[int | None]:
+        """One multi. Returns the place of what was refused, -1 for the epoch; None: all is written."""
+        checks = (Check(CONTROLLER_EPOCH, office.epoch_version),) if self.design.zk_writes_fenced else ()
+        writes = [self._put(of, state) for of, state in states]
+        (result,) = yield (Multi((*checks, *writes)),)
+        if isinstance(result.outcome, Committed):
+            for of, state in states:
+                self.known[of].state, self.known[of].version = state, self.known[of].version + 1
+                self.superseded.discard(of)
+            return None
+        refused = result.outcome if isinstance(result.outcome, Failed) else Failed(ErrorCode.OTHER)
+        return max(-1, (refused.at or 0) - len(checks))
+
+    def _put(self, of: TopicPartition, state: LeaderAndIsr) -> Create | SetData:
+        partition = self.known[of]
+        if partition.state is None:
+            return Create(state_path(of), state_bytes(state))
+        return SetData(state_path(of), state_bytes(state), partition.version)
