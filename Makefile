@@ -40,7 +40,8 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	metadata moved_record recreated shutdown_late unregistration snapshot failover_twins failover_shutdown removal \
 	failover_reassignment refusal late zombie rolling shutdown stopped_record isr twins lossy failover_crash \
 	failover_record failover quorum operated_shutdown moved_disk snapshot_reassignment failover_images \
-	timed_registration unfencing_ends leases_end shutdown_ends restarts_end changes_end elections_end failover_ends
+	timed_registration unfencing_ends leases_end shutdown_ends restarts_end reassignment_ends changes_end elections_end \
+	failover_ends
 VERDICTS := build/mutants.ndjson
 
 mutate: .venv/.installed
