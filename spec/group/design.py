@@ -33,6 +33,17 @@ class Design:
     max_retries: int = 1
     "How often a rebalance that failed is tried again (section 4, maximum rebalance retries)."
 
+    topics: int = 1
+    "Topics. With 2, the last partition is topic 1's. Every consumer subscribes to all of them."
+    new_partitions: int = 0
+    "The last so many partitions are not there at the start. A topic is there once it has one."
+    wildcard: int = 0
+    "With 1, consumers subscribe by a wildcard: the coordinator looks which topics match. Else by name."
+    pings: int = 0
+    "With 1, consumers are pinged, and report what they have consumed."
+    ping_retries: int = 1
+    "How many pings of a consumer may fail in a row before it is dead (section 4)."
+
     max_crashes: int = 0
     "Budget of consumers that die. They start again."
     max_broker_crashes: int = 0
@@ -45,6 +56,10 @@ class Design:
     "Budget of live consumers that are declared dead."
     max_early_suspicions: int = 0
     "Budget of consumers that suspect a coordinator that serves them."
+    max_out_of_range: int = 0
+    "Budget of fetchers that stop since their offset is out of range."
+    max_shutdowns: int = 0
+    "Budget of consumers that are shut down (SIGTERM)."
 
     attempt_ids: bool = True
     "A response counts for the attempt that its request was of (0.9: generation ids)."
@@ -67,6 +82,15 @@ class Design:
     "A coordinator renews no consumer's session by its own clock once its session with ZooKeeper may have ended."
     timer_before_requests: bool = True
     "A consumer looks at its session before it takes a request or a record, on waking, too."
+    failures_in_a_row: bool = True
+    "A ping that is answered ends the count of those that failed. Else failures are summed up."
+    watch_then_read: bool = True
+    "A new coordinator watches topics before it reads them (coordinatorStartup 3 before 2)."
+    shutdown_commits: bool = True
+    """Pings say what is committed of what was answered, and a consumer that shuts down leaves once its last answer is.
+    Else at the second ping (1.2)."""
+    counts_answers: bool = True
+    "With shutdown_commits, a ping says up to which answer. Else only whether all is, and no answer is awaited."
     retries_resume: bool = True
     "After the last retry a timer tries again."
     commit_is_monotone: bool = True
@@ -74,6 +98,8 @@ class Design:
     response_first: bool = True
     "The answer to a registration is the first message on its connection."
 
+    auto_commit: bool = True
+    "Alternative: without it, consumers report no offsets, and leave at the first ping (1.1)."
     join_barrier: bool = False
     """Alternative (0.9): who has not answered in time is removed, and the rebalance goes on with the others. Else it is
     tried again."""
@@ -84,6 +110,18 @@ def there_are_a_few_of_each() -> bool:
     """there are one or two brokers, groups and handlers, one to three consumers, and two or three partitions."""
     few = all(1 <= count <= 2 for count in (Design.brokers, Design.groups, Design.handlers))
     return few and 1 <= Design.consumers <= 3 and 2 <= Design.partitions <= 3
+
+
+@assume
+def some_partitions_are_new() -> bool:
+    """there are one or two topics, new partitions are some of the partitions, and partition 0 is none of them."""
+    return 1 <= Design.topics <= 2 and 0 <= Design.new_partitions < Design.partitions
+
+
+@assume
+def parts_are_there_or_not() -> bool:
+    """pings and wildcards are modelled, 1, or not, 0; a shutdown needs pings."""
+    return {Design.pings, Design.wildcard} <= {0, 1} and (Design.pings == 1 or Design.max_shutdowns == 0)
 
 
 @assume
@@ -113,6 +151,8 @@ def budgets_are_counts() -> bool:
             Design.max_time_outs,
             Design.max_false_deaths,
             Design.max_early_suspicions,
+            Design.max_out_of_range,
+            Design.max_shutdowns,
         )
     )
 
@@ -131,6 +171,10 @@ DRAFT: dict[str, bool | int] = {
     "lease_from_answers": False,
     "stops_before_expiry": False,
     "timer_before_requests": False,
+    "failures_in_a_row": False,
+    "watch_then_read": False,
+    "shutdown_commits": False,
+    "counts_answers": False,
     "retries_resume": False,
     "commit_is_monotone": False,
 }
@@ -140,6 +184,8 @@ SHIPPED: dict[str, bool | int] = {
     "lease_from_answers": False,
     "stops_before_expiry": False,
     "timer_before_requests": False,
+    "shutdown_commits": False,
+    "counts_answers": False,
     "commit_is_monotone": False,
     "join_barrier": True,
 }

@@ -13,6 +13,8 @@ from checker.lang import Range, Set, message
 from spec.group.design import Design
 from spec.group.types import Attempt, CoordinatorEpoch, Partition
 
+UNDER_WAY = 2
+"""Pings under way to a consumer: one is sent each third of a session, and fails after two."""
 Offset = Annotated[int, Range(0, lambda: Design.records)]
 
 
@@ -22,6 +24,23 @@ class Position:
 
     partition: Partition
     offset: Offset
+
+
+@message
+class Ping:
+    """PingRequest. Its count of retries is left out: see `state.lapsed`.
+
+    `behind`: of the last so many pings before this one the answers need not be committed (shutdown_commits).
+    """
+
+    behind: Annotated[int, Range(0, lambda: UNDER_WAY * Design.pings)]
+
+
+@message
+class PingAnswer:
+    """PingResponse, with the offsets consumed."""
+
+    positions: Set[Position]
 
 
 @message
@@ -62,5 +81,5 @@ class Started:
     attempt: Attempt
 
 
-Request = Registered | StopFetcher | StartFetcher
-Response = Stopped | Started
+Request = Registered | Ping | StopFetcher | StartFetcher
+Response = PingAnswer | Stopped | Started

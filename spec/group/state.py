@@ -5,7 +5,8 @@ Leaves out: more than two records a partition, streams within a consumer (thread
 replication. Sections 12 and 13 of the document name classes; section 3 is empty. The session of a broker that dies ends
 at once: nothing that others do meanwhile depends on it.
 
-`lapsed` stands for time: the session of a consumer is over by its own clock, and it has yet to look.
+`lapsed` stands for time: the session of a consumer is over by its own clock, and it has yet to look. A session counts
+from the sending of the last answer that a ping acknowledges by its count of retries; `timed` has the arithmetic.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated
 
 from checker.lang import AtMost, History, Map, Nat, Option, Seq, Set, record, state
 from spec.group.design import Design
-from spec.group.messages import Offset, Position, Request, Response
+from spec.group.messages import UNDER_WAY, Offset, Position, Request, Response
 from spec.group.types import (
     Attempt,
     Broker,
@@ -26,12 +27,17 @@ from spec.group.types import (
     Partition,
     Phase,
     Thread,
+    Topic,
 )
 
 Owners = Map[Partition, Option[Thread]]
 Requests = Annotated[Seq[Request], AtMost(lambda: Design.queue)]
 Responses = Annotated[Seq[Response], AtMost(lambda: Design.queue)]
 Retries = Annotated[int, Nat(lambda: Design.max_retries)]
+
+
+Unanswered = Annotated[int, Nat(lambda: UNDER_WAY * Design.pings)]
+Failed = Annotated[int, Nat(lambda: Design.ping_retries * Design.pings)]
 
 
 @record
@@ -48,6 +54,7 @@ class ZooKeeper:
 
     coordinator: Option[Broker]  # /consumers/coordinator, ephemeral
     epoch: CoordinatorEpoch  # of the newest coordinator
+    partitions: Set[Partition]  # /brokers/topics/<topic>: those that are there
     groups: Map[Group, GroupNodes]
 
 
@@ -67,6 +74,9 @@ class Registry:
     gave_up: bool  # out of retries, and nobody has asked for another rebalance since
     started: Set[Consumer]  # members that fetch their share of the owners in ZooKeeper
     reported: Set[Position]  # offsets as last reported; of a partition that is missing, ZooKeeper's counts
+    unanswered: Map[Consumer, Unanswered]  # pings sent on the consumer's connection whose answer was not read
+    failed: Map[Consumer, Failed]  # pings that have failed, as the coordinator counts them
+    in_a_row: Map[Consumer, Failed]  # of the pings that failed, those since the last answer
 
 
 @record
@@ -90,6 +100,12 @@ class BrokerProcess:
     expired: bool  # its session has ended, and it has yet to hear of that
     epoch: Option[CoordinatorEpoch]  # it believes to be the coordinator
     waits_out: bool  # it was elected less than the longest session ago
+    starts_up: bool  # it was elected, and has yet to do the second part of coordinatorStartup
+    topics: Set[Topic]  # that it knows
+    watches_topics: bool
+    watched: Set[Topic]  # whose partitions it watches
+    new_topics: bool  # an event of /brokers/topics waits
+    new_partitions: Set[Topic]  # events of /brokers/topics/<topic> that wait
     registries: Map[Group, Registry]
     handlers: Map[Handler, Rebalance]
 
@@ -102,6 +118,7 @@ class ConsumerProcess:
     heard: Option[CoordinatorEpoch]  # the newest coordinator that it has registered with
     lapsed: bool  # its session is over by its own clock
     fetched: Set[Position]
+    answered: Unanswered  # pings, since it shuts down; so many, or more
 
 
 @record
@@ -123,6 +140,10 @@ FalseDeaths = Annotated[int, Nat(lambda: Design.max_false_deaths)]
 EarlySuspicions = Annotated[int, Nat(lambda: Design.max_early_suspicions)]
 
 
+OutOfRange = Annotated[int, Nat(lambda: Design.max_out_of_range)]
+Shutdowns = Annotated[int, Nat(lambda: Design.max_shutdowns)]
+
+
 @record
 class Faults:
     """The spent part of each budget."""
@@ -133,6 +154,8 @@ class Faults:
     time_outs: TimeOuts
     false_deaths: FalseDeaths
     early_suspicions: EarlySuspicions
+    out_of_range: OutOfRange
+    shutdowns: Shutdowns
 
 
 @state
@@ -164,7 +187,8 @@ def is_fetching(s: Cluster, consumer: Consumer, partition: Partition) -> bool:
     """A consumer fetches a partition. One whose session is over stops before it fetches again, if it looks first."""
     process = s.consumers[consumer]
     stops = process.lapsed and Design.timer_before_requests
-    return not stops and any(p.partition == partition for p in process.fetched)
+    joined = process.state == ConsumerState.JOINED
+    return joined and not stops and any(p.partition == partition for p in process.fetched)
 
 
 def is_under_way(phase: Phase) -> bool:

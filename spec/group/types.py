@@ -20,8 +20,12 @@ class Group(Identity, size=lambda: Design.groups):
     """A consumer group."""
 
 
+class Topic(Identity, size=lambda: Design.topics):
+    """A topic. Every group subscribes to all."""
+
+
 class Partition(Identity, size=lambda: Design.partitions):
-    """A partition of the topic that every group subscribes to."""
+    """A partition of a topic."""
 
 
 class Thread(Identity, size=lambda: Design.consumers + Design.extra_threads):
@@ -46,7 +50,9 @@ class ConsumerState(Enum):
     STARTING = "STARTING"  # it looks for the coordinator
     REGISTERING = "REGISTERING"  # it is connected, and awaits the answer to its registration
     JOINED = "JOINED"
-    DOWN = "DOWN"
+    SHUTTING_DOWN = "SHUTTING_DOWN"  # it consumes no more, and waits to leave
+    LEFT = "LEFT"  # it was shut down in order
+    DOWN = "DOWN"  # it died
 
 
 class Phase(Enum):
@@ -63,6 +69,13 @@ class Phase(Enum):
 def number(partition: Partition) -> int:
     """The place of a partition in the sorted list."""
     return sum(1 for p in Partition if p != partition and choose(x for x in Partition if x in {p, partition}) == p)
+
+
+def topic_of(partition: Partition) -> Topic:
+    """The topic that a partition is of."""
+    if Design.topics > 1 and number(partition) == Design.partitions - 1:
+        return Topic(1)
+    return Topic(0)
 
 
 def place(thread: Thread) -> int:

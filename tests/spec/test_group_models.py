@@ -8,7 +8,7 @@ from checker.lang.loader import load, load_spec
 from tests.conftest import ROOT, Pin, read_pins
 from tests.spec.pinned import assert_as_pinned
 
-ALTERNATIVES = {"join_barrier"}
+ALTERNATIVES = {"auto_commit", "join_barrier"}
 """Other designs, and no guards."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Map, action, fresh, replace, require
+from spec.group.decisions.assignment import topics_of
 from spec.group.decisions.channels import without_broker
 from spec.group.decisions.registry import cleared
 from spec.group.design import Design
@@ -18,7 +19,7 @@ def elect(s: Cluster, broker: Broker) -> None:
     epoch = fresh(s, CoordinatorEpoch)
     s.zookeeper.coordinator = broker
     s.zookeeper.epoch = epoch
-    s.brokers[broker] = cleared(process, epoch)
+    s.brokers[broker] = cleared(process, epoch, topics_of(s))
 
 
 @action(who="broker {broker}", source="design switch waits_out_sessions; Consumer Coordinator, 2 (Co-ordinator 2)")
@@ -35,8 +36,9 @@ def wait_out_sessions(s: Cluster, broker: Broker) -> None:
 def after_longest_session(s: Cluster, broker: Broker, consumer: Consumer) -> ConsumerProcess:
     """A consumer once the longest session has passed since this coordinator was elected."""
     process = s.consumers[consumer]
+    runs = process.state in {ConsumerState.JOINED, ConsumerState.SHUTTING_DOWN}
     renewed = is_connected(s, broker, consumer) or (not Design.stops_before_expiry and is_served(s, consumer))
-    if process.state != ConsumerState.JOINED or renewed:
+    if not runs or renewed:
         return replace(process)
     return replace(process, lapsed=True)
 
@@ -59,7 +61,7 @@ def expire(s: Cluster, broker: Broker) -> None:
 def handle_new_session(s: Cluster, broker: Broker) -> None:
     """A broker hears that its session has ended: it clears its memory, and takes part in elections again."""
     require(s.brokers[broker].expired)
-    s.brokers[broker] = cleared(s.brokers[broker], None)
+    s.brokers[broker] = cleared(s.brokers[broker], None, frozenset())
     s.brokers[broker].expired = False
     s.channels = without_broker(s, broker)
 
@@ -71,7 +73,7 @@ def crash_broker(s: Cluster, broker: Broker) -> None:
     s.faults.broker_crashes += 1
     if s.zookeeper.coordinator == broker:
         s.zookeeper.coordinator = None
-    s.brokers[broker] = cleared(s.brokers[broker], None)
+    s.brokers[broker] = cleared(s.brokers[broker], None, frozenset())
     s.brokers[broker].is_up = False
     s.brokers[broker].expired = False
     s.channels = without_broker(s, broker)

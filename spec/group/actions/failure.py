@@ -38,7 +38,7 @@ def declare_dead(s: Cluster, broker: Broker, consumer: Consumer) -> None:
 def suspect(s: Cluster, consumer: Consumer) -> None:
     """A consumer notices that its session is over, or its connection closed: it stops fetching, and starts anew."""
     process, channel = s.consumers[consumer], s.channels[consumer]
-    require(process.state == ConsumerState.REGISTERING or process.state == ConsumerState.JOINED)
+    require(process.state in {ConsumerState.REGISTERING, ConsumerState.JOINED, ConsumerState.SHUTTING_DOWN})
     require(process.lapsed or channel.broken)
     s.consumers[consumer] = started_anew(process)
     s.channels[consumer] = closed_by_consumer(channel)

@@ -11,7 +11,7 @@ from spec.group.decisions.registry import cleared
 from spec.group.design import Design
 from spec.group.messages import Offset, Position
 from spec.group.state import Cluster, is_coordinator
-from spec.group.types import Broker, Consumer, Group, Handler, Partition, Phase, group_of
+from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Partition, Phase, group_of
 
 
 @action(who="consumer {consumer}", source="Consumer Coordinator, 2 (Consumer 3)")
@@ -20,6 +20,7 @@ def consume(
 ) -> None:
     """A consumer consumes the next record of a partition."""
     process, group = s.consumers[consumer], group_of(consumer)
+    require(process.state == ConsumerState.JOINED)
     require(position.offset < Design.records and not (process.lapsed and Design.timer_before_requests))
     after = position.offset + 1
     process.fetched = (process.fetched - {position}) | {Position(position.partition, after)}
@@ -61,5 +62,5 @@ def step_down(s: Cluster, broker: Broker) -> None:
     require(process.epoch is not None and is_refused(s, broker))
     is_writing = any(process.handlers[h].phase in {Phase.COMMITTING, Phase.WRITING} for h in Handler)
     require(is_writing or any(has_uncommitted(s, broker, g) for g in Group))
-    s.brokers[broker] = cleared(process, None)
+    s.brokers[broker] = cleared(process, None, frozenset())
     s.channels = without_broker(s, broker)

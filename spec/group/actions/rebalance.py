@@ -39,9 +39,9 @@ def begin(s: Cluster, broker: Broker, handler: Handler, group: Group) -> None:
     current = process.handlers[handler]
     again = current.phase == Phase.BACKOFF and current.group == group
     require(again or (current.phase == Phase.IDLE and group in current.queue))
-    require(not process.waits_out)
+    require(not process.starts_up and not process.waits_out)
     members = process.registries[group].members
-    computed = assigned(members)
+    computed = assigned(s, broker, members)
     done = len(members) == 0 or has_nothing_to_do(s, broker, group, computed)
     require(done or can_send(s, broker, members))
     attempt = fresh(s, Attempt)
@@ -91,7 +91,7 @@ def time_out(s: Cluster, broker: Broker, handler: Handler) -> None:
             s.brokers[broker].handlers[handler] = idle(current.queue)
         else:
             s.brokers[broker].handlers[handler] = replace(
-                current, phase=Phase.COMMITTING, assignment=assigned(left), waits_for=frozenset()
+                current, phase=Phase.COMMITTING, assignment=assigned(s, broker, left), waits_for=frozenset()
             )
     elif current.retries < Design.max_retries:
         s.brokers[broker].handlers[handler] = replace(

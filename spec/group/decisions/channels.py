@@ -69,5 +69,6 @@ def removed_from(s: Cluster, broker: Broker, gone: Set[Consumer]) -> Map[Consume
 
 
 def started_anew(process: ConsumerProcess) -> ConsumerProcess:
-    """A consumer that has stopped its fetchers and looks for the coordinator."""
-    return replace(process, state=ConsumerState.STARTING, lapsed=False, fetched=frozenset())
+    """A consumer that has stopped its fetchers and looks for the coordinator; one that shuts down does not."""
+    after = ConsumerState.DOWN if process.state == ConsumerState.SHUTTING_DOWN else ConsumerState.STARTING
+    return replace(process, state=after, lapsed=False, fetched=frozenset(), answered=0)

@@ -6,12 +6,25 @@ from checker.lang import Map, Option, Set, choose, replace
 from spec.group.decisions.assignment import unowned
 from spec.group.design import Design
 from spec.group.state import BrokerProcess, Rebalance, Registry
-from spec.group.types import Consumer, CoordinatorEpoch, Group, Handler, Phase
+from spec.group.types import Consumer, CoordinatorEpoch, Group, Handler, Phase, Topic
 
 
 def empty_registry() -> Registry:
     """A group registry with zero members (handleNewGroup)."""
-    return Registry(members=frozenset(), bit=False, gave_up=False, started=frozenset(), reported=frozenset())
+    return Registry(
+        members=frozenset(),
+        bit=False,
+        gave_up=False,
+        started=frozenset(),
+        reported=frozenset(),
+        unanswered=Map({c: 0 for c in Consumer}),
+        failed=Map({c: 0 for c in Consumer}),
+        in_a_row=Map({c: 0 for c in Consumer}),
+    )
+
+
+def no_topic() -> Set[Topic]:
+    return frozenset()
 
 
 def idle(queue: Set[Group]) -> Rebalance:
@@ -27,12 +40,23 @@ def idle(queue: Set[Group]) -> Rebalance:
     )
 
 
-def cleared(process: BrokerProcess, epoch: Option[CoordinatorEpoch]) -> BrokerProcess:
-    """A broker without its memory: as it is once it is elected, or believes no more to be the coordinator."""
+def cleared(process: BrokerProcess, epoch: Option[CoordinatorEpoch], known: Set[Topic]) -> BrokerProcess:
+    """A broker without its memory: as it is once it is elected, or believes no more to be the coordinator.
+
+    `known`: the topics that are there.
+    """
+    elected = epoch is not None
+    in_one = Design.new_partitions == 0  # the two parts of coordinatorStartup are one step where no topic comes between
     return replace(
         process,
         epoch=epoch,
-        waits_out=epoch is not None and Design.waits_out_sessions,
+        waits_out=elected and Design.waits_out_sessions,
+        starts_up=elected and not in_one,
+        topics=known if elected and (in_one or not Design.watch_then_read) else no_topic(),
+        watches_topics=elected and (in_one or Design.watch_then_read),
+        watched=known if elected and in_one else no_topic(),
+        new_topics=False,
+        new_partitions=no_topic(),
         registries=Map({g: empty_registry() for g in Group}),
         handlers=Map({h: idle(frozenset()) for h in Handler}),
     )
@@ -79,7 +103,14 @@ def asked_to_rebalance(process: BrokerProcess, group: Group) -> BrokerProcess:
 def without_member(process: BrokerProcess, group: Group, consumer: Consumer) -> BrokerProcess:
     """Removed from the registry (handleConsumerFailure 3), and a rebalance of its group under way has failed (4)."""
     registry = process.registries[group]
-    left = replace(registry, members=registry.members - {consumer}, started=registry.started - {consumer})
+    left = replace(
+        registry,
+        members=registry.members - {consumer},
+        started=registry.started - {consumer},
+        unanswered=Map({c: 0 if c == consumer else registry.unanswered[c] for c in Consumer}),
+        failed=Map({c: 0 if c == consumer else registry.failed[c] for c in Consumer}),
+        in_a_row=Map({c: 0 if c == consumer else registry.in_a_row[c] for c in Consumer}),
+    )
     return replace(
         process,
         registries=Map({g: left if g == group else replace(process.registries[g]) for g in Group}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Declared, Model, replace
 from spec.group import properties
-from spec.group.actions import coordinator, failure, fetching, offsets, rebalance, startup
+from spec.group.actions import coordinator, failure, fetching, offsets, pings, rebalance, shutdown, startup, topics
 from spec.group.design import SETTINGS
 from spec.group.initial import nobody_registered
 
@@ -35,6 +35,11 @@ PERTURBATIONS = (
     failure.crash,
     failure.restart,
     rebalance.time_out,
+    offsets.consume,
+    pings.find_out_of_range,
+    pings.fail_ping,
+    shutdown.terminate,
+    topics.create,
 )
 
 
@@ -161,25 +166,6 @@ FORMER = Model(
     not_modelled=NOT_MODELLED,
 )
 
-OFFSETS = Model(
-    name="offsets",
-    doc="As failover, and each partition has a record to consume; a committer writes offsets.",
-    init=nobody_registered,
-    actions=(*JOIN, *REBALANCE, *DEATH, *FAILOVER, coordinator.expire, offsets.consume, offsets.commit),
-    properties=(
-        *SAFETY,
-        properties.fetching.committed_offset_never_goes_back,
-        properties.fetching.committed_was_consumed,
-        properties.fetching.no_record_is_skipped,
-        properties.fetching.starts_where_committed,
-        properties.witnesses.two_coordinators,
-    ),
-    constants={"max_expiries": 1, "records": 1},
-    settings=SETTINGS_OF_ALL,
-    faults="one session with ZooKeeper that ends under a live coordinator",
-    not_modelled=NOT_MODELLED,
-)
-
 MIXED = Model(
     name="mixed",
     doc="A time-out, a failover and a consumer that dies.",
@@ -206,4 +192,4 @@ MIXED = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [JOIN_MODEL, LATE, DEATH_MODEL, CRASH, FAILOVER_MODEL, FORMER, OFFSETS, MIXED]
+MODELS = [JOIN_MODEL, LATE, DEATH_MODEL, CRASH, FAILOVER_MODEL, FORMER, MIXED]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from checker.lang import Set, invariant, transition_invariant
 from spec.group.decisions.assignment import is_owner
+from spec.group.design import Design
 from spec.group.messages import Position, StartFetcher
-from spec.group.state import Cluster, is_fetching
-from spec.group.types import Consumer, Group, Partition, group_of
+from spec.group.state import Cluster, is_connected, is_fetching
+from spec.group.types import Broker, Consumer, ConsumerState, Group, Partition, group_of
 
 
 @invariant(source="Consumer Coordinator, 2 (a mutually exclusive set of partitions) (G1)")
@@ -67,3 +68,29 @@ def newly_sent(before: Cluster, after: Cluster, consumer: Consumer) -> Set[Posit
         return frozenset()
     request = new[len(old)]
     return request.share if isinstance(request, StartFetcher) else frozenset()
+
+
+@transition_invariant(source="Consumer Coordinator, 11 (handlePingRequest 1.1, 1.2) (G8)")
+def last_position_is_committed(before: Cluster, after: Cluster) -> bool:
+    """Who leaves in order, and commits at all, has its last position committed."""
+    return not Design.auto_commit or all(
+        before.consumers[c].state == ConsumerState.LEFT
+        or after.consumers[c].state != ConsumerState.LEFT
+        or all(
+            p.offset <= after.zookeeper.groups[group_of(c)].offsets[p.partition] for p in before.consumers[c].fetched
+        )
+        for c in Consumer
+    )
+
+
+@transition_invariant(source="Consumer Coordinator, 8 (4: more than the maximum number of ping retries) (L3)")
+def who_answers_lives(before: Cluster, after: Cluster) -> bool:
+    """No consumer is declared dead for pings that did not fail in a row."""
+    return all(
+        c not in before.brokers[b].registries[group_of(c)].members
+        or c in after.brokers[b].registries[group_of(c)].members
+        or not is_connected(before, b, c)
+        or before.brokers[b].epoch != after.brokers[b].epoch
+        for b in Broker
+        for c in Consumer
+    )

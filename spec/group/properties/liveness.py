@@ -11,7 +11,11 @@ from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Pa
 
 
 def has_live_consumer(s: Cluster, group: Group) -> bool:
-    return any(group_of(c) == group and s.consumers[c].state != ConsumerState.DOWN for c in Consumer)
+    return any(group_of(c) == group and is_live(s, c) for c in Consumer)
+
+
+def is_live(s: Cluster, consumer: Consumer) -> bool:
+    return s.consumers[consumer].state not in {ConsumerState.SHUTTING_DOWN, ConsumerState.LEFT, ConsumerState.DOWN}
 
 
 @leads_to(source="Consumer Coordinator, 2, 10 (L1, L4)")
@@ -25,20 +29,21 @@ def partition_is_fetched(s: Cluster, group: Group, partition: Partition) -> tupl
 def every_group_fetches(s: Cluster, group: Group) -> bool:
     """From some time on, every partition is fetched, unless nobody of the group lives."""
     return not has_live_consumer(s, group) or all(
-        any(group_of(c) == group and is_fetching(s, c, p) for c in Consumer) for p in Partition
+        p not in s.zookeeper.partitions or any(group_of(c) == group and is_fetching(s, c, p) for c in Consumer)
+        for p in Partition
     )
 
 
 @eventually_always(source="Consumer Coordinator, 2, 7 (handleAddedConsumer 4) (L2)")
 def every_member_has_its_share(s: Cluster, consumer: Consumer) -> bool:
     """From some time on, every consumer that lives fetches a partition: there are as many as threads at least."""
-    return s.consumers[consumer].state == ConsumerState.DOWN or any(is_fetching(s, consumer, p) for p in Partition)
+    return not is_live(s, consumer) or any(is_fetching(s, consumer, p) for p in Partition)
 
 
 @eventually_always(source="Consumer Coordinator, 8 (L3)")
 def suspicions_end(s: Cluster, consumer: Consumer) -> bool:
     """From some time on, a consumer that lives has joined, and stays."""
-    return s.consumers[consumer].state == ConsumerState.DOWN or s.consumers[consumer].state == ConsumerState.JOINED
+    return not is_live(s, consumer) or s.consumers[consumer].state == ConsumerState.JOINED
 
 
 @leads_to(source="Consumer Coordinator, 8 (L3)")
@@ -61,3 +66,17 @@ def given_up_is_tried_again(s: Cluster, broker: Broker, group: Group) -> tuple[b
     """A group whose rebalance was given up is rebalanced again."""
     stands = s.brokers[broker].registries[group].gave_up
     return stands, not stands
+
+
+@leads_to(source="Consumer Coordinator, 6 (L6)")
+def new_partition_is_owned(s: Cluster, group: Group, partition: Partition) -> tuple[bool, bool]:
+    """A partition that is there is owned in the end, where a consumer of the group lives."""
+    waits = partition in s.zookeeper.partitions and has_live_consumer(s, group)
+    return waits, not waits or s.zookeeper.groups[group].owners[partition] is not None
+
+
+@leads_to(source="Consumer Coordinator, 11 (handlePingRequest 1.1, 1.2) (L7)")
+def shutdown_ends(s: Cluster, consumer: Consumer) -> tuple[bool, bool]:
+    """A consumer that shuts down is gone in the end."""
+    goes_on = s.consumers[consumer].state == ConsumerState.SHUTTING_DOWN
+    return goes_on, not goes_on

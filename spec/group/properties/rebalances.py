@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant
+from spec.group.design import Design
 from spec.group.messages import Response, Started, Stopped
 from spec.group.state import Cluster, Rebalance
-from spec.group.types import Attempt, Broker, Consumer, Group, Handler, Partition, Phase, Thread, consumer_of
+from spec.group.types import Attempt, Broker, Consumer, Group, Handler, Partition, Phase, Thread, consumer_of, number
 
 
 @invariant(source="Consumer Coordinator, 10 (handleNewSession) (G3)")
@@ -27,18 +28,23 @@ def is_older(before: Cluster, after: Cluster, consumer: Consumer) -> bool:
 
 @invariant(source="Consumer Coordinator, 2, 9 (1.3) (G5)")
 def each_partition_is_assigned(s: Cluster) -> bool:
-    """An assignment gives each partition to a thread of a member of the group."""
+    """An assignment gives each partition that it has to a thread of a member, and has every one of a topic or none."""
     return all(
         s.brokers[b].handlers[h].attempt is None
-        or all(is_thread_of_member(s, b, s.brokers[b].handlers[h], p) for p in Partition)
+        or all(is_well_assigned(s, b, s.brokers[b].handlers[h], p) for p in Partition)
         for b in Broker
         for h in Handler
     )
 
 
-def is_thread_of_member(s: Cluster, broker: Broker, handler: Rebalance, partition: Partition) -> bool:
+def is_well_assigned(s: Cluster, broker: Broker, handler: Rebalance, partition: Partition) -> bool:
+    """Its owner is a thread of a member; without one, none was there: it is new, or its topic is."""
     group, owner = handler.group, handler.assignment[partition]
-    return group is not None and owner is not None and consumer_of(owner) in s.brokers[broker].registries[group].members
+    if group is None:
+        return False
+    if owner is None:
+        return number(partition) >= Design.partitions - Design.new_partitions
+    return consumer_of(owner) in s.brokers[broker].registries[group].members
 
 
 @transition_invariant(source="Consumer Coordinator, 9 (1.3) (0.7's ranges) (G5)")
@@ -91,11 +97,12 @@ def is_of(s: Cluster, consumer: Consumer, attempt: Option[Attempt]) -> bool:
     return len(responses) > 0 and attempt_of(responses[0]) == attempt
 
 
-def attempt_of(response: Response) -> Attempt:
+def attempt_of(response: Response) -> Option[Attempt]:
     if isinstance(response, Stopped):
         return response.attempt
-    assert isinstance(response, Started)
-    return response.attempt
+    if isinstance(response, Started):
+        return response.attempt
+    return None
 
 
 @invariant(source="Consumer Coordinator, 6 (to avoid concurrent rebalancing of the same group) (G9)")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from checker.lang import witness
+from spec.group.design import Design
 from spec.group.properties.rebalances import attempt_of
 from spec.group.state import Cluster, is_coordinator, is_fetching
-from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Partition, Phase
+from spec.group.types import Broker, Consumer, ConsumerState, Group, Handler, Partition, Phase, Topic, topic_of
 
 
 @witness
@@ -110,4 +111,38 @@ def skips(s: Cluster) -> bool:
         for b in Broker
         for h in Handler
         for g in Group
+    )
+
+
+@witness
+def ping_failed(s: Cluster) -> bool:
+    """A ping has failed, and the consumer may not miss another one."""
+    return any(s.brokers[b].registries[g].failed[c] > 0 for b in Broker for g in Group for c in Consumer)
+
+
+@witness
+def left_in_order(s: Cluster) -> bool:
+    """A consumer has left, with a record consumed, and the other one fetches everything."""
+    return (
+        any(s.consumers[c].state == ConsumerState.LEFT for c in Consumer)
+        and any(s.zookeeper.groups[g].offsets[p] > 0 for g in Group for p in Partition)
+        and any(all(is_fetching(s, c, p) for p in Partition) for c in Consumer)
+    )
+
+
+@witness
+def wildcard_gains_a_topic(s: Cluster) -> bool:
+    """A group fetches a partition of a topic that was not there at the start."""
+    return Design.topics > 1 and any(
+        topic_of(p.partition) != Topic(0) for c in Consumer for p in s.consumers[c].fetched
+    )
+
+
+@witness
+def group_waits(s: Cluster) -> bool:
+    """A group waits for the handler, which is in the rebalance of another."""
+    return any(
+        len(s.brokers[b].handlers[h].queue) > 0 and s.brokers[b].handlers[h].phase != Phase.IDLE
+        for b in Broker
+        for h in Handler
     )
