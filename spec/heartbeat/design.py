@@ -97,6 +97,9 @@ class Design:
     "A new controller grants each registered broker one lease. Off: all are inactive until they are heard of."
     exit_signal: bool = True
     "A broker that is stopping and leads nothing is answered INACTIVE, its leave to exit. Off: it never is."
+    handover_acknowledged: bool = True
+    """A leadership is taken from a broker that is stopping first, and given to another once every broker that is in has
+    acknowledged that. Off: both in one write, and the new leader may hear of it before the old one."""
     handles_any_ibp: bool = True
     "A controller handles heartbeats whatever its own protocol version. Off: handling is gated as sending is."
     rereads_on_bad_version: bool = True
@@ -170,6 +173,7 @@ GUARDS = (
     "zk_writes_fenced",
     "lease_begins_anew",
     "exit_signal",
+    "handover_acknowledged",
 )
 
 DRAFT: dict[str, bool | int] = dict.fromkeys(GUARDS, False)

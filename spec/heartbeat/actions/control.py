@@ -11,7 +11,7 @@ from spec.heartbeat.decisions.partition import (
     remaining_isr,
     with_leader,
 )
-from spec.heartbeat.decisions.processes import informed
+from spec.heartbeat.decisions.processes import goes_to, informed
 from spec.heartbeat.decisions.registry import highest, taking_office
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, Leadership, believes_in_office, is_counted
@@ -54,14 +54,14 @@ def update_partition(s: Cluster, controller: Controller) -> None:
     kafka="KafkaController.doControlledShutdown",
 )
 def move_leadership(s: Cluster, controller: Controller) -> None:
-    """The leadership moves from a broker that is stopping to another active member of the ISR."""
+    """The leadership is taken from a broker that is stopping: another active member of the ISR will lead."""
     own = s.controllers[controller]
     epoch = require_some(own.epoch)
     leader = require_some(own.partition.leader)
     require(is_settled(own) and own.states[leader] == BrokerState.STOPPING)
     successor = require_some(first_active(own, frozenset({leader})))
     require(can_write(s, controller))
-    changed = with_leader(own, successor)
+    changed = with_leader(own, None if Design.handover_acknowledged else successor)
     own.partition = changed
     own.partition.leader_epoch = fresh(s, LeaderEpoch)
     own.partition.version = fresh(s, Version)
@@ -103,9 +103,8 @@ def take_control_request(s: Cluster, controller: Controller, process: Process) -
     require(seen is None or seen <= epoch)
     own.owed -= {broker}
     partition = own.partition
-    s.processes[process] = informed(s.processes[process], broker, partition)
+    s.processes[process] = goes_to(informed(s.processes[process], broker, partition), controller)
     s.processes[process].controller_epoch = epoch
-    s.processes[process].controller = controller
     newest = s.taken_up
     if partition.leader == broker and (newest is None or newest.leader_epoch < partition.leader_epoch):
         s.taken_up = Leadership(partition.leader_epoch, incarnation)

@@ -11,10 +11,11 @@ from spec.heartbeat.decisions.leases import (
     is_over,
     is_silent,
     is_valid,
+    lives_by_its_znode,
 )
 from spec.heartbeat.decisions.partition import is_settled
 from spec.heartbeat.decisions.processes import stopped
-from spec.heartbeat.decisions.registry import adopting, highest, lives_by_its_znode, record_after, with_state
+from spec.heartbeat.decisions.registry import adopting, highest, record_after, with_state
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import (
     BrokerProcess,

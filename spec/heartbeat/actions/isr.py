@@ -25,7 +25,16 @@ LateCopy = Annotated[IsrChange, MemberOf("late")]
 
 def may_ask(process: BrokerProcess) -> bool:
     """A leader that serves, and has no change outstanding."""
-    return serves(process) and len(process.proposed) == 0 and not is_legacy(process)
+    return serves(process) and len(process.proposed) == 0
+
+
+def request_of(
+    process: Process, own: BrokerProcess, incarnation: Incarnation, isr: Set[Broker], added: Option[Incarnation]
+) -> Option[IsrChange]:
+    """The request for an ISR. A legacy leader writes it to ZooKeeper itself."""
+    if is_legacy(own) or own.leader_epoch is None or own.version is None:
+        return None
+    return IsrChange(process, incarnation, own.leader_epoch, isr, own.version, added)
 
 
 @action(who="process {process}", source="KIP-343, Initiating ISR Changes", kafka="Partition.maybeShrinkIsr")
@@ -33,13 +42,12 @@ def ask_to_shrink(s: Cluster, process: Process, member: Broker) -> None:
     """The leader asks for an ISR without a member that has not caught up for too long."""
     own = s.processes[process]
     incarnation = require_some(own.incarnation)
-    version = require_some(own.version)
-    leader_epoch = require_some(own.leader_epoch)
     require(may_ask(own) and member != broker_id(process))
     require(member in own.isr and member not in own.caught_up)
-    own.proposed = own.isr - {member}
+    isr = own.isr - {member}
+    own.change = request_of(process, own, incarnation, isr, None)
+    own.proposed = isr
     own.isr_reply = None
-    own.change = IsrChange(process, incarnation, leader_epoch, own.isr - {member}, version, None)
 
 
 @action(who="process {process}", source="KIP-343, Initiating ISR Changes", kafka="Partition.maybeExpandIsr")
@@ -47,13 +55,12 @@ def ask_to_expand(s: Cluster, process: Process, member: Broker) -> None:
     """The leader asks for an ISR with a replica that has caught up, at the incarnation that it has seen."""
     own = s.processes[process]
     incarnation = require_some(own.incarnation)
-    version = require_some(own.version)
-    leader_epoch = require_some(own.leader_epoch)
     seen = require_some(own.followers[member])
     require(may_ask(own) and member not in own.isr and member in own.caught_up)
-    own.proposed = own.isr | {member}
+    isr = own.isr | {member}
+    own.change = request_of(process, own, incarnation, isr, seen)
+    own.proposed = isr
     own.isr_reply = None
-    own.change = IsrChange(process, incarnation, leader_epoch, own.isr | {member}, version, seen)
 
 
 @action(who="process {process}", source="KIP-343, IsrChangeRequest")
@@ -61,10 +68,9 @@ def ask_again(s: Cluster, process: Process) -> None:
     """The leader has no answer to what it asked for, and asks for the same again."""
     own = s.processes[process]
     incarnation = require_some(own.incarnation)
-    version = require_some(own.version)
-    leader_epoch = require_some(own.leader_epoch)
-    require(serves(own) and len(own.proposed) > 0 and own.change is None and own.isr_reply is None)
-    own.change = IsrChange(process, incarnation, leader_epoch, own.proposed, version, added_seen(own))
+    require(serves(own) and len(own.proposed) > 0 and not is_legacy(own))
+    require(own.change is None and own.isr_reply is None)
+    own.change = request_of(process, own, incarnation, own.proposed, added_seen(own))
 
 
 def added_seen(process: BrokerProcess) -> Option[Incarnation]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from checker.lang import action, fresh, require, require_some
-from spec.heartbeat.decisions.leases import has_to_wait
+from spec.heartbeat.decisions.leases import has_to_wait, lives_by_its_znode
 from spec.heartbeat.decisions.partition import is_settled
 from spec.heartbeat.decisions.registry import (
     going_by,
     highest,
     is_legacy_registration,
-    lives_by_its_znode,
     record_after,
     seen_id,
     with_state,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from checker.lang import Option
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, ControllerProcess
-from spec.heartbeat.types import Broker, BrokerState, Controller, Incarnation, Process, Software, broker_id
+from spec.heartbeat.state import Cluster, ControllerProcess, is_counted
+from spec.heartbeat.types import Broker, Controller, Incarnation, Process, Software, broker_id
 
 
 def handles_heartbeats(controller: ControllerProcess) -> bool:
@@ -18,6 +18,11 @@ def handles_heartbeats(controller: ControllerProcess) -> bool:
     if controller.software == Software.NEW_CODE:
         return Design.handles_any_ibp
     return controller.software == Software.HEARTBEATS
+
+
+def lives_by_its_znode(controller: ControllerProcess, broker: Broker) -> bool:
+    """A legacy broker, or any where there are no heartbeats: active while its znode is there."""
+    return not Design.heartbeats or broker in controller.legacy
 
 
 def can_read(s: Cluster, controller: Controller) -> bool:
@@ -69,6 +74,7 @@ def is_over(s: Cluster, controller: Controller, broker: Broker) -> bool:
 
 def has_to_wait(s: Cluster, controller: Controller, broker: Broker, incarnation: Option[Incarnation]) -> bool:
     """A higher incarnation has to wait: the lower one is not out of everything yet."""
-    known = s.controllers[controller].known[broker]
-    state = s.controllers[controller].states[broker]
-    return Design.supersedes_after_lease and known is not None and known != incarnation and state >= BrokerState.ACTIVE
+    own = s.controllers[controller]
+    known = own.known[broker]
+    lower = known is not None and known != incarnation and is_counted(own.states[broker])
+    return Design.supersedes_after_lease and lower and not lives_by_its_znode(own, broker)

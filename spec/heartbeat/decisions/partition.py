@@ -20,10 +20,15 @@ def remaining_isr(controller: ControllerProcess) -> Set[Broker]:
 
 
 def next_leader(controller: ControllerProcess) -> Option[Broker]:
-    """The leader stays while it is in; else an active member of the ISR, in replica order, or nobody."""
+    """The leader stays while it is in; else an active member of the ISR, in replica order, or nobody.
+
+    Where there is none, some broker may lead on until it has acknowledged that.
+    """
     leader = controller.partition.leader
     if leader is not None and is_counted(controller.states[leader]) and leader in controller.partition.isr:
         return leader
+    if leader is None and Design.handover_acknowledged and len(counted(controller.states) & controller.owed) > 0:
+        return None
     return first_active(controller, frozenset())
 
 

@@ -62,6 +62,17 @@ def informed(process: BrokerProcess, broker: Broker, partition: PartitionState) 
     )
 
 
+def goes_to(process: BrokerProcess, controller: Controller) -> BrokerProcess:
+    """A process that takes a controller for the active one: what it had sent to another it sends again."""
+    same = process.controller == controller
+    return replace(
+        process,
+        controller=controller,
+        heartbeat=process.heartbeat if same else None,
+        change=process.change if same else None,
+    )
+
+
 def maximal_isr(process: BrokerProcess) -> Set[Broker]:
     """The ISR that a leader has to reckon with: as it knows it, and as it has asked for."""
     return process.isr | process.proposed

@@ -101,6 +101,20 @@ def taking_office(s: Cluster, controller: Controller, epoch: ControllerEpoch, so
     )
 
 
+def out_of_office(controller: ControllerProcess) -> ControllerProcess:
+    """A controller that has left office, and has forgotten its state."""
+    return replace(
+        controller,
+        epoch=None,
+        known=Map({b: None for b in Broker}),
+        states=Map({b: BrokerState.INITIAL for b in Broker}),
+        legacy=frozenset(),
+        owed=frozenset(),
+        metadata=frozenset(),
+        view=Map({b: None for b in Broker}),
+    )
+
+
 def is_legacy_registration(registration: Option[Registration]) -> bool:
     return registration is not None and registration.legacy
 
@@ -112,8 +126,3 @@ def czxid_of(registration: Option[Registration]) -> Option[Incarnation]:
 def seen_id(s: Cluster, controller: Controller, broker: Broker) -> Option[Incarnation]:
     """The incarnation in /brokers/ids, as a controller's follower of ZooKeeper has it."""
     return s.controllers[controller].view[broker] if Design.views > 0 else czxid_of(s.ids[broker])
-
-
-def lives_by_its_znode(controller: ControllerProcess, broker: Broker) -> bool:
-    """A legacy broker, or any where there are no heartbeats: active while its znode is there."""
-    return not Design.heartbeats or broker in controller.legacy

@@ -82,4 +82,24 @@ TWINS = Model(
     not_modelled=NOT_MODELLED + "; crashes, failovers",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, MIXED, TWINS]
+ISR_OF_THREE = Model(
+    name="isr",
+    doc="Three brokers, min.insync.replicas 2, one record; one broker dies and loses its disk.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS[:3],
+        heartbeat.expire,
+        *CONTROL,
+        *ISR,
+        *RECORD,
+        faults.crash_losing_disk,
+        *CRASH[1:],
+    ),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.another_serves),
+    constants={"brokers": 3, "min_insync_replicas": 2, "max_disk_losses": 1},
+    settings=SETTINGS,
+    faults="one broker that dies, loses its disk, and starts again",
+    not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
+)
+
+MODELS = [SESSIONS, FAILOVER, LATE, MIXED, TWINS, ISR_OF_THREE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant
 from spec.heartbeat.state import BrokerProcess, Cluster, serves
-from spec.heartbeat.types import BrokerState, Process, broker_id
+from spec.heartbeat.types import BrokerState, Controller, Process, broker_id
 
 
 @invariant(source="KIP-343, Motivation; Broker-Side Heartbeat Timeout (S2)")
@@ -76,6 +76,24 @@ def who_exits_leads_nothing(before: Cluster, after: Cluster) -> bool:
 def crashed(before: Cluster, after: Cluster) -> bool:
     """Somebody died in this step."""
     return before.faults.crashes != after.faults.crashes or before.faults.disk_losses != after.faults.disk_losses
+
+
+@transition_invariant(source="KIP-343, Compatibility, Deprecation, and Migration Plan (S11)")
+def no_write_is_lost(before: Cluster, after: Cluster) -> bool:
+    """Who writes the partition state, the controller or a legacy leader, knows the version that it replaces."""
+    return (
+        before.partition.version == after.partition.version
+        or any(
+            before.controllers[c].partition.version == before.partition.version
+            and after.controllers[c].partition.version == after.partition.version
+            for c in Controller
+        )
+        or any(
+            before.processes[p].version == before.partition.version
+            and before.processes[p].proposed == after.partition.isr
+            for p in Process
+        )
+    )
 
 
 @transition_invariant(source="KIP-343, Controller Heartbeat (the current controller); KAFKA-6082 (S10)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from checker.lang import witness
-from spec.heartbeat.state import Cluster, serves
+from spec.heartbeat.decisions.partition import is_settled
+from spec.heartbeat.state import Cluster, is_legacy, serves
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, broker_id
 
 
@@ -48,6 +49,65 @@ def invalid_incarnation(s: Cluster) -> bool:
 def is_refused(s: Cluster, process: Process) -> bool:
     reply = s.processes[process].reply
     return reply is not None and reply.error == Error.INVALID_INCARNATION_ID
+
+
+@witness
+def stopping(s: Cluster) -> bool:
+    """A broker that is STOPPING leads, and serves."""
+    return any(
+        s.controllers[c].states[b] == BrokerState.STOPPING and s.partition.leader == b
+        for c in Controller
+        for b in Broker
+    )
+
+
+@witness
+def stopped_and_replaced(s: Cluster) -> bool:
+    """The first leader has been shut down, and another leads."""
+    return (
+        s.faults.shutdowns > 0
+        and not s.processes[Process(0)].up
+        and s.partition.leader is not None
+        and s.partition.leader != Broker(0)
+    )
+
+
+@witness
+def legacy_leads_beside_new(s: Cluster) -> bool:
+    """A legacy broker leads, and one with heartbeats is in the ISR."""
+    return any(
+        serves(s.processes[p]) and is_legacy(s.processes[p]) and len(s.partition.isr) > 1 and has_new(s)
+        for p in Process
+    )
+
+
+def has_new(s: Cluster) -> bool:
+    return any(s.processes[p].up and not is_legacy(s.processes[p]) for p in Process)
+
+
+@witness
+def controller_is_behind(s: Cluster) -> bool:
+    """A legacy leader has written the ISR, and the controller's copy is behind."""
+    return any(s.controllers[c].partition.version != s.partition.version for c in Controller)
+
+
+@witness
+def upgraded(s: Cluster) -> bool:
+    """Everybody sends heartbeats, and every replica is in the ISR."""
+    return s.partition.isr == frozenset(Broker) and all(
+        s.processes[p].up and not is_legacy(s.processes[p]) and not s.processes[p].fenced for p in Process
+    )
+
+
+@witness
+def former_controller(s: Cluster) -> bool:
+    """A former controller has yet to hear of its successor, and would change the partition."""
+    return any(
+        s.controllers[c].epoch is not None
+        and s.controllers[c].epoch != s.controller_epoch
+        and not is_settled(s.controllers[c])
+        for c in Controller
+    )
 
 
 @witness

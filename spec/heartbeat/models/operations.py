@@ -1,0 +1,122 @@
+"""Shutdown, legacy brokers, upgrades, former controllers: what operators meet."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.heartbeat import properties
+from spec.heartbeat.actions import control, faults, isr, legacy, office, replica
+from spec.heartbeat.initial import all_active
+from spec.heartbeat.models.leases import (
+    CONTROL,
+    DOCUMENT,
+    HEARTBEATS,
+    ISR,
+    NOT_MODELLED,
+    RECORD,
+    SAFETY,
+    SILENCE,
+)
+from spec.heartbeat.models.sessions import CRASH, REGISTRATION
+
+TERMS = (
+    properties.leadership.former_controller_writes_nothing,
+    properties.leadership.former_controller_controls_nobody,
+)
+LEGACY_ISR = (legacy.write_isr, legacy.reread_isr, control.reread_partition)
+WITHOUT_LEGACY = tuple(one for one in SAFETY if one is not properties.incarnations.nobody_inactive_is_added)
+"""A legacy leader adds whomever it takes for caught up."""
+
+STOPPING = Model(
+    name="stopping",
+    doc="Two brokers, one record; one broker is shut down, and the controller fails over.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS[:3],
+        *CONTROL,
+        *ISR,
+        *RECORD,
+        *REGISTRATION,
+        faults.start,
+        faults.request_shutdown,
+        control.move_leadership,
+        control.fail_over,
+        isr.ask_again,
+    ),
+    properties=(
+        *SAFETY,
+        properties.leadership.who_exits_leads_nothing,
+        properties.witnesses.stopping,
+        properties.witnesses.stopped_and_replaced,
+    ),
+    constants={"max_shutdowns": 1, "max_failovers": 1},
+    settings=DOCUMENT,
+    faults="one broker that is shut down and may come back, and one failover of the controller",
+    not_modelled=NOT_MODELLED + "; crashes, silences, sessions that end under a live broker",
+)
+
+LEGACY = Model(
+    name="legacy",
+    doc="A legacy broker that leads and one with heartbeats, one record; a silence, a crash, a lost reply.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *CRASH, *SILENCE, *LEGACY_ISR),
+    properties=(
+        *WITHOUT_LEGACY,
+        properties.leadership.no_write_is_lost,
+        properties.witnesses.legacy_leads_beside_new,
+        properties.witnesses.controller_is_behind,
+    ),
+    constants={"legacy_brokers": 1, "max_silences": 1, "max_crashes": 1, "max_lost_replies": 1},
+    settings=DOCUMENT,
+    faults="one broker that is cut off, one that dies and starts again, one write whose reply is lost",
+    not_modelled=NOT_MODELLED + "; failovers; sessions that end under a live broker: a legacy one never fences itself",
+)
+
+UPGRADE = Model(
+    name="upgrade",
+    doc="Two brokers and the controller are upgraded by two rolling restarts, in any order.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS[:3],
+        *CONTROL,
+        *ISR,
+        replica.fetch,
+        *REGISTRATION,
+        faults.start,
+        legacy.write_isr,
+        control.reread_partition,
+        legacy.roll,
+        legacy.roll_controller,
+        isr.ask_again,
+    ),
+    properties=(*WITHOUT_LEGACY, properties.leadership.no_write_is_lost, properties.witnesses.upgraded),
+    constants={"legacy_brokers": 2, "rolls": 2, "records": 0},
+    settings=DOCUMENT,
+    faults="every process is restarted twice",
+    not_modelled=NOT_MODELLED + "; the record, crashes, silences, sessions that end under a live broker",
+)
+
+ZOMBIE = Model(
+    name="zombie",
+    doc="Two brokers and two controllers; the session of the one in office ends, and a broker is cut off.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS,
+        *CONTROL,
+        isr.ask_to_shrink,
+        isr.handle_isr_change,
+        isr.take_isr_reply,
+        *SILENCE,
+        office.expire_controller_session,
+        office.take_office,
+        office.hear_of_expiry,
+        office.find_controller,
+        isr.ask_again,
+    ),
+    properties=(*SAFETY, *TERMS, properties.witnesses.former_controller),
+    constants={"controllers": 2, "records": 0, "max_failovers": 1, "max_silences": 1},
+    settings=DOCUMENT,
+    faults="one session of the controller that ends under it, one broker that is cut off",
+    not_modelled=NOT_MODELLED + "; the record, crashes, an ISR that grows",
+)
+
+MODELS = [STOPPING, LEGACY, UPGRADE, ZOMBIE]
