@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from impl.pinning.effects import Effects, Timer
 from impl.pinning.elector import Elector
-from impl.pinning.member import Member, Phase, Script
+from impl.pinning.member import Holder, Member, Phase, Script
 from impl.pinning.messages import DescribeControllerRequest, MetadataRequest, PinControllerRequest
 from impl.pinning.messages import Request as Message
 from impl.pinning.office import Office
 from impl.pinning.request import Request
 from impl.pinning.target import Target
-from impl.pinning.znodes import CONTROLLER, NEXT, READY, id_path, registration_bytes
+from impl.pinning.znodes import NEXT, READY, id_path, registration_bytes
 from impl.zookeeper import (
     Connected,
     Create,
@@ -31,6 +31,7 @@ from impl.zookeeper import (
     Unknown,
     WatchEvent,
 )
+from impl.zookeeper.office import CONTROLLER
 
 _OPERATION = 1  # one is awaited at a time
 
@@ -280,7 +281,8 @@ class Broker:
 
     def _forget(self) -> None:
         if self.member.believes_in_office:
-            self.member.log("left office", {"broker": self.member.broker, "cause": "its session ended"})
+            self.member.log("left office", self.member.of_term("its session ended"))
+            self.member.former = Holder(self.member.broker, self.member.session)
         self.member.forget()
         self.queue = [item for item in self.queue if isinstance(item, Call | TimeUp)]
 

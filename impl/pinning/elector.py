@@ -11,22 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from impl.pinning.effects import Timer
-from impl.pinning.member import Epoch, Member, Phase, Script
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY
+from impl.pinning.member import Member, Phase, Script
+from impl.pinning.znodes import NEXT, READY
 from impl.zookeeper import (
     Absent,
-    Committed,
-    Create,
     Created,
     Delete,
     ErrorCode,
     Exists,
     Failed,
-    Multi,
-    SetData,
-    Written,
 )
-from impl.zookeeper.znodes import write_controller, write_decimal
+from impl.zookeeper.office import CONTROLLER, Epoch, creation, election, term_of
 
 
 class Elector:
@@ -41,7 +36,7 @@ class Elector:
         holder = yield from member.read_holder(watch=True)
         is_own = holder is not None and holder.owner == member.session
         if member.believes_in_office and not is_own:
-            member.log("left office", {"broker": member.broker, "cause": "/controller is not its own any more"})
+            member.log("left office", member.of_term("/controller is not its own any more"))
             member.leave_office()
         if holder is None and member.phase in (Phase.WATCHING, Phase.ABSTAINS):
             yield from self.pull()
@@ -114,17 +109,16 @@ class Elector:
             if epoch is None:
                 self.watch_on()
                 return
-            create = Create(CONTROLLER, write_controller(member.broker, member.now_ms), ephemeral=True)
             if member.design.epoch_with_office:
-                raised = SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version)
-                result = yield Multi((create, raised, *(yield from self.ends())))
+                result = yield election(member.broker, member.now_ms, epoch, *(yield from self.ends()))
             else:
-                result = yield create
+                result = yield creation(member.broker, member.now_ms)
+            term = term_of(result.outcome, epoch)
+            if term is not None:
+                self.elected(term)
+                member.did("run", epoch=term.epoch)
+                return
             match result.outcome:
-                case Committed(parts=(Created(), Written(stat=stat), *_)):
-                    self.elected(Epoch(epoch.epoch + 1, stat.version))
-                    member.did("run", epoch=epoch.epoch + 1)
-                    return
                 case Created():
                     self.elected(None)
                     member.did("run")
@@ -136,6 +130,7 @@ class Elector:
     def ends(self) -> Script[Sequence[Delete]]:
         """What goes with its election: the request that it serves, or that it abstained for too long; its `ready`."""
         member, found = self.member, list[Delete]()
+        member.ended = None
         if not member.design.pinning or not member.design.request_consumed:
             return found
         standing = yield from member.read_next()
@@ -144,6 +139,7 @@ class Elector:
             served = standing.target == member.broker and member.design.office_failure_spends
             if served or (given_up and standing.target != member.broker):
                 found.append(Delete(NEXT, standing.version))
+                member.ended = standing.request
         if member.design.office_failure_spends and not member.design.takeover:
             ready = yield from member.read_ready()
             if ready is not None and ready.owner == member.session:

@@ -20,7 +20,7 @@ class Measures:
         self._controller = Gauge("ControllerId", "The controller that is known; -1: none", registry=registry)
         self._moves = Counter(
             "ControllerMovesPerSec",
-            "Elections of this broker, by what ended the term before",
+            "Terms of this broker, by what ended the one before: request, failure, by hand; none where none is known",
             ["cause"],
             registry=registry,
         )
@@ -35,7 +35,6 @@ class Measures:
         )
         self._vacant_since_ms: int | None = None
         self._asked_at_ms: int | None = None
-        self._serves_request = False
 
     def after(self, broker: Broker, now_ms: int) -> None:
         """The broker has taken a step."""
@@ -52,13 +51,12 @@ class Measures:
     def did(self, did: Did, now_ms: int) -> None:
         """A step of the design."""
         if did.action in ("set_ready", "prepare_takeover"):
-            self._asked_at_ms, self._serves_request = now_ms, True
-        elif did.action in ("run", "take_over", "find_own_office"):
-            self._moves.labels("request" if self._serves_request else str(did.facts.get("cause", "failure"))).inc()
+            self._asked_at_ms = now_ms
         elif did.action == "begin_term":
-            if self._asked_at_ms is not None:
+            self._moves.labels(str(did.facts["cause"])).inc()
+            if self._asked_at_ms is not None and did.facts["request"] is not None:
                 self._handover.observe(now_ms - self._asked_at_ms)
-            self._asked_at_ms, self._serves_request = None, False
+            self._asked_at_ms = None
 
     def replied(self, reply: Reply) -> None:
         """An answer to an operator."""

@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from impl.pinning.design import Design
 from impl.pinning.effects import Did, Effect, Facts, Log, SetTimer, Timer
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, NOBODY, READY, ZnodeError, read_next, read_ready
+from impl.pinning.znodes import NEXT, NOBODY, READY, ZnodeError, read_next, read_ready
 from impl.zookeeper import Absent, Exists, Found, GetData, Operation, Result
-from impl.zookeeper.znodes import read_controller, read_decimal
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH, Epoch, read_epoch
+from impl.zookeeper.znodes import read_controller
 
 T = TypeVar("T")
 Script = Generator[Operation, Result, T]
@@ -61,18 +62,11 @@ class ReadyBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
-    """`/controller_epoch`, as it was read or written."""
-
-    epoch: int
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
 class Seen:
-    """The versions that a target has read, and which its takeover checks."""
+    """The versions that a target has read, and which its takeover checks; and the request that it serves."""
 
     next_version: int
+    request: int
     epoch: Epoch
 
 
@@ -102,6 +96,9 @@ class Member:
     """A write that was decided in the term of this epoch, and is yet to be made."""
     controller: int | None = None
     """The controller that it knows of: for answers and metrics, nothing is decided by it."""
+    former: Holder | None = None
+    """The controller before it, as far as it knows. `ended`: the request that its own election ended, if any."""
+    ended: int | None = None
     now_ms: int = 0
     zxid: int = 0
     """Of the last result: where in ZooKeeper's history the script at hand is."""
@@ -125,6 +122,10 @@ class Member:
         self.phase, self.term = Phase.WATCHING, None
         if self.design.clears_state_on_resign:
             self.decided = None
+
+    def of_term(self, cause: str) -> Facts:
+        """Facts for the log about the end of its term."""
+        return {"from": self.broker, "epoch": None if self.term is None else self.term.epoch, "cause": cause}
 
     # Effects.
 
@@ -167,7 +168,10 @@ class Member:
             self.complain(error)
             broker = -1
         self.controller = broker
-        return Holder(broker, found.stat.owner)
+        holder = Holder(broker, found.stat.owner)
+        if holder.owner != self.session:
+            self.former = holder
+        return holder
 
     def read_next(self, *, watch: bool = False) -> Script[Next | None]:
         """The request that stands. Where it was taken back, or is garbage, none does."""
@@ -200,7 +204,7 @@ class Member:
             self.log("no controller epoch", {"path": CONTROLLER_EPOCH}, is_warning=True)
             return None
         try:
-            return Epoch(read_decimal(CONTROLLER_EPOCH, found.data or b""), found.stat.version)
+            return read_epoch(found)
         except ZnodeError as error:
             self.complain(error)
             return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from impl.pinning.member import Epoch, Member, Next, Phase, ReadyBy, Script
+from impl.pinning.member import Member, Next, Phase, ReadyBy, Script
 from impl.pinning.target import Target
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, STATE
-from impl.zookeeper import ANY_VERSION, Check, Committed, Delete, Done, ErrorCode, Failed, Multi, SetData, Written
+from impl.pinning.znodes import NEXT, READY, STATE, id_path
+from impl.zookeeper import Check, Committed, Delete, Done, ErrorCode, Failed, Multi, SetData, Written
+from impl.zookeeper.office import CONTROLLER, Epoch, fenced, raising, resignation
 from impl.zookeeper.znodes import write_decimal
 
 
@@ -38,10 +39,28 @@ class Office:
         if member.design.office_reads_ready and member.design.pinning and not member.design.takeover:
             ready = yield from member.read_ready(watch=True)
             hands_over = ready is not None and (yield from self.must_hand_over(ready))[0]
-        epoch = member.term.epoch if member.term is not None else None
-        member.log("took office", {"broker": member.broker, "epoch": epoch})
-        member.did("begin_term", epoch=epoch)
+        facts = {
+            "from": None if member.former is None else member.former.broker,
+            "to": member.broker,
+            "epoch": None if member.term is None else member.term.epoch,
+            "request": member.ended,
+            "cause": (yield from self.cause()),
+        }
+        member.log("took office", facts)
+        member.did("begin_term", **facts)
         return hands_over
+
+    def cause(self) -> Script[str]:
+        """The reason why the controller before it is in office no more, as the metrics have it."""
+        member, former = self.member, self.member.former
+        if member.ended is not None:
+            return "request"
+        if former is None:
+            return "none"
+        registered = yield from member.read(id_path(former.broker))
+        if registered is None or registered.stat.owner != former.owner:
+            return "failure"
+        return "by hand" if (yield from member.read_next()) is None else "request"
 
     def raise_epoch(self) -> Script[None]:
         """The second of two writes; another's election may come between (before Kafka 2.1)."""
@@ -51,7 +70,7 @@ class Office:
             if epoch is None:
                 member.leave_office()
                 return
-            result = yield SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version)
+            result = yield raising(epoch)
             if isinstance(result.outcome, Written):
                 member.term = Epoch(epoch.epoch + 1, result.outcome.stat.version)
                 return
@@ -108,19 +127,15 @@ class Office:
     def resign(self, ready: ReadyBy | None, standing: Next | None) -> Script[bool]:
         """Delete /controller. Returns False where `next` or `ready` has changed since they were read."""
         member, term = self.member, self.member.term
-        delete = Delete(CONTROLLER, ANY_VERSION)
         if member.design.conditional_resign and term is not None:
-            checks = [Check(CONTROLLER_EPOCH, term.version)]
-            if standing is not None:
-                checks.append(Check(NEXT, standing.version))
-            if ready is not None:
-                checks.append(Check(READY, ready.version))
-            result = yield Multi((*checks, delete))
-            if isinstance(result.outcome, Failed) and (result.outcome.at or 0) in range(1, len(checks)):
+            seen = ((NEXT, standing), (READY, ready))
+            checks = [Check(path, znode.version) for path, znode in seen if znode is not None]
+            result = yield resignation(term, *checks)
+            if isinstance(result.outcome, Failed) and (result.outcome.at or 0) in range(1, len(checks) + 1):
                 return False
             is_done = isinstance(result.outcome, Committed)
         else:
-            result = yield delete
+            result = yield Delete(CONTROLLER)
             is_done = isinstance(result.outcome, Done)
         facts = {
             "from": member.broker,
@@ -150,7 +165,7 @@ class Office:
             return False
         write = SetData(STATE, write_decimal(decided.epoch))
         if member.design.zk_writes_fenced:
-            result = yield Multi((Check(CONTROLLER_EPOCH, term.version), write))
+            result = yield fenced(term, write)
             if isinstance(result.outcome, Failed) and result.outcome.code is ErrorCode.BAD_VERSION:
                 self.deposed("write_refused")
                 return True
@@ -170,6 +185,6 @@ class Office:
     def deposed(self, action: str) -> None:
         """Another was elected: step down."""
         member = self.member
-        member.log("left office", {"broker": member.broker, "cause": "another was elected"}, is_warning=True)
+        member.log("left office", member.of_term("another was elected"), is_warning=True)
         member.leave_office()
         member.did(action)

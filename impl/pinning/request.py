@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.pinning.effects import Reply
-from impl.pinning.member import Epoch, Holder, Member, Next, Script
+from impl.pinning.member import Holder, Member, Next, Script
 from impl.pinning.messages import (
     UNKNOWN,
     UNPIN,
@@ -29,6 +29,7 @@ from impl.zookeeper import (
     Written,
 )
 from impl.zookeeper import ErrorCode as ZkErrorCode
+from impl.zookeeper.office import Epoch
 from impl.zookeeper.znodes import write_decimal
 
 
@@ -80,8 +81,7 @@ class Request:
         member, data = self.member, write_decimal(target)
         while True:
             found = yield from member.read(NEXT)
-            stands = found is not None and not member.design.next_is_replaced and (yield from member.read_next())
-            if stands:
+            if not member.design.next_is_replaced and (yield from member.read_next()) is not None:
                 what = "a request stands already; --unpin takes it back"
                 self.answer(call, PinControllerResponse(ErrorCode.INVALID_REQUEST, what))
                 return

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from impl.pinning.effects import Timer
 from impl.pinning.elector import Elector
-from impl.pinning.member import Epoch, Member, Next, Phase, ReadyBy, Script, Seen
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, Ready, ready_bytes
+from impl.pinning.member import Member, Next, Phase, ReadyBy, Script, Seen
+from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
 from impl.zookeeper import (
     Absent,
     Check,
     Committed,
     Create,
     Delete,
-    Done,
     ErrorCode,
     Exists,
     Failed,
@@ -20,7 +19,7 @@ from impl.zookeeper import (
     SetData,
     Written,
 )
-from impl.zookeeper.znodes import write_controller, write_decimal
+from impl.zookeeper.office import CONTROLLER, Epoch, election, rewriting, term_of
 
 
 class Target:
@@ -102,8 +101,7 @@ class Target:
         term = member.term
         assert term is not None, "who is in office has a term"
         own = yield from self.own_ready()
-        again = SetData(CONTROLLER_EPOCH, write_decimal(term.epoch), term.version)
-        result = yield Multi((again, Check(CONTROLLER, 0), Delete(NEXT, standing.version), *own))
+        result = yield Multi((rewriting(term), Check(CONTROLLER, 0), Delete(NEXT, standing.version), *own))
         match result.outcome:
             case Committed(parts=(Written(stat=stat), *_)):
                 member.term = Epoch(term.epoch, stat.version)
@@ -137,7 +135,7 @@ class Target:
         member = self.member
         epoch = yield from member.read_epoch()
         if epoch is not None:
-            member.seen = Seen(standing.version, epoch)
+            member.seen = Seen(standing.version, standing.request, epoch)
             member.set_timer(Timer.TAKE_OVER)
         member.did("prepare_takeover", request=standing.request)
 
@@ -147,19 +145,16 @@ class Target:
         while member.seen is not None and not member.believes_in_office:
             epoch = member.seen.epoch
             vacant = isinstance((yield Exists(CONTROLLER)).outcome, Absent)
-            result = yield Multi(
-                (
-                    *(() if vacant else (Delete(CONTROLLER),)),
-                    Create(CONTROLLER, write_controller(member.broker, member.now_ms), ephemeral=True),
-                    SetData(CONTROLLER_EPOCH, write_decimal(epoch.epoch + 1), epoch.version),
-                    Delete(NEXT, member.seen.next_version),
-                )
-            )
+            served = Delete(NEXT, member.seen.next_version)
+            taken = election(member.broker, member.now_ms, epoch, served).operations
+            member.ended = member.seen.request
+            result = yield Multi(taken if vacant else (Delete(CONTROLLER), *taken))
+            term = term_of(result.outcome, epoch)
+            if term is not None:
+                self.elector.elected(term)
+                member.did("take_over", epoch=term.epoch)
+                return
             match result.outcome:
-                case Committed(parts=(*_, Written(stat=stat), Done())):
-                    self.elector.elected(Epoch(epoch.epoch + 1, stat.version))
-                    member.did("take_over", epoch=epoch.epoch + 1)
-                    return
                 case Failed(code=code, at=at):
                     if code is ErrorCode.BAD_VERSION or (code is ErrorCode.NO_NODE and at != 0):
                         break  # another was elected, or the request replaced; else /controller came or went
@@ -175,6 +170,6 @@ class Target:
         if standing is not None and standing.target == member.broker and not member.believes_in_office:
             epoch = yield from member.read_epoch()
             if epoch is not None:
-                member.seen = Seen(standing.version, epoch)
+                member.seen = Seen(standing.version, standing.request, epoch)
                 member.set_timer(Timer.TAKE_OVER)
         member.did("fail_to_take_over")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from impl.zookeeper.office import CONTROLLER_EPOCH
 from impl.zookeeper.znodes import ZnodeError, read_decimal, read_int, read_json, write_decimal, write_json
 
-CONTROLLER = "/controller"
-CONTROLLER_EPOCH = "/controller_epoch"
 NEXT = "/admin/next_controller"
 READY = "/admin/ready_to_serve_as_controller"
 BROKER_IDS = "/brokers/ids"

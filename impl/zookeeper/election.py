@@ -32,11 +32,18 @@ from impl.zookeeper.events import (
     WatchEvent,
     Written,
 )
-from impl.zookeeper.operations import Check, Create, Delete, Exists, GetData, Multi, Operation, SetData, Submit
-from impl.zookeeper.znodes import ZnodeError, read_controller, read_decimal, write_controller, write_decimal
-
-CONTROLLER = "/controller"
-CONTROLLER_EPOCH = "/controller_epoch"
+from impl.zookeeper.office import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    Epoch,
+    creation,
+    election,
+    raising,
+    read_epoch,
+    resignation,
+)
+from impl.zookeeper.operations import Create, Delete, Exists, GetData, Operation, Submit
+from impl.zookeeper.znodes import ZnodeError, read_controller, write_decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +156,8 @@ class Election:
         """The Stat of this session's own /controller, while there is no term of office for it yet."""
         self.resigned: Office | None = None
         """The term of office that ended by resignation, until /controller is known to be deleted."""
-        self.raised_to = 0
-        """The epoch of the write whose result is awaited."""
+        self.last: Epoch | None = None
+        """The epoch that the write whose result is awaited raises."""
         self.is_awaiting = False
         """An operation was submitted, and its result did not come yet."""
         self.look_again = False
@@ -266,30 +273,30 @@ class Election:
         if not isinstance(outcome, Found) or outcome.data is None:
             return self._blocked(f"{CONTROLLER_EPOCH} cannot be read")
         try:
-            epoch = read_decimal(CONTROLLER_EPOCH, outcome.data)
+            epoch = read_epoch(outcome)
         except ZnodeError as error:
             watched = self._submit(Phase.MENDING, GetData(CONTROLLER_EPOCH, watch=True))
             return [Complaint(str(error)), *watched]
         if self.created is not None and self.created.czxid == outcome.stat.mzxid:
-            return self._take_office(Office(epoch, outcome.stat.version, self.created.czxid))
-        raising = SetData(CONTROLLER_EPOCH, write_decimal(epoch + 1), outcome.stat.version)
-        self.raised_to = epoch + 1
+            return self._take_office(Office(epoch.epoch, epoch.version, self.created.czxid))
+        self.last = epoch
         if self.created is not None:
-            return self._submit(Phase.RAISING, raising)
-        running = Create(CONTROLLER, write_controller(self.broker, now_ms), ephemeral=True)
-        return self._submit(Phase.RUNNING, Multi((running, raising)) if self.epoch_with_office else running)
+            return self._submit(Phase.RAISING, raising(epoch))
+        with_epoch = self.epoch_with_office
+        runs = election(self.broker, now_ms, epoch) if with_epoch else creation(self.broker, now_ms)
+        return self._submit(Phase.RUNNING, runs)
 
     def _ran(self, outcome: Outcome) -> Effects:
         match outcome:
-            case Committed(parts=(Created(stat=own), Written(stat=raised))):
-                return self._take_office(Office(self.raised_to, raised.version, own.czxid))
+            case Committed(parts=(Created(stat=own), Written(stat=raised))) if self.last is not None:
+                return self._take_office(Office(self.last.epoch + 1, raised.version, own.czxid))
             case Created(stat=own):
                 return self._own(own)
         return self._look()
 
     def _raised(self, outcome: Outcome) -> Effects:
-        if isinstance(outcome, Written) and self.created is not None:
-            return self._take_office(Office(self.raised_to, outcome.stat.version, self.created.czxid))
+        if isinstance(outcome, Written) and self.created is not None and self.last is not None:
+            return self._take_office(Office(self.last.epoch + 1, outcome.stat.version, self.created.czxid))
         return self._look()
 
     # Office.
@@ -305,9 +312,8 @@ class Election:
 
     def _delete(self, office: Office) -> Effects:
         self.resigned = office
-        delete = Delete(CONTROLLER)
-        fenced = Multi((Check(CONTROLLER_EPOCH, office.epoch_version), delete))
-        return self._submit(Phase.RESIGNING, fenced if self.conditional_resign else delete)
+        conditional = resignation(Epoch(office.epoch, office.epoch_version))
+        return self._submit(Phase.RESIGNING, conditional if self.conditional_resign else Delete(CONTROLLER))
 
     def _left(self, cause: Cause) -> Effects:
         if self.office is None:
@@ -320,7 +326,7 @@ class Election:
             return self._look()
         if isinstance(outcome, Found) and outcome.data is not None:
             with suppress(ZnodeError):
-                read_decimal(CONTROLLER_EPOCH, outcome.data)
+                read_epoch(outcome)
                 return self._look()
         self.phase = Phase.BLOCKED
         return []

@@ -190,7 +190,8 @@ def _made(folder: Path, count: int, with_links: bool) -> Ensemble:
     for n, port in enumerate(clients):
         lines = [
             f"dataDir={folder / str(n + 1) / 'data'}", f"clientPort={port}", "clientPortAddress=127.0.0.1",
-            f"tickTime={_TICK_MS}", "initLimit=20", "syncLimit=6", "maxClientCnxns=0", "4lw.commands.whitelist=srvr",
+            f"tickTime={_TICK_MS}", "initLimit=20", "syncLimit=6", "maxSessionTimeout=60000", "maxClientCnxns=0",
+            "4lw.commands.whitelist=srvr",
         ]  # fmt: skip
         for other in range(count) if count > 1 else ():
             link = links.get((n + 1, other + 1))

@@ -16,9 +16,10 @@ from impl.pinning.broker import Item, Path
 from impl.pinning.design import Design
 from impl.pinning.effects import Did, Effects, SetTimer, Timer
 from impl.pinning.member import Phase, Script
-from impl.pinning.znodes import CONTROLLER, NEXT, READY, read_next, read_ready
+from impl.pinning.znodes import NEXT, READY, read_next, read_ready
 from impl.zookeeper import Result, Submit, WatchEvent, WatchType
 from impl.zookeeper.model import ZooKeeper
+from impl.zookeeper.office import CONTROLLER
 
 PATHS = (CONTROLLER, NEXT, READY)
 """Of the events of one step, the order in which they are handed in: ZooKeeper promises none."""

@@ -13,8 +13,9 @@ from impl.pinning.effects import Did, Reply, Timer
 from impl.pinning.member import Phase
 from impl.pinning.messages import ErrorCode, PinControllerResponse
 from impl.pinning.request import Asked as Followed
-from impl.pinning.znodes import CONTROLLER, NEXT, READY
+from impl.pinning.znodes import NEXT, READY
 from impl.zookeeper import Delete
+from impl.zookeeper.office import CONTROLLER
 
 Arguments = Mapping[str, Any]
 Action = Callable[[Cluster, Arguments], Cluster | Refusal]

@@ -14,8 +14,9 @@ from impl.adapters.pinning.views import ClusterView, expect, key, observe
 from impl.pinning.broker import Path, Write
 from impl.pinning.design import Design
 from impl.pinning.effects import Timer
-from impl.pinning.znodes import CONTROLLER, PERSISTENT
+from impl.pinning.znodes import PERSISTENT
 from impl.zookeeper.model import ZooKeeper
+from impl.zookeeper.office import CONTROLLER
 
 Arguments = Mapping[str, Any]
 ALWAYS_ON = ("epoch_is_own", "watches_after_expiry", "loser_watches", "session_retried", "fallback")

@@ -9,7 +9,8 @@ from checker.conform.system import Ordinal
 from impl.adapters.pinning.cluster import Cluster, waiting
 from impl.pinning.broker import Start
 from impl.pinning.member import Phase
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, STATE, read_next, read_ready
+from impl.pinning.znodes import NEXT, READY, STATE, read_next, read_ready
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.znodes import read_controller, read_decimal
 
 NAMES = {CONTROLLER: "CONTROLLER", NEXT: "NEXT", READY: "READY"}

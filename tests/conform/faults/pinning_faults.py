@@ -108,10 +108,9 @@ FAULTS = [
         "hand-over",
         "the epoch is not raised",
         "Elector.run",
-        "write_decimal(epoch.epoch + 1)",
-        "write_decimal(epoch.epoch)",
+        "election(member.broker, member.now_ms, epoch, *(yield from self.ends()))",
+        "election(member.broker, member.now_ms, Epoch(epoch.epoch - 1, epoch.version), *(yield from self.ends()))",
     ),
-    Fault("hand-over", "/controller outlives its session", "Elector.run", "ephemeral=True", "ephemeral=False"),
     Fault("crash", "a lost election is not noticed", "Elector.lost", "self.watch_on()"),
     # The target.
     Fault(
@@ -175,8 +174,8 @@ FAULTS = [
         "takeover",
         "a takeover raises no epoch",
         "Target.take_over",
-        "write_decimal(epoch.epoch + 1)",
-        "write_decimal(epoch.epoch)",
+        "election(member.broker, member.now_ms, epoch, served)",
+        "election(member.broker, member.now_ms, Epoch(epoch.epoch - 1, epoch.version), served)",
     ),
     Fault(
         "takeover",
@@ -213,8 +212,8 @@ FAULTS = [
         "draft zombie",
         "who takes office late writes no epoch",
         "Office.raise_epoch",
-        "write_decimal(epoch.epoch + 1)",
-        "write_decimal(epoch.epoch)",
+        "raising(epoch)",
+        "raising(Epoch(epoch.epoch - 1, epoch.version))",
     ),
     Fault(
         "refused",
@@ -228,8 +227,8 @@ FAULTS = [
         "zombie",
         "a former controller writes",
         "Office.write",
-        "Check(CONTROLLER_EPOCH, term.version)",
-        "Check(CONTROLLER_EPOCH, -1)",
+        "fenced(term, write)",
+        "Multi((write,))",
     ),
     Fault("zombie", "a write carries no decision", "Office.write", "write_decimal(decided.epoch)", "write_decimal(0)"),
     Fault(
@@ -259,8 +258,8 @@ FAULTS = [
         "requests",
         "a second request is refused",
         "Request.write",
-        "found is not None and not member.design.next_is_replaced",
-        "found is not None",
+        "not member.design.next_is_replaced",
+        "True",
     ),
     Fault(
         "expiry",

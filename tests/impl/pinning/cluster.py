@@ -15,8 +15,9 @@ from kazoo.retry import KazooRetry
 
 from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
 from impl.pinning.tool import ToolError, ask
-from impl.pinning.znodes import CONTROLLER, NEXT, PERSISTENT
+from impl.pinning.znodes import NEXT, PERSISTENT
 from impl.runtime.wire import WireError
+from impl.zookeeper.office import CONTROLLER
 from tests.cluster.proxy import Direction, Proxy
 from tests.cluster.zookeeper import Ensemble, has_multi
 from tests.impl.pinning.brokers import BrokerProcess
@@ -24,6 +25,7 @@ from tests.impl.pinning.brokers import BrokerProcess
 BROKERS = 3
 SESSION_MS = 1_000
 START_LIMIT_S = 30.0
+RETRY_LIMIT_S = 60.0
 
 
 class Links:
@@ -79,8 +81,8 @@ class Cluster:
         self.root, self.folder = root, folder
         self.further = {"controller.pinning.takeover": str(takeover).lower(), **(further or {})}
         self.enables = [broker < brokers - legacy for broker in range(brokers)]
-        retries = KazooRetry(max_tries=-1, deadline=START_LIMIT_S)
-        self.admin = KazooClient(ensemble.hosts, timeout=10.0, command_retry=retries)
+        retries = KazooRetry(max_tries=-1, deadline=RETRY_LIMIT_S)
+        self.admin = KazooClient(ensemble.hosts, timeout=60.0, command_retry=retries)
         self.admin.start(timeout=START_LIMIT_S)
         for path, data in PERSISTENT:
             with suppress(NodeExistsError):  # made by a try whose reply was lost

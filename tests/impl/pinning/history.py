@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, read_next, read_ready
+from impl.pinning.znodes import NEXT, READY, read_next, read_ready
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import read_controller, read_decimal
 from traces.events import INIT, end_line, event_line, header_line
@@ -170,6 +171,8 @@ class History:
             if one.zxid <= self.began:
                 for change in one.changes:
                     self.znodes.apply(change, one)
+        if self.znodes.controller is None or self.znodes.controller[1] != self.first[0].id:
+            raise ValueError("broker 0 was not in office any more once all had started")
         self.transactions = [one for one in transactions if one.zxid > self.began]
         self._of_session = {session.id: session for session in self.sessions}
         later = sorted(self.sessions, key=lambda session: (session.zxid, session.time_ms))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
 from impl.pinning.tool import ask
-from impl.pinning.znodes import CONTROLLER
+from impl.zookeeper.office import CONTROLLER
 from impl.zookeeper.transaction_log import read_logs
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import Cluster, address_of

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, READY, Ready, ready_bytes
+from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import write_controller, write_decimal
 from tests.impl.pinning.history import Figures, History, Life

@@ -28,7 +28,7 @@ def test_a_broker_that_is_handed_the_office_shows_it() -> None:
 
     measures.did(Did("set_ready", 7), 4_000)
     measures.did(Did("run", 9), 4_030)
-    measures.did(Did("begin_term", 9), 4_040)
+    measures.did(Did("begin_term", 9, {"request": 5, "cause": "request"}), 4_040)
     broker.member.phase, broker.member.controller, broker.member.is_in_touch = Phase.IN_OFFICE, 1, True
     measures.after(broker, 4_040)
     assert value("ActiveControllerCount") == 1 and value("SecondsWithoutController") == 0

@@ -21,8 +21,9 @@ from impl.pinning.messages import (
 )
 from impl.pinning.tool import ask
 from impl.pinning.tool import main as tool
-from impl.pinning.znodes import CONTROLLER, NEXT, READY
+from impl.pinning.znodes import NEXT, READY
 from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
+from impl.zookeeper.office import CONTROLLER
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import Cluster, address_of
 from tests.impl.pinning.schedules import SETUPS, Run, run_all, setup_of, validate

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from impl.pinning.broker import Broker
 from impl.pinning.design import REPAIRED, Design
-from impl.pinning.effects import Did, Effects, Reply, SetTimer
+from impl.pinning.effects import Did, Effects, Log, Reply, SetTimer
 from impl.pinning.member import Member, Phase
 from impl.pinning.messages import UNPIN, PinControllerRequest, PinControllerResponse, Request
-from impl.pinning.znodes import CONTROLLER, CONTROLLER_EPOCH, NEXT, PERSISTENT, READY, read_ready
+from impl.pinning.znodes import NEXT, PERSISTENT, READY, read_ready
 from impl.zookeeper import Create, Delete, Operation, SetData, Submit
 from impl.zookeeper.model import ZooKeeper
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 
 TAKEOVER, LEGACY = Design(takeover=True), Design(pinning=False)
 
@@ -29,6 +30,9 @@ class Brokers:
         self.pending: list[Effects] = [[] for _ in range(count)]
         self.steps: list[str] = []
         self.asked: list[str] = []
+        self.moves: list[tuple[object, ...]] = []
+        """(from, to, epoch, cause) of the log. requests: that ended with these moves."""
+        self.requests: list[object] = []
         for broker in range(count):
             self.zookeeper = self.zookeeper.open_session(broker)
             self.settle(broker)
@@ -58,6 +62,9 @@ class Brokers:
                     effects += core.on_timer(timer, 0)
                 case Did(action=action):
                     self.steps.append(action)
+                case Log(event="took office", facts=facts):
+                    self.moves.append((facts["from"], facts["to"], facts["epoch"], facts["cause"]))
+                    self.requests.append(facts["request"])
                 case Reply(response=PinControllerResponse(error_code=code)):
                     assert code == 0
         return is_any
@@ -188,3 +195,18 @@ def test_a_legacy_broker_looks_at_nothing_but_the_office_also_when_its_connectio
     brokers.settle()
     assert brokers.controllers() == [1]
     assert brokers.asked and not any(path in one for one in brokers.asked for path in (NEXT, READY))
+
+
+def test_the_log_has_a_line_for_each_move_with_its_cause() -> None:
+    brokers = Brokers(3)
+    assert brokers.moves == [(None, 0, 1, "none")]
+    brokers.request(1, through=2)
+    brokers.settle()
+    assert brokers.moves[1:] == [(0, 1, 2, "request")] and isinstance(brokers.requests[1], int)
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.settle(2)
+    brokers.settle()
+    assert brokers.moves[2:] == [(1, 2, 3, "by hand")] and brokers.requests[2] is None
+    brokers.zookeeper = brokers.zookeeper.crash(2).expire(brokers.cores[2].member.session)
+    brokers.settle(0)
+    assert brokers.moves[3:] == [(2, 0, 4, "failure")]
