@@ -31,7 +31,7 @@ from impl.zookeeper import (
     Unknown,
     WatchEvent,
 )
-from impl.zookeeper.office import CONTROLLER
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 
 _OPERATION = 1  # one is awaited at a time
 
@@ -197,7 +197,7 @@ class Broker:
                 yield from self._hear(path)
 
     def _hear(self, path: str) -> Script[None]:
-        if path == CONTROLLER:
+        if path in (CONTROLLER, CONTROLLER_EPOCH):  # an epoch is watched while it is garbage, and nobody can be elected
             yield from self.elector.hear_controller()
         elif path == NEXT:
             yield from self.target.hear_next()

@@ -12,16 +12,19 @@ from collections.abc import Sequence
 
 from impl.pinning.effects import Timer
 from impl.pinning.member import Member, Phase, Script
-from impl.pinning.znodes import NEXT, READY
+from impl.pinning.znodes import ADMIN, NEXT, READY
 from impl.zookeeper import (
     Absent,
+    Check,
+    Create,
     Created,
     Delete,
     ErrorCode,
     Exists,
     Failed,
 )
-from impl.zookeeper.office import CONTROLLER, Epoch, creation, election, term_of
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH, Epoch, creation, election, term_of
+from impl.zookeeper.znodes import write_decimal
 
 
 class Elector:
@@ -101,11 +104,11 @@ class Elector:
     def run(self) -> Script[None]:
         """Create /controller, and with it raise the epoch and end the request that this election serves or gives up.
 
-        The multi checks the versions of all that it deletes: where one was changed meanwhile, it is put together anew.
+        The multi checks that the request is still as it was read: where it is not, the multi is put together anew.
         """
         member = self.member
         while True:
-            epoch = yield from member.read_epoch()
+            epoch = yield from self.epoch()
             if epoch is None:
                 self.watch_on()
                 return
@@ -127,12 +130,23 @@ class Elector:
                     yield from self.lost()
                     return
 
-    def ends(self) -> Script[Sequence[Delete]]:
+    def epoch(self) -> Script[Epoch | None]:
+        """The epoch to raise, 0 where none was issued. None where it is garbage: a watch says when that changes."""
+        member = self.member
+        if (yield from member.read(CONTROLLER_EPOCH)) is None:
+            yield Create(CONTROLLER_EPOCH, write_decimal(0))
+        epoch = yield from member.read_epoch()
+        if epoch is None:
+            yield from member.read(CONTROLLER_EPOCH, watch=True)
+        return epoch
+
+    def ends(self) -> Script[Sequence[Delete | Check]]:
         """What goes with its election: the request that it serves, or that it abstained for too long; its `ready`."""
-        member, found = self.member, list[Delete]()
+        member, found = self.member, list[Delete | Check]()
         member.ended = None
         if not member.design.pinning or not member.design.request_consumed:
             return found
+        admin = yield from member.read(ADMIN)
         standing = yield from member.read_next()
         if standing is not None:
             given_up = member.phase is Phase.LAPSED and member.waits_for == standing.target
@@ -140,6 +154,10 @@ class Elector:
             if served or (given_up and standing.target != member.broker):
                 found.append(Delete(NEXT, standing.version))
                 member.ended = standing.request
+            else:
+                found.append(Check(NEXT, standing.version))
+        elif admin is not None:
+            found.append(Check(ADMIN, admin.stat.version))
         if member.design.office_failure_spends and not member.design.takeover:
             ready = yield from member.read_ready()
             if ready is not None and ready.owner == member.session:

@@ -16,15 +16,17 @@ from impl.pinning.messages import (
     PinControllerResponse,
     Response,
 )
-from impl.pinning.znodes import BROKER_IDS, NEXT, NOBODY, ZnodeError, id_path, read_registration
+from impl.pinning.znodes import ADMIN, BROKER_IDS, NEXT, NOBODY, ZnodeError, id_path, read_registration
 from impl.zookeeper import (
     Absent,
     Children,
+    Committed,
     Create,
     Created,
     Exists,
     Failed,
     GetChildren,
+    Multi,
     SetData,
     Written,
 )
@@ -85,9 +87,10 @@ class Request:
                 what = "a request stands already; --unpin takes it back"
                 self.answer(call, PinControllerResponse(ErrorCode.INVALID_REQUEST, what))
                 return
-            result = yield Create(NEXT, data) if found is None else SetData(NEXT, data, found.stat.version)
+            created = Multi((Create(NEXT, data), SetData(ADMIN, b"")))
+            result = yield created if found is None else SetData(NEXT, data, found.stat.version)
             match result.outcome:
-                case Created(stat=stat) | Written(stat=stat):
+                case Committed(parts=(Created(stat=stat), *_)) | Written(stat=stat):
                     member.did("request", target=target, request=stat.mzxid)
                     yield from self.accepted(call, Asked(target, stat.mzxid), timeout_ms)
                     return

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from impl.zookeeper.office import CONTROLLER_EPOCH
 from impl.zookeeper.znodes import ZnodeError, read_decimal, read_int, read_json, write_decimal, write_json
 
+ADMIN = "/admin"
+"""Its version changes with each request that is created: an absent request cannot be checked, this can."""
 NEXT = "/admin/next_controller"
 READY = "/admin/ready_to_serve_as_controller"
 BROKER_IDS = "/brokers/ids"
 STATE = "/brokers/controller_state"
 """Stands for what a controller writes while it is in office: whatever is fenced by its epoch."""
 
-PERSISTENT = (("/admin", b""), ("/brokers", b""), (BROKER_IDS, b""), (STATE, b""), (CONTROLLER_EPOCH, b"0"))
+PERSISTENT = ((ADMIN, b""), ("/brokers", b""), (BROKER_IDS, b""), (STATE, b""), (CONTROLLER_EPOCH, b"0"))
 """The znodes that are there before any broker is, parents first, and their data."""
 
 NOBODY = -1

@@ -1,4 +1,4 @@
-"""Transitions of the product of models of KIP-631 and impl/kraft per second, in one process and in two."""
+"""Transitions of the products of models and implementations per second, in one process and in two."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from tests.benchmarks.printing import line
 
 DEPTHS = {"kraft/membership": 12, "kraft/lifecycle": 16}
+PINNING, PINNING_DEPTH = "pinning/expiry", 7
 
 
 def conformance() -> None:
-    """impl/kraft: steps driven, with all attempts and probes, per second; the first levels of two models."""
+    """Steps driven, with all attempts and probes, per second; the first levels of models of kraft and pinning."""
     for model, depth in DEPTHS.items():
         one, two = explored(model, depth, 1), explored(model, depth, 2)
         assert one["driven"] == two["driven"]
@@ -21,6 +22,10 @@ def conformance() -> None:
         line(f"{model}: bytes a pair", f"{one['bytes'] / one['pairs']:,.0f}", "2,000")
         line(f"{model}: two processes to one", f"{one['seconds'] / two['seconds']:.2f}", "1.7")
         line(f"{model}: their processor time to that of one", f"{two['cpu_s'] / one['cpu_s']:.2f}")
+    pinning = explored(PINNING, PINNING_DEPTH, 1)
+    line(f"{PINNING}: transitions driven", f"{pinning['driven']:,}")
+    line(f"{PINNING}: one process, transitions/s of processor time", f"{pinning['driven'] / pinning['cpu_s']:,.0f}")
+    line(f"{PINNING}: one process, with attempts and probes", f"{pinning['all'] / pinning['cpu_s']:,.0f}")
 
 
 def explored(name: str, depth: int, jobs: int) -> dict[str, Any]:
@@ -29,10 +34,11 @@ def explored(name: str, depth: int, jobs: int) -> dict[str, Any]:
     from checker.conform.loading import load_system
     from checker.lang.loader import load
 
-    model, system = load(name), load_system("kraft")
-    conform(model, system, "kraft", ConformOptions(max_depth=1))  # compiled before the clock runs
+    design = name.partition("/")[0]
+    model, system = load(name), load_system(design)
+    conform(model, system, design, ConformOptions(max_depth=1))  # compiled before the clock runs
     before = processor_s()
-    report = conform(model, system, "kraft", ConformOptions(jobs, max_depth=depth))
+    report = conform(model, system, design, ConformOptions(jobs, max_depth=depth))
     assert report.divergence is None, report.reason
     cpu_s = processor_s() - before
     driven = sum(report.counts.driven)

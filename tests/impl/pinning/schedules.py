@@ -46,7 +46,7 @@ QUIET_LIMIT_S = 10.0
 STEPS = 6
 LONGEST_S = 2.2
 """A pause or a cut: up to twice the session's timeout, so that some sessions end under a live broker."""
-BATCH = 50
+BATCH = 100
 MOST_CANDIDATES = 300_000
 ACTIONS = ("pin", "pin", "pin", "kill", "stop", "pause", "cut", "cut", "lose_reply", "delete")
 

@@ -23,7 +23,7 @@ from impl.pinning.tool import ask
 from impl.pinning.tool import main as tool
 from impl.pinning.znodes import NEXT, READY
 from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
-from impl.zookeeper.office import CONTROLLER
+from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import Cluster, address_of
 from tests.impl.pinning.schedules import SETUPS, Run, run_all, setup_of, validate
@@ -160,6 +160,28 @@ def check_garbage(cluster: Cluster, bootstrap: list[str], capsys: pytest.Capture
         assert cluster.admin.get(f"{cluster.root}{path}")[0] == garbage
     assert cluster.admin.get(f"{cluster.root}{CONTROLLER}")[1].czxid == before[1].czxid
     cluster.admin.delete(f"{cluster.root}{READY}")
+    check_garbage_in_office(cluster)
     capsys.readouterr()
     assert tool([*bootstrap, "--broker", "0", "--timeout-ms", "15000"]) == 0
     assert capsys.readouterr().out.startswith("broker 0 is controller")
+
+
+def check_garbage_in_office(cluster: Cluster) -> None:
+    """Garbage in /controller moves nobody; without an epoch that is a number nobody is elected, until it is one."""
+    logs = [one.log for one in cluster.current if one is not None]
+
+    def all_say(what: str) -> bool:
+        return all(what in log.read_text() for log in logs)
+
+    for garbage in (b"{", b'{"version":1,"brokerid":-7}', b"\xff"):
+        cluster.admin.set(f"{cluster.root}{CONTROLLER}", garbage)
+    before = cluster.admin.get(f"{cluster.root}{CONTROLLER}")
+    assert cluster.wait_for(lambda: all_say(f"{CONTROLLER} holds"), LIMIT_S)
+    epoch, _ = cluster.admin.get(f"{cluster.root}{CONTROLLER_EPOCH}")
+    cluster.admin.set(f"{cluster.root}{CONTROLLER_EPOCH}", b"next to last")
+    assert cluster.admin.get(f"{cluster.root}{CONTROLLER}") == before
+    cluster.admin.delete(f"{cluster.root}{CONTROLLER}")
+    assert cluster.wait_for(lambda: all_say(f"{CONTROLLER_EPOCH} holds"), LIMIT_S)
+    assert cluster.admin.exists(f"{cluster.root}{CONTROLLER}") is None
+    cluster.admin.set(f"{cluster.root}{CONTROLLER_EPOCH}", epoch)
+    assert cluster.wait_for(lambda: cluster.admin.exists(f"{cluster.root}{CONTROLLER}") is not None, LIMIT_S)

@@ -182,6 +182,17 @@ def test_an_election_does_not_end_a_request_that_came_after_the_one_it_read_was_
     assert brokers.zookeeper.tree.get(NEXT) is None
 
 
+def test_an_election_sees_a_request_that_came_while_it_read_that_there_is_none() -> None:
+    """Found by a schedule: of a znode that is absent no version can be checked."""
+    brokers = Brokers(3)
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.until_submits(1, f"Create(path='{CONTROLLER}'")
+    brokers.request(1, through=2)
+    brokers.settle(1)
+    brokers.settle()
+    assert brokers.moves[-1] == (0, 1, 2, "request"), "the multi that elects it ends its request"
+
+
 def test_a_legacy_broker_looks_at_nothing_but_the_office_also_when_its_connection_was_lost() -> None:
     """Found by a schedule: it heard of `ready` once it was back, and resigned."""
     brokers = Brokers(2, legacy=1)
@@ -210,3 +221,24 @@ def test_the_log_has_a_line_for_each_move_with_its_cause() -> None:
     brokers.zookeeper = brokers.zookeeper.crash(2).expire(brokers.cores[2].member.session)
     brokers.settle(0)
     assert brokers.moves[3:] == [(2, 0, 4, "failure")]
+
+
+def test_a_broker_runs_once_the_epoch_is_a_number_again() -> None:
+    brokers = Brokers(2)
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"seven"))
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.settle()
+    assert brokers.controllers() == [] and brokers.zookeeper.tree[CONTROLLER_EPOCH].data == b"seven"
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"7"))
+    brokers.settle(1)
+    brokers.settle()
+    assert brokers.controllers() == [1] and brokers.moves[-1] == (0, 1, 8, "by hand")
+
+
+def test_an_epoch_that_is_gone_begins_anew() -> None:
+    """As in Kafka. Nothing tells apart who was in office before it was deleted."""
+    brokers = Brokers(2)
+    brokers.by_hand(Delete(CONTROLLER_EPOCH))
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.settle()
+    assert len(brokers.controllers()) == 1 and brokers.zookeeper.tree[CONTROLLER_EPOCH].data == b"1"
