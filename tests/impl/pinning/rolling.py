@@ -1,15 +1,19 @@
 """Moves of the controller in a rolling restart of real brokers, by design and number of brokers.
 
-usage: python -m tests.impl.pinning.rolling [BROKERS ...]
+usage: python -m tests.impl.pinning.rolling [--runs N] [--at-once N] [BROKERS ...]
+
+A median and the least and the most of so many runs: what no pin decides is a matter of who wins an election.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median_low
 
 from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
 from impl.pinning.tool import ask
@@ -83,12 +87,21 @@ def restart(cluster: Cluster, broker: int) -> None:
             return
 
 
-def main(sizes: Sequence[int]) -> None:
-    with zookeeper() as ensemble, tempfile.TemporaryDirectory() as folder:
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.impl.pinning.rolling")
+    parser.add_argument("brokers", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--at-once", type=int, default=4)
+    options = parser.parse_args()
+    with zookeeper() as ensemble, tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.at_once) as pool:
         for number, way in enumerate(WAYS):
-            counts = [moves(ensemble, Path(folder) / f"way{number}-{size}", way, size) for size in sizes]
-            print(way.name, *(f"{size} brokers: {count}" for size, count in zip(sizes, counts, strict=True)), sep="  ")
+            found = []
+            for size in options.brokers:
+                folders = [Path(folder) / f"way{number}-{size}-{run}" for run in range(options.runs)]
+                counts = list(pool.map(moves, *zip(*((ensemble, each, way, size) for each in folders), strict=True)))
+                found.append(f"{size} brokers: {median_low(counts)} ({min(counts)} to {max(counts)})")
+            print(way.name, *found, sep="  ", flush=True)
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or SIZES)
+    main()

@@ -26,6 +26,8 @@ from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import Cluster, address_of
+from tests.impl.pinning.history import History, Life, below
+from tests.impl.pinning.rolling import restart
 from tests.impl.pinning.schedules import SETUPS, Run, run_all, setup_of, validate
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
@@ -185,3 +187,33 @@ def check_garbage_in_office(cluster: Cluster) -> None:
     assert cluster.admin.exists(f"{cluster.root}{CONTROLLER}") is None
     cluster.admin.set(f"{cluster.root}{CONTROLLER_EPOCH}", epoch)
     assert cluster.wait_for(lambda: cluster.admin.exists(f"{cluster.root}{CONTROLLER}") is not None, LIMIT_S)
+
+
+@pytest.mark.long("real time: nine restarts")
+def test_an_upgrade_and_back_broker_by_broker_with_a_request_standing(server: Ensemble, tmp_path: Path) -> None:
+    """Who is not upgraded may win and never resigns: the request is served once all are. Nobody moves for nothing."""
+    cluster = Cluster(server, f"/{tmp_path.name}", tmp_path, legacy=3)
+    try:
+        cluster.begin()
+        cluster.by_hand(cluster.admin.create, NEXT, b"1")
+        for broker in range(3):
+            roll(cluster, broker, enables=True)
+        assert cluster.wait_for(cluster.is_quiet, LIMIT_S), "the request is served, and gone"
+        assert json.loads(cluster.by_hand(cluster.admin.get, CONTROLLER)[0])["brokerid"] == 1
+        roll(cluster, 0, enables=False)
+        cluster.by_hand(cluster.admin.create, NEXT, b"0")
+        for broker in (1, 2):
+            roll(cluster, broker, enables=False)
+        assert cluster.by_hand(cluster.admin.get, NEXT)[0] == b"0", "nobody knows of it any more, and it is kept"
+        last_zxid = cluster.last_zxid()
+    finally:
+        cluster.stop()
+    lives = [Life(one.broker, one.trace, one.ended_ms) for one in cluster.processes]
+    log = [one for one in below(server.transactions(), cluster.root) if one.zxid <= last_zxid]
+    figures = History(log, lives, 3).figures()
+    assert (figures.moves_without_cause, figures.foreign_deletions) == (0, 0)
+
+
+def roll(cluster: Cluster, broker: int, *, enables: bool) -> None:
+    cluster.enables[broker] = enables
+    restart(cluster, broker)
