@@ -90,8 +90,8 @@ class Broker:
         self.queue = list[Item]()
         self.running: Generator[Operation, Result, None] | None = None
         self.is_connected = False
-        self.call: int | None = None
-        """The call whose script runs: nobody else would answer it if that was dropped."""
+        self.under_way: Item | None = None
+        """The item whose script runs, or ran last."""
 
     def copy(self) -> Broker:
         """A copy between two scripts."""
@@ -153,7 +153,7 @@ class Broker:
         item = item or self._next()
         if item is not None:
             self.queue = [other for other in self.queue if other != item]
-            self.call = item.number if isinstance(item, Call) else None
+            self.under_way = item
             self.running = self._script(item)
             self._resume(None)
         return self._effects()
@@ -236,18 +236,20 @@ class Broker:
         try:
             operation = self.running.send(result) if result is not None else next(self.running)
         except StopIteration:
-            self.running = self.call = None
+            self.running = None
         else:
             self.member.effects.append(Submit(_OPERATION, operation))
 
     def _drop(self) -> None:
-        """The connection is lost, and with it what was under way, and all watches."""
-        if self.running is not None:
-            self.running.close()
-            self.running = None
-        if self.call is not None:
-            self.request.lost(self.call)
-            self.call = None
+        """The connection is lost, and with it what was under way, and all watches. An event is handled again."""
+        if self.running is None:
+            return
+        self.running.close()
+        self.running = None
+        if isinstance(self.under_way, Call):
+            self.request.lost(self.under_way.number)
+        elif isinstance(self.under_way, Path):
+            self.queue = [self.under_way, *(item for item in self.queue if item != self.under_way)]
 
     def _enqueue(self, item: Item) -> None:
         if item not in self.queue:
@@ -304,20 +306,23 @@ class Broker:
                 self._enqueue(Path(CONTROLLER))
             member.did("start", session=member.session)
             return
-        yield from self._reread(holder is not None and holder.owner == member.session)
+        yield from self._reread(holder)
 
-    def _reread(self, owns_office: bool) -> Script[None]:
+    def _reread(self, holder: Holder | None) -> Script[None]:
         """The session goes on, all watches are gone, and writes have had no reply: compare, and arm anew."""
         member = self.member
+        owns_office = holder is not None and holder.owner == member.session
         if owns_office and not member.believes_in_office and member.design.outcome_read_back:
             yield from self.elector.find_own_office()
             return
         if owns_office and member.term is not None:
             yield from self.office.confirm()
-        self._enqueue(Path(CONTROLLER))
+        is_idle = member.phase is Phase.WATCHING
+        if (member.believes_in_office and not owns_office) or (is_idle and holder is None):
+            self._enqueue(Path(CONTROLLER))
         if member.design.pinning:
             self._enqueue(Path(NEXT))
-            if member.phase is not Phase.WATCHING:
+            if not is_idle:
                 self._enqueue(Path(READY))
         for timer, phase in ((Timer.DECIDE, Phase.PULLED), (Timer.DECIDE, Phase.LAPSED), (Timer.BEGIN, Phase.ELECTED)):
             if member.phase is phase:

@@ -48,6 +48,8 @@ PINS = [
     Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_043, 685),
     Pin("hung", {"brokers": 2}, "repaired", 12_268, 5_132),
     Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 411, 124),
+    Pin("lost_reply", {}, "repaired", 5_105, 2_972),
+    Pin("lost_reply", {"max_requests": 1}, "repaired", 278, 192),
     Pin("mixed", {"brokers": 2}, "repaired", 1_909, 827),
     Pin("mixed", {"brokers": 2}, "draft", 2_175, 965),
     Pin("repin_crash", {"brokers": 2}, "repaired", 31_753, 15_822),
@@ -70,7 +72,8 @@ def test_conforms(pin: Pin) -> None:
     ("model", "changes", "why"),
     [
         ("pin", {"loser_watches": "false"}, "no switch for loser_watches"),
-        ("pin", {"max_lost_replies": "1"}, "no reply"),
+        ("lost_reply", {"office_reads_ready": "false"}, "reads everything anew"),
+        ("preferred", {}, "no preferred controllers"),
     ],
 )
 def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:

@@ -12,12 +12,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from impl.adapters.pinning.core import BrokerCore, Core
-from impl.pinning.broker import Item, Path
+from impl.pinning.broker import Item, Path, Start
 from impl.pinning.design import Design
 from impl.pinning.effects import Did, Effects, SetTimer, Timer
 from impl.pinning.member import Phase, Script
 from impl.pinning.znodes import NEXT, READY, read_next, read_ready
-from impl.zookeeper import Result, Submit, WatchEvent, WatchType
+from impl.zookeeper import (
+    Connected,
+    Create,
+    Delete,
+    Disconnected,
+    Multi,
+    Result,
+    SetData,
+    Submit,
+    Unknown,
+    WatchEvent,
+    WatchType,
+)
 from impl.zookeeper.model import ZooKeeper
 from impl.zookeeper.office import CONTROLLER
 
@@ -25,6 +37,7 @@ PATHS = (CONTROLLER, NEXT, READY)
 """Of the events of one step, the order in which they are handed in: ZooKeeper promises none."""
 STEP_TIMERS = (Timer.DECIDE, Timer.TAKE_OVER, Timer.BEGIN, Timer.LAPSE)
 """Those that stand for a step; the others only warn, or register."""
+WRITES = (Create, SetData, Delete, Multi)
 _NOW_MS = 0
 
 
@@ -36,13 +49,15 @@ class UnsettledError(AssertionError):
 class Host:
     """A place where a broker process runs. core: None where none does. hangs: its session lives on, it does nothing.
 
-    fired: events that arrived while a script ran, and are yet to be looked at.
+    fired: events that arrived while a script ran, and are yet to be looked at. is_unsure: the reply to its election
+    was lost, and it has yet to read back what became of it.
     """
 
     core: BrokerCore | None = None
     fired: frozenset[str] = frozenset()
     timers: frozenset[Timer] = frozenset()
     hangs: bool = False
+    is_unsure: bool = False
     is_able: bool = True
     is_legacy: bool = False
 
@@ -100,7 +115,30 @@ def run(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did]]:
     return settled(after), done
 
 
-def handle(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did]]:
+def lose_reply(cluster: Cluster, broker: int, item: Item) -> Cluster | None:
+    """Let a broker handle an item up to its write, which happens, and whose reply is lost with the connection.
+
+    None where nothing is written. What its watches have fired meanwhile is kept: it reads everything anew, and so finds
+    the same, and in an order that is up to it.
+    """
+    after, _ = handle(cluster, broker, item, loses_reply=True)
+    return None if after.zookeeper.tree is cluster.zookeeper.tree else after
+
+
+def reconnect(cluster: Cluster, broker: int) -> tuple[Cluster, list[Did]]:
+    """A broker that has lost its connection, and not its session, has another one, and reads everything anew."""
+    host = cluster.hosts[broker]
+    core = _core(host).copy()
+    core.on_event(Connected(core.member.session, is_new=False), _NOW_MS)
+    connected = cluster.with_host(broker, replace(host, core=core, is_unsure=False))
+    after, done = handle(connected, broker, Start(False))
+    for path in waiting(after.hosts[broker]):
+        if path not in waiting(host) and not matters(after, broker, path.path):
+            after = _passed(after, broker, path.path)
+    return settled(after), done
+
+
+def handle(cluster: Cluster, broker: int, item: Item, *, loses_reply: bool = False) -> tuple[Cluster, list[Did]]:
     host = cluster.hosts[broker]
     core = _core(host).copy()
     timers, fired, done = set(host.timers) - {item}, set(host.fired), list[Did]()
@@ -116,6 +154,9 @@ def handle(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did
                         event, zookeeper = zookeeper.deliver(broker)
                         if isinstance(event, WatchEvent) and not _stays(core, item, event.path):
                             fired.add(event.path)
+                        elif loses_reply and isinstance(effect.operation, WRITES):
+                            core.on_event(Result(effect.id, Unknown()), _NOW_MS)
+                            core.on_event(Disconnected(), _NOW_MS)
                         else:
                             pending += core.on_event(event, _NOW_MS)
                 case SetTimer(timer=Timer() as timer) if timer in STEP_TIMERS:

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from checker.conform.system import Refusal
-from impl.adapters.pinning.cluster import Asked, Cluster, Host, by_operator, deliver, run, settled, waiting
+from impl.adapters.pinning.cluster import (
+    Asked,
+    Cluster,
+    Host,
+    by_operator,
+    deliver,
+    lose_reply,
+    reconnect,
+    run,
+    settled,
+    waiting,
+)
 from impl.pinning.broker import Item, Path, Refused, Start, Write
 from impl.pinning.effects import Did, Reply, Timer
 from impl.pinning.member import Phase
@@ -35,13 +46,35 @@ def of_broker(action: str, item: Item) -> Action:
             return Refusal(f"the timer {item} is not set")
         if isinstance(item, Path) and _first(host) != item:
             return Refusal(f"{item.path} is not the next to be heard of")
+        if host.is_unsure:
+            return Refusal("it has yet to read back whether it is elected")
         if not arguments.get("answered", True):
-            return Refusal("no reply is lost here")
+            return _unanswered(cluster, broker, item)
         after, done = run(cluster, broker, item)
         names = [one.action for one in done]
         return after if action in names else Refusal(f"it does {', '.join(names) or 'nothing'}")
 
     return step
+
+
+def _unanswered(cluster: Cluster, broker: int, item: Item) -> Cluster | Refusal:
+    """The write of this step happens, and its reply is lost. Who may be elected by it reads that back in a step."""
+    after = lose_reply(cluster, broker, item)
+    if after is None:
+        return Refusal("it writes nothing")
+    if after.owner(CONTROLLER) == after.zookeeper.clients[broker].session != cluster.owner(CONTROLLER):
+        host = after.hosts[broker]
+        return settled(after.with_host(broker, replace(host, is_unsure=True)))
+    return reconnect(after, broker)[0]
+
+
+def find_own_office(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
+    broker = arguments["broker"].index
+    if not cluster.hosts[broker].is_unsure:
+        return Refusal("it knows what became of its writes")
+    after, done = reconnect(cluster, broker)
+    names = [one.action for one in done]
+    return after if "find_own_office" in names else Refusal(f"it does {', '.join(names) or 'nothing'}")
 
 
 def _first(host: Host) -> Path | None:
@@ -275,6 +308,7 @@ OF_BROKERS: dict[str, Item] = {
 STEPS: dict[str, Action] = {
     **{action: of_broker(action.removesuffix("_early"), item) for action, item in OF_BROKERS.items()},
     "decide": decide,
+    "find_own_office": find_own_office,
     "send_request": send_request,
     "refuse_request": refuse_request,
     "request": request,
@@ -295,6 +329,7 @@ STEPS: dict[str, Action] = {
 ATTEMPTED = (
     *(action for action in OF_BROKERS if not action.startswith("lapse")),
     "decide",
+    "find_own_office",
     "send_request",
     "refuse_request",
     "answer_served",

@@ -13,12 +13,35 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "refused": ("refused", {"brokers": 2}, "repaired"),
     "zombie": ("zombie", {}, "repaired"),
     "takeover": ("takeover", {"brokers": 2}, "repaired"),
+    "lost reply": ("lost_reply", {"max_requests": 1}, "repaired"),
+    "mixed": ("mixed", {"brokers": 2}, "repaired"),
     "draft": ("pin", {"brokers": 2}, "draft"),
     "draft zombie": ("zombie", {}, "draft"),
 }
 """By name: a model of the spec, what is set in it, and the setting."""
 
 FAULTS = [
+    # Sessions, connections and brokers that are not upgraded.
+    Fault(
+        "lost reply",
+        "who was elected without a reply does not look whether it was",
+        "Broker._reread",
+        "owns_office and not member.believes_in_office and member.design.outcome_read_back",
+        "False",
+    ),
+    Fault(
+        "lost reply",
+        "an event whose handling was cut off is forgotten",
+        "Broker._drop",
+        "isinstance(self.under_way, Path)",
+        "False",
+    ),
+    Fault("mixed", "a legacy broker reads `next`", "Broker._start", "member.design.pinning", "True"),
+    Fault(
+        "mixed", "a legacy broker looks who is ready", "Elector.looks_at_ready", "self.member.design.pinning", "True"
+    ),
+    Fault("mixed", "a legacy broker ends requests", "Elector.ends", "not member.design.pinning", "False"),
+    Fault("mixed", "a legacy controller looks who is ready", "Office.begin_term", "member.design.pinning", "True"),
     # The elector.
     Fault("crash", "an abstainer runs", "Elector.decide", "member.waits_for is not None", "False"),
     Fault("hand-over", "nobody abstains", "Elector.pull", "ready.broker == member.broker", "True"),

@@ -193,6 +193,16 @@ def test_an_election_sees_a_request_that_came_while_it_read_that_there_is_none()
     assert brokers.moves[-1] == (0, 1, 2, "request"), "the multi that elects it ends its request"
 
 
+def test_a_request_is_heard_of_that_came_while_the_connection_was_lost() -> None:
+    """No watch outlives its connection: who is back reads everything."""
+    brokers = Brokers(3)
+    brokers.zookeeper = brokers.zookeeper.disconnect(1)
+    brokers.by_hand(Create(NEXT, b"1"))
+    brokers.zookeeper = brokers.zookeeper.reconnect(1)
+    brokers.settle()
+    assert brokers.controllers() == [1]
+
+
 def test_a_legacy_broker_looks_at_nothing_but_the_office_also_when_its_connection_was_lost() -> None:
     """Found by a schedule: it heard of `ready` once it was back, and resigned."""
     brokers = Brokers(2, legacy=1)
