@@ -1,0 +1,155 @@
+"""A real Apache Kafka in KRaft mode: one controller and brokers, from jars that Maven puts into a cache.
+
+    python -m tests.cluster.kafka 3.9.2
+
+fetches them, once, into `~/.cache/fencepost/kafka` (or `$FENCEPOST_KAFKA`); tests that want a Kafka are skipped where
+there are none. Nothing else here reaches out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.cluster.processes import ManagedProcess
+
+VERSION = "3.9.2"
+CONTROLLER = 9
+LIMIT_S = 180.0
+_CLUSTER_ID = "ZmVuY2Vwb3N0LXRlc3Q0Mg"
+_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>
+</dependencies></project>
+"""
+
+
+def jars(version: str = VERSION) -> Path:
+    """The folder in which the jars of a version are, or would be."""
+    return Path(os.environ.get("FENCEPOST_KAFKA") or Path.home() / ".cache" / "fencepost" / "kafka") / version
+
+
+def missing(version: str = VERSION) -> str:
+    """What there is no Kafka for want of; "" where there is one."""
+    if shutil.which("java") is None:
+        return "there is no java"
+    if not any(jars(version).glob("kafka_*.jar")):
+        return f"there are no jars of Apache Kafka {version} (python -m tests.cluster.kafka {version} fetches them)"
+    return ""
+
+
+def fetch(version: str) -> None:
+    """Have Maven put the jars of a version into the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "pom.xml").write_text(_POM.format(version))
+        copied = Path(folder) / "jars"
+        subprocess.run(
+            ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"], cwd=folder, check=True
+        )
+        jars(version).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(copied, jars(version), dirs_exist_ok=True)
+
+
+class Node:
+    """A controller or broker: its configuration, and its process while it runs."""
+
+    def __init__(self, folder: Path, version: str, config: Mapping[str, object]) -> None:
+        self.folder, self.version = folder, version
+        folder.mkdir(parents=True)
+        self._config = folder / "server.properties"
+        self._config.write_text("".join(f"{k}={v}\n" for k, v in {**config, "log.dirs": folder / "data"}.items()))
+        self.process: ManagedProcess | None = None
+        tool(version, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", self._config)
+
+    def start(self) -> None:
+        command = [*java(self.version), "kafka.Kafka", str(self._config)]
+        self.process = ManagedProcess(command, self.folder / "log")
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self.process is not None:
+            self.process.kill()
+            self.process = None
+
+    def has_started(self) -> bool:
+        return "Kafka Server started" in self.output()
+
+    def output(self) -> str:
+        """What it logged so far."""
+        return (self.folder / "log").read_text(errors="replace")
+
+
+def java(version: str) -> list[str]:
+    log4j = Path(__file__).parent / "kafka_log4j.properties"
+    return ["java", *_JVM, f"-Dlog4j.configuration=file:{log4j}", "-cp", f"{jars(version)}/*"]
+
+
+def tool(version: str, name: str, *arguments: object) -> str:
+    """What a tool of Kafka prints. Raises CalledProcessError."""
+    command = [*java(version), name, *map(str, arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S)
+    return done.stdout
+
+
+def until(happens: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
+    """Wait for something. Raises TimeoutError, which says what did not happen."""
+    end = time.monotonic() + limit_s
+    while not happens():
+        if time.monotonic() > end:
+            raise TimeoutError(f"in {limit_s:g} s this did not happen: {what}")
+        time.sleep(0.02)
+
+
+@contextmanager
+def nodes(configs: Mapping[int, Mapping[str, object]], version: str = VERSION) -> Iterator[dict[int, Node]]:
+    """Nodes that are formatted and not started, by id. In the end they are gone, and their folders."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-kafka-") as folder:
+        made = {i: Node(Path(folder) / str(i), version, {"node.id": i, **config}) for i, config in configs.items()}
+        try:
+            yield made
+        finally:
+            for node in made.values():
+                node.kill()
+
+
+def controller_config(port: int) -> dict[str, object]:
+    return {
+        "process.roles": "controller",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"CONTROLLER://127.0.0.1:{port}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{port}",
+    }
+
+
+def broker_config(port: int, advertised: int, controller: int, more: Mapping[str, object]) -> dict[str, object]:
+    """advertised: the port that others are told; controller: the port by which this broker reaches the controller."""
+    return {
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{controller}",
+        **more,
+    }
+
+
+def main(versions: Sequence[str]) -> None:
+    for version in versions or [VERSION]:
+        fetch(version)
+        print(f"{jars(version)}: {len(list(jars(version).glob('*.jar')))} jars")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
