@@ -84,6 +84,24 @@ def receive_registration_reply(s: Cluster, process: Process) -> None:
 
 @action(
     who="broker {process}",
+    source="KIP-858, Brokers; Kafka, BrokerRegistrationTracker",
+    kafka="BrokerRegistrationTracker.onMetadataUpdate, BrokerLifecycleManager.resendBrokerRegistrationUnlessZkMode",
+    deviates="at any time, though Kafka's has reason to only when the metadata version changes; it awaits no reply",
+    api="BrokerRegistration v0",
+)
+def register_again(s: Cluster, process: Process) -> None:
+    """A process that is registered registers a second time, as the incarnation that it is."""
+    broker = s.processes[process]
+    registration = require_some(committed(s).registrations[node_id(process)])
+    require(broker.broker_epoch == registration.broker_epoch and broker.reply is None)
+    require(broker.state != BrokerState.SHUTTING_DOWN)
+    require(lifecycle_exchanges(s) < Design.lifecycle_in_flight)
+    require(not any(m.sender == process and not m.late for m in s.lifecycle))
+    s.lifecycle = s.lifecycle.add(Register(process, registration.incarnation, late=False, to=broker.controller))
+
+
+@action(
+    who="broker {process}",
     source="KIP-631, Broker Leases",
     kafka="BrokerLifecycleManager.sendBrokerHeartbeat",
     api="BrokerHeartbeat v0",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Map, MemberOf, Option, action, fresh, replace, require
+from checker.lang import Map, MemberOf, Option, action, fresh, replace, require, require_some
 from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_report
 from spec.kraft.decisions.log import appended, can_decide, deferred
 from spec.kraft.decisions.membership import (
@@ -179,6 +179,25 @@ def heartbeat_reply(sender: BrokerProcess, state: BrokerControlState, is_fenced:
     if should_shut_down or (sender.state == BrokerState.RECOVERY and not is_fenced):
         return HeartbeatReply(Error.NONE, is_fenced, should_shut_down)
     return sender.reply
+
+
+@action(
+    who="controller {voter}",
+    source="Kafka, REQUEST_TIMED_OUT",
+    kafka="QuorumController.processBrokerHeartbeat, ReplicationControlManager.processExpiredBrokerHeartbeat",
+    api="BrokerHeartbeat v0",
+)
+def expire_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
+    """A heartbeat has waited too long to be answered: it counts as contact and as a report, and decides nothing."""
+    require(isinstance(request, Heartbeat))
+    controller = s.controllers[voter]
+    require(request.to == voter and controller.role == Role.ACTIVE)
+    broker = node_id(request.sender)
+    registration = require_some(controller.image.registrations[broker])
+    require(registration.broker_epoch == request.broker_epoch)
+    controller.expired_leases -= {broker}
+    controller.shutdowns = Map({b: with_report(controller.shutdowns[b], broker, request.applied) for b in Broker})
+    s.lifecycle = s.lifecycle.remove(request)
 
 
 @action(
