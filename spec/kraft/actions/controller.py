@@ -217,7 +217,7 @@ def expire_lease(s: Cluster, voter: Voter, broker: Broker) -> None:
 @action(
     who="controller {voter}",
     source="KIP-631, Broker Leases",
-    kafka="ReplicationControlManager.maybeFenceReplicas",
+    kafka="ReplicationControlManager.maybeFenceOneStaleBroker",
 )
 def fence_expired(s: Cluster, voter: Voter, broker: Broker) -> None:
     """The controller fences a broker whose lease ran out."""
@@ -234,7 +234,7 @@ def fence_expired(s: Cluster, voter: Voter, broker: Broker) -> None:
 @action(
     who="controller {voter}",
     source="KIP-631, Broker Leases",
-    kafka="ReplicationControlManager.maybeFenceReplicas",
+    kafka="ReplicationControlManager.maybeFenceOneStaleBroker",
     deviates="since KAFKA-13173 Kafka fences one broker in a decision; as a design, several in one decision must do",
 )
 def fence_two_expired(s: Cluster, voter: Voter, first: Broker, second: Broker) -> None:

@@ -23,7 +23,7 @@ def stable_image(s: Cluster, controller: Controller) -> Metadata:
 @action(
     who="controller {voter}",
     source="KIP-630; KIP-631, Metadata Records",
-    kafka="SnapshotGenerator.publishMetadataImage, RecordsSnapshotWriter",
+    kafka="SnapshotGenerator.onMetadataUpdate, RecordsSnapshotWriter",
 )
 def write_snapshot(s: Cluster, voter: Voter) -> None:
     """A controller that has all that is committed writes a snapshot of it."""

@@ -347,8 +347,38 @@ FAILOVER_ENDS = Model(
     assumptions=(several_controllers,),
 )
 
+FAILOVER_CHANGES = Model(
+    name="failover_changes",
+    doc="Three controllers, two brokers that run on, and the ISR of their partition; one failover. Liveness (L4).",
+    init=running_cluster,
+    actions=(
+        quorum.elect,
+        *(replace(action, fair="weak") for action in (*RAFT[1:], quorum.catch_up)),
+        *fairly(
+            quorum.find_controller,
+            broker.apply_metadata,
+            *ISR[1:],
+            broker.send_heartbeat,
+            controller.handle_heartbeat,
+            *LEASES,
+            network.lose_lifecycle_request,
+            network.lose_alter_isr,
+        ),
+        replica.fetch,
+        network.lose_alter_isr_reply,
+    ),
+    properties=(properties.alter_isr.pending_change_is_resolved,),
+    constants={"controllers": 3, "pending_batches": 2, "max_failovers": 1},
+    settings=SETTINGS,
+    faults="one failover, after which a broker may find the new controller late enough to be fenced, and lost replies; "
+    "nobody crashes, and after the failover no timeout runs out in the quorum",
+    not_modelled=NOT_MODELLED_QUORUM,
+    assumptions=(several_controllers,),
+)
+
 MODELS = [
     FAILOVER_ENDS,
+    FAILOVER_CHANGES,
     FAILOVER,
     FAILOVER_RECORD,
     FAILOVER_CRASH,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import invariant, leads_to, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_a_partition
-from spec.kraft.messages import Heartbeat, HeartbeatReply
+from spec.kraft.messages import Heartbeat, HeartbeatReply, Register
 from spec.kraft.metadata import active_brokers, is_unfenced
 from spec.kraft.processes import BrokerProcess, is_deferred
 from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
@@ -177,3 +177,14 @@ def whole_cluster_back_after_shutdown(s: Cluster) -> bool:
 def has_whole_isr(s: Cluster, p: TopicPartition) -> bool:
     partition = committed(s).partitions[p]
     return partition is not None and partition.isr == frozenset(Broker)
+
+
+@witness
+def registers_again_while_stopping(s: Cluster) -> bool:
+    """A broker registers a second time while the controller lets its shutdown wait for others."""
+    return any(
+        isinstance(m, Register)
+        and s.processes[m.sender].state == BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        and s.controllers[m.to].shutdowns[node_id(m.sender)] is not None
+        for m in s.lifecycle
+    )
