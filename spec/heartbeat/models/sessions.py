@@ -58,6 +58,18 @@ LATE = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
 )
 
+REFUSED = Model(
+    name="refused",
+    doc="As leases, and one IsrChange arrives twice: what was refused may be granted later.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *SILENCE, faults.copy_late, isr.handle_late_copy),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.another_serves),
+    constants={"max_silences": 1, "max_late_copies": 1},
+    settings=DOCUMENT,
+    faults="one broker is cut off from the controller, and comes back in the end; one late copy of an IsrChange",
+    not_modelled=NOT_MODELLED + "; sessions that end, crashes, failovers",
+)
+
 MIXED = Model(
     name="mixed",
     doc="Two brokers, one record; a silence, a crash, and a session that ends under a live broker.",
@@ -102,4 +114,4 @@ ISR_OF_THREE = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, MIXED, TWINS, ISR_OF_THREE]
+MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE]
