@@ -9,8 +9,8 @@ from tests.conftest import ROOT, Pin, read_pins
 from tests.spec.pinned import assert_as_pinned
 
 COVERED = {"controller_epoch_in_heartbeat", "fetch_names_incarnation"}
-"""Guards that break nothing alone. A former controller cannot read ZooKeeper afresh, so that no heartbeat counts with it
-(checks_registration); and whoever has a lower incarnation is fenced, and does not fetch (fetches_unfenced)."""
+"""Guards that break nothing alone. A former controller cannot read ZooKeeper afresh, so that no heartbeat counts with
+it (checks_registration); and whoever has a lower incarnation is fenced, and does not fetch (fetches_unfenced)."""
 
 
 @pytest.mark.sample(8)
