@@ -7,7 +7,17 @@ from spec.heartbeat import properties
 from spec.heartbeat.actions import control, faults, heartbeat, isr, registration
 from spec.heartbeat.design import SETTINGS
 from spec.heartbeat.initial import all_active
-from spec.heartbeat.models.leases import CONTROL, DOCUMENT, HEARTBEATS, ISR, NOT_MODELLED, RECORD, SAFETY, SILENCE
+from spec.heartbeat.models.leases import (
+    CONTROL,
+    DOCUMENT,
+    HEARTBEATS,
+    ISR,
+    LEMMAS,
+    NOT_MODELLED,
+    RECORD,
+    SAFETY,
+    SILENCE,
+)
 
 REGISTRATION = (registration.register, registration.take_incarnation, registration.read_ids)
 SESSION = (registration.expire_session, *REGISTRATION)
@@ -35,6 +45,7 @@ FAILOVER = Model(
     settings=DOCUMENT,
     faults="one session that ends under a live broker, which registers again, and one failover of the controller",
     not_modelled=NOT_MODELLED + "; crashes, silences",
+    lemmas=LEMMAS,
 )
 
 LATE = Model(
