@@ -19,7 +19,6 @@ from impl.heartbeat.effects import Ask, Effects, Exit, Produce, ResponseOfContro
 from impl.heartbeat.fence import Fence
 from impl.heartbeat.leader import Leader
 from impl.heartbeat.legacy import LegacyIsrs
-from impl.heartbeat.log import Log
 from impl.heartbeat.messages import (
     UNKNOWN,
     BrokerState,
@@ -29,7 +28,7 @@ from impl.heartbeat.messages import (
     MetadataHeartbeatResponse,
 )
 from impl.heartbeat.registration import Registration
-from impl.heartbeat.replica import OpenLog, Replica
+from impl.heartbeat.replica import OpenLog, Replica, in_memory
 from impl.heartbeat.replica_fetch import Fetched, FetchPosition, ReplicaFetchRequest, ReplicaFetchResponse
 from impl.heartbeat.scripts import LANES, Context, Script, Scripts
 from impl.heartbeat.znodes import HEARTBEAT_VERSION, LEGACY_VERSION, BrokerInfo
@@ -60,23 +59,14 @@ class Work(Enum):
     """The scripts of a broker."""
 
     REGISTER = "create the znode of its id"
-    READ_INCARNATION = "read the incarnation from that znode"
+    TAKE_INCARNATION = "go by the czxid of that znode"
     CHANGE_ISR = "write the ISRs that it wants, as a leader of the former protocol"
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A heartbeat that has no answer yet."""
-
-    number: int
-    sent_ms: int
-    incarnation: int
 
 
 class Broker:
     """A broker process. open_log: opens the log of a replica."""
 
-    def __init__(self, settings: BrokerSettings, design: Design, open_log: OpenLog = lambda of: Log()) -> None:
+    def __init__(self, settings: BrokerSettings, design: Design, open_log: OpenLog = in_memory) -> None:
         self.settings = settings
         self.design = design
         self.open_log = open_log
@@ -98,7 +88,8 @@ class Broker:
         self.shown = dict[TopicPartition, PartitionState]()
         """The metadata that it answers clients with."""
         self.number = 0
-        self.heartbeat: Sent | None = None
+        self.sent_ms = dict[int, int]()
+        """When each heartbeat was sent that has no answer yet."""
 
     @property
     def replicas(self) -> dict[TopicPartition, Replica]:
@@ -158,6 +149,10 @@ class Broker:
     def can_advance(self) -> bool:
         return self.scripts.running is None and self.is_connected and bool(self.scripts.queue)
 
+    def check_fence(self, now_ms: int) -> None:
+        """Take notice of the time before something is read past the loop."""
+        self._begin(now_ms)
+
     def _begin(self, now_ms: int) -> None:
         """Before anything else: the lease may be over, by a timer or by a pause that it did not notice."""
         self.context.now_ms = now_ms
@@ -169,22 +164,17 @@ class Broker:
             case Work.REGISTER:
                 if (yield from self.registration.register()):
                     self._registered()
-            case Work.READ_INCARNATION:
-                yield from self.registration.read()
+            case Work.TAKE_INCARNATION:
+                yield from self.registration.take_incarnation()
                 self._identified()
             case Work.CHANGE_ISR:
                 yield from self.legacy.write()
-                self._complete()
 
     def _registered(self) -> None:
         """It has a new incarnation, with the memory of the former one."""
-        self.heartbeat = None
         if self.design.reregistration_fences and self.sends_heartbeats:
             self.fence.close("a new incarnation")
-        if self.registration.incarnation:
-            self._identified()
-        else:
-            self.scripts.add(Work.READ_INCARNATION)
+        self.scripts.add(Work.TAKE_INCARNATION)
 
     def _identified(self) -> None:
         self.context.set_timer(Timer.ISR, self.context.now_ms + self._isr_interval_ms)
@@ -201,19 +191,19 @@ class Broker:
         """SIGTERM: its target is STOPPING from now on."""
         self._begin(now_ms)
         if not self.is_stopping:
-            self.target, self.heartbeat = BrokerState.STOPPING, None
+            self.target = BrokerState.STOPPING
             self.context.log("stopping", {"broker": self.settings.broker})
             if self.sends_heartbeats:
-                self._send_heartbeat()
+                self.context.set_timer(Timer.HEARTBEAT, now_ms)
         return self.context.taken()
 
     def _send_heartbeat(self) -> None:
-        """One that has no answer by now is given up: its request timeout is the interval."""
+        """Send one now, and the next after an interval."""
         incarnation = self.registration.incarnation
         if not self.sends_heartbeats or not incarnation:
             return
         self.number += 1
-        self.heartbeat = Sent(self.number, self.context.now_ms, incarnation)
+        self.sent_ms[self.number] = self.context.now_ms
         request = MetadataHeartbeatRequest(self.settings.broker, incarnation, self.target, self.controller_epoch)
         self.context.effects.append(Ask(self.number, self.controller, request))
         self.context.set_timer(Timer.HEARTBEAT, self.context.now_ms + self.settings.interval_ms)
@@ -223,23 +213,21 @@ class Broker:
         self._begin(now_ms)
         match response:
             case MetadataHeartbeatResponse():
-                sent, self.heartbeat = self.heartbeat, None
-                if sent is not None and sent.number == number:
-                    self._take_reply(sent, response)
+                sent_ms = self.sent_ms.pop(number, None)
+                if sent_ms is not None:
+                    self._take_reply(sent_ms, response)
             case IsrChangeResponse():
                 self.leader.answered(number, response)
-                self._complete()
         return self.context.taken()
 
     def on_failure(self, number: int, now_ms: int) -> Effects:
         """No answer will come to the request with this number."""
         self._begin(now_ms)
-        if self.heartbeat is not None and self.heartbeat.number == number:
-            self.heartbeat = None
+        self.sent_ms.pop(number, None)
         self.leader.given_up(number)
         return self.context.taken()
 
-    def _take_reply(self, sent: Sent, response: MetadataHeartbeatResponse) -> None:
+    def _take_reply(self, sent_ms: int, response: MetadataHeartbeatResponse) -> None:
         if self.design.controller_epoch_in_heartbeat and response.controller_epoch < self.controller_epoch:
             return  # of a former controller
         mine = self.settings.broker, self.registration.incarnation
@@ -251,7 +239,7 @@ class Broker:
             return  # no answer: the lease runs on, and is not renewed
         if self.design.controller_epoch_in_heartbeat:
             self.controller_epoch = response.controller_epoch
-        self.fence.answered(BrokerState(response.current_state), sent.sent_ms)
+        self.fence.answered(BrokerState(response.current_state), sent_ms)
         exits = self.is_stopping and response.current_state == BrokerState.INACTIVE and self.design.exit_signal
         if exits:
             self.context.effects.append(Exit())
@@ -273,7 +261,6 @@ class Broker:
                 self._took(state)
             for call in failed or ():
                 self.context.effects.append(Produce(call, ErrorCode.NOT_LEADER_FOR_PARTITION))
-        self._complete()
         if self.sends_heartbeats and self.fence.is_fenced:
             self.context.set_timer(Timer.HEARTBEAT, now_ms)  # it may be unfenced now that it knows who leads
         results = tuple((state.partition, int(ErrorCode.NONE)) for state in request.partitions)
@@ -316,7 +303,6 @@ class Broker:
             self.context.effects.append(Produce(call, ErrorCode.NOT_LEADER_FOR_PARTITION))
         else:
             self.append(call, of, count, data, acks)
-            self._complete()
         return self.context.taken()
 
     def append(self, call: int, of: TopicPartition, count: int, data: bytes, acks: int = -1) -> None:
@@ -334,7 +320,6 @@ class Broker:
         """A follower fetches. A leader that is fenced accepts no fetch."""
         self._begin(now_ms)
         fetched = tuple(self._serve(request, position) for position in request.positions)
-        self._complete()
         if any(self.replicas[one.of].caught_up() for one in fetched if one.of in self.replicas):
             self.context.set_timer(Timer.ISR, now_ms)
         return ReplicaFetchResponse(fetched), self.context.taken()
@@ -345,6 +330,8 @@ class Broker:
             return Fetched(position.of, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.fence.is_fenced or request.broker_id not in replica.replicas or request.incarnation_id <= 0:
             return Fetched(position.of, ErrorCode.NOT_LEADER_FOR_PARTITION)
+        if self.design.fetch_names_incarnation and request.incarnation_id < replica.seen(request.broker_id).incarnation:
+            return Fetched(position.of, ErrorCode.INVALID_INCARNATION_ID)
         return replica.serve(request.broker_id, request.incarnation_id, position, self.context.now_ms)
 
     def fetch_requests(self) -> dict[int, ReplicaFetchRequest]:
@@ -381,21 +368,25 @@ class Broker:
             return
         self.leader.propose(self.registration.incarnation)
         if not self.settings.is_legacy:
-            self.ask()
+            self._ask()
         elif self.legacy.wanted:
             self.scripts.add(Work.CHANGE_ISR)
 
-    def ask(self) -> None:
+    def ask(self, now_ms: int) -> Effects:
         """Ask the controller for the ISRs that are wanted, unless something is asked already."""
+        self._begin(now_ms)
+        self._ask()
+        return self.context.taken()
+
+    def _ask(self) -> None:
         request = self.leader.request(self.settings.broker, self.registration.incarnation, self.number + 1)
         if request is not None:
             self.number += 1
             self.context.effects.append(Ask(self.number, self.controller, request))
 
-    def complete(self) -> Effects:
-        """Answer the produce requests that are replicated by now."""
-        self._complete()
+    def complete(self, now_ms: int) -> Effects:
+        """Answer the produce requests that are replicated by now. To be called after every other input."""
+        self._begin(now_ms)
+        if not self.fence.is_fenced or not self.design.acknowledges_unfenced:
+            self.context.effects += self.leader.completed()
         return self.context.taken()
-
-    def _complete(self) -> None:
-        self.context.effects += self.leader.completed()

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from impl.heartbeat.control_requests import (
     Endpoint,
     LeaderAndIsrRequest,
-    PartitionState,
     TopicPartition,
     UpdateMetadataRequest,
 )
 from impl.heartbeat.design import Design
-from impl.heartbeat.effects import Tell
+from impl.heartbeat.effects import ControlRequest, Tell
 from impl.heartbeat.partitions import Partitions
 from impl.heartbeat.registry import Known, Registry
 from impl.heartbeat.scripts import Context
@@ -76,23 +75,31 @@ class Control:
                 self._send(office, to, known)
 
     def _send(self, office: Office, to: Endpoint, known: Known) -> None:
+        takes = known.is_new or bool(known.to_take)
         if known.is_new:
             known.to_take = set(self.partitions.of_broker(to.broker))
             known.to_show = set(self.partitions.known)
         known.is_new, known.is_shown = False, True
-        take, show = self._states(known.to_take), self._states(known.to_show)
+        if takes:
+            self._tell(to, known, known.to_take, leads=True)
+        self._tell(to, known, known.to_show, leads=False)
         known.to_take.clear()
         known.to_show.clear()
-        leaders = {state.leader for state in take}
-        live_leaders = tuple(one for one in self.live if one.broker in leaders)
-        self._tell(to, known, LeaderAndIsrRequest(self.broker, office.epoch, take, live_leaders))
-        self._tell(to, known, UpdateMetadataRequest(self.broker, office.epoch, show, self.live))
 
-    def _states(self, partitions: Iterable[TopicPartition]) -> tuple[PartitionState, ...]:
-        found = (self.partitions.shown(of) for of in sorted(partitions))
-        return tuple(one for one in found if one is not None)
-
-    def _tell(self, to: Endpoint, known: Known, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> None:
+    def _tell(self, to: Endpoint, known: Known, partitions: Iterable[TopicPartition], *, leads: bool) -> None:
         self.numbers += 1
-        known.sent[self.numbers] = isinstance(request, LeaderAndIsrRequest)
-        self.context.effects.append(Tell(to, known.incarnation, self.numbers, request))
+        known.sent[self.numbers] = leads
+        self.context.effects.append(Tell(to, known.incarnation, self.numbers, leads, tuple(sorted(partitions))))
+
+    def request(self, office: Office, tell: Tell) -> ControlRequest | None:
+        """The request as it is to be sent now, with the newest that is known; None: it is not to be sent any more."""
+        known = self.registry.brokers.get(tell.to.broker)
+        if known is None or known.incarnation != tell.incarnation or tell.number not in known.sent:
+            return None
+        found = (self.partitions.shown(of) for of in tell.partitions if of in self.partitions.known)
+        states = tuple(one for one in found if one is not None)
+        if not tell.leads:
+            return UpdateMetadataRequest(self.broker, office.epoch, states, self.live)
+        leaders = {state.leader for state in states}
+        live_leaders = tuple(one for one in self.live if one.broker in leaders)
+        return LeaderAndIsrRequest(self.broker, office.epoch, states, live_leaders)

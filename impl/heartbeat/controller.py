@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from impl.heartbeat.control import Control
 from impl.heartbeat.control_requests import ControlledShutdownRequest, ControlledShutdownResponse, TopicPartition
 from impl.heartbeat.design import Design
-from impl.heartbeat.effects import Effects, Reply, RequestToController, ResponseOfController, Timer
+from impl.heartbeat.effects import (
+    ControlRequest,
+    Effects,
+    Reply,
+    RequestToController,
+    ResponseOfController,
+    Tell,
+    Timer,
+)
 from impl.heartbeat.heartbeats import Heartbeats
 from impl.heartbeat.isr_changes import IsrChanges
 from impl.heartbeat.messages import (
@@ -121,6 +129,8 @@ class Controller:
         self.waiting = list[tuple[int, MetadataHeartbeatRequest]]()
         self.serving = list[tuple[int, MetadataHeartbeatRequest]]()
         """Heartbeats: those that wait, and those that a fresh read is under way for."""
+        self.parked = dict[int, tuple[int, MetadataHeartbeatRequest]]()
+        """By broker, the heartbeat that is handled once it has acknowledged what it is owed."""
         self.unsettled = set[int]()
         """Brokers whose partitions are to be looked at."""
         self.context = Context()
@@ -170,18 +180,30 @@ class Controller:
         elif not isinstance(request, MetadataHeartbeatRequest):
             self.scripts.add(Change(call, request))
         elif self.design.heartbeats and (self.sends_heartbeats or self.design.handles_any_ibp):
-            if not self.waiting:
-                self.scripts.add(Serve())
-            self.waiting.append((call, request))
+            self._wait(call, request)
         else:
             self.context.effects.append(Reply(call, None))
         return self.context.taken()
+
+    def _wait(self, call: int, request: MetadataHeartbeatRequest) -> None:
+        if not self.waiting:
+            self.scripts.add(Serve())
+        self.waiting.append((call, request))
+
+    def control_request(self, tell: Tell) -> ControlRequest | None:
+        """What is to be sent now; None: nothing any more."""
+        return None if self.office is None or not self.has_begun else self.control.request(self.office, tell)
 
     def on_acknowledged(self, broker: int, incarnation: int, number: int, now_ms: int) -> Effects:
         """A broker has taken the control request with this number."""
         self.context.now_ms = now_ms
         self.control.acknowledged(broker, incarnation, number)
+        if any(self.partitions.wanted(of) is not None for of in self.partitions.leaderless_of(broker)):
+            self._look_at([broker])
+            self.scripts.add(Settle(), first=True)
         self._send()
+        if broker in self.parked and not self.heartbeats.has_to_wait(self.parked[broker][1]):
+            self._wait(*self.parked.pop(broker))
         return self.context.taken()
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
@@ -277,7 +299,7 @@ class Controller:
         is_active = self.design.lease_begins_anew or lives_by_znode
         incarnation = led or (registered.czxid if registered is not None else 0)
         state = BrokerState.ACTIVE if is_active else BrokerState.INACTIVE
-        self.registry.brokers[broker] = Known(incarnation, state, is_legacy)
+        self.registry.brokers[broker] = Known(incarnation, state, is_legacy=is_legacy)
         if is_active and not lives_by_znode:
             self.registry.renew(broker)
         if registered is None or registered.czxid != incarnation:
@@ -309,7 +331,7 @@ class Controller:
             return
         if known is not None and known.incarnation >= registered.czxid:
             return
-        if known is not None and known.is_counted and self.design.supersedes_after_lease and not known.is_legacy:
+        if known is not None and self.registry.has_a_lease(known) and self.design.supersedes_after_lease:
             return  # looked at again when the lease is over
         known, changed = self.registry.adopt(
             broker, registered.czxid, fences=self.design.bounce_fences, cause="registered"
@@ -331,11 +353,22 @@ class Controller:
         self.serving = []
         self._see_later(changed)
         office = self._in_office()
-        moved = [request.broker_id for call, request in waiting if self.heartbeats.handle(office, call, request)]
+        moved = list[int]()
+        for call, request in waiting:
+            if self.heartbeats.has_to_wait(request):
+                self._park(call, request)
+            elif self.heartbeats.handle(office, call, request):
+                moved.append(request.broker_id)
         if moved:
             self._look_at(moved)
             self.control.members_changed()
         self._await_leases()
+
+    def _park(self, call: int, request: MetadataHeartbeatRequest) -> None:
+        former = self.parked.get(request.broker_id)
+        if former is not None:
+            self.context.effects.append(Reply(former[0], None))
+        self.parked[request.broker_id] = call, request
 
     def _expire(self, broker: int) -> None:
         """Declare a broker inactive, unless a heartbeat of it was handled meanwhile."""
@@ -401,6 +434,8 @@ class Controller:
         self.context.effects.append(Reply(call, response))
         self.call = None
         self.control.changed(written, by_leader=True)
+        odd = [of for of in written if self.partitions.wanted(of) is not None]  # somebody inactive was added
+        self._look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
         if is_deposed:
             self._deposed()
 
@@ -500,9 +535,11 @@ class Controller:
         self.office, self.has_begun, self.policy.resigns = None, False, False
         changes = [item for item in self.scripts.queue if isinstance(item, Change)]
         self._drop()
-        for call, request in [*self.waiting, *((item.call, item.request) for item in changes)]:
+        waiting = [*self.waiting, *self.parked.values()]
+        for call, request in [*waiting, *((item.call, item.request) for item in changes)]:
             self._refuse(call, request)
         self.waiting.clear()
+        self.parked.clear()
         self.scripts.queue.clear()
         self.unsettled.clear()
         self.heartbeats.answers.clear()

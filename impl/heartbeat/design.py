@@ -20,6 +20,12 @@ class Design:
     "The broker's timeout runs from the sending of the heartbeat that was answered. Else from its answer."
     fresh_unfence: bool = True
     "The controller answers ACTIVE once all control requests that it owes this incarnation are acknowledged."
+    grant_is_acknowledged: bool = True
+    "And an active broker, too, is answered once it has acknowledged them: it may have a lease only since a term began."
+    handover_acknowledged: bool = True
+    "A leadership is taken from a broker that is stopping, and given to another once that is acknowledged."
+    acknowledges_unfenced: bool = True
+    "A fenced leader acknowledges nothing. Else requests in hand are completed as ever."
     reply_names_incarnation: bool = True
     "A broker takes no reply that was meant for another incarnation."
     checks_registration: bool = True
@@ -40,6 +46,8 @@ class Design:
     "Who joins an ISR is active (KIP-841)."
     member_incarnations: bool = True
     "And it is the incarnation that the leader has seen (KIP-903)."
+    fetch_names_incarnation: bool = True
+    "A leader takes no fetch of a lower incarnation than it has seen."
     refusal_raises_version: bool = True
     "An ISR change that is refused for its members raises the version: a late copy of it is not granted."
     controller_epoch_in_heartbeat: bool = True

@@ -11,6 +11,7 @@ from impl.heartbeat.control_requests import (
     ControlledShutdownResponse,
     Endpoint,
     LeaderAndIsrRequest,
+    TopicPartition,
     UpdateMetadataRequest,
 )
 from impl.heartbeat.messages import (
@@ -54,15 +55,17 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """A controller sends a broker what is; until it is acknowledged, or superseded, it is sent again.
+    """A controller sends a broker what is. `Controller.control_request` says what, each time that it is sent.
 
-    number: rises with each request; those to one broker are to arrive in this order.
+    It is sent until it is acknowledged, or superseded. number: rises with each. leads: LeaderAndIsr of these
+    partitions, else UpdateMetadata.
     """
 
     to: Endpoint
     incarnation: int
     number: int
-    request: ControlRequest
+    leads: bool
+    partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)

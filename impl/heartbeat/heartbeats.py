@@ -38,6 +38,17 @@ class Heartbeats:
         yield (Sync(),)
         return (yield from self.registry.refresh())
 
+    def has_to_wait(self, request: MetadataHeartbeatRequest) -> bool:
+        """An active broker has yet to acknowledge control requests: its heartbeat is handled after that."""
+        known = self.registry.brokers.get(request.broker_id)
+        return (
+            self.design.grant_is_acknowledged
+            and known is not None
+            and known.incarnation == request.incarnation_id
+            and known.is_counted
+            and known.is_owed
+        )
+
     def handle(self, office: Office, call: int, request: MetadataHeartbeatRequest) -> bool:
         """Answer one. Returns whether the state of a broker is another one now."""
         code = self._judge(office, request)
@@ -48,7 +59,7 @@ class Heartbeats:
         known = self.registry.brokers.get(broker)
         if known is not None and known.incarnation == incarnation:
             return self._go_by(office, call, request, known)
-        if known is not None and known.is_counted and self.design.supersedes_after_lease:
+        if known is not None and self.registry.has_a_lease(known) and self.design.supersedes_after_lease:
             self._reply(call, office, request, BrokerState.INACTIVE)  # until the lease of the lower one is over
             return False
         known, changed = self.registry.adopt(broker, incarnation, fences=self.design.bounce_fences, cause="heartbeat")

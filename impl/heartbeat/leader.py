@@ -43,8 +43,7 @@ class Leader:
                 out = replica.lagging(self.context.now_ms, self.lag_ms)
                 joining = replica.caught_up()
                 if out or joining:
-                    kept = [one for one in replica.isr if one not in out]
-                    replica.proposed = (*kept, *(one for one in replica.replicas if one in joining))
+                    replica.want(out, joining)
 
     def request(self, broker: int, incarnation: int, number: int) -> IsrChangeRequest | None:
         """Ask for all that is wanted; None: nothing is, or something is asked already."""

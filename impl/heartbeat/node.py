@@ -14,7 +14,7 @@ from impl.heartbeat.control_requests import (
 from impl.heartbeat.controller import Controller
 from impl.heartbeat.design import Design
 from impl.heartbeat.effects import ControlRequest, Effects, Timer
-from impl.heartbeat.replica import OpenLog
+from impl.heartbeat.replica import OpenLog, in_memory
 from impl.zookeeper import Event
 
 _OF_CONTROLLER = (Timer.LEASES, Timer.MOVE_LEADERS)
@@ -24,11 +24,11 @@ class Node:
     """Both cores of one process."""
 
     def __init__(
-        self, settings: BrokerSettings, design: Design, controller_timeout_ms: int, open_log: OpenLog | None = None
+        self, settings: BrokerSettings, design: Design, controller_timeout_ms: int, open_log: OpenLog = in_memory
     ) -> None:
         handles = not settings.is_legacy
         self.controller = Controller(settings.broker, design, controller_timeout_ms, sends_heartbeats=handles)
-        self.broker = Broker(settings, design) if open_log is None else Broker(settings, design, open_log)
+        self.broker = Broker(settings, design, open_log)
 
     def on_event(self, event: Event, now_ms: int) -> Effects:
         """Take in the next event of ZooKeeper's stream."""
@@ -50,7 +50,7 @@ class Node:
             effects += self.controller.advance(now_ms)
         while self.broker.can_advance:
             effects += self.broker.advance(now_ms)
-        return effects
+        return effects + self.broker.complete(now_ms)
 
     def then(self, step: Callable[[], Effects], now_ms: int) -> Effects:
         """A step of one of the cores, and what can be done after it."""

@@ -74,6 +74,7 @@ class Partitions:
         self.registry = registry
         self.known = dict[TopicPartition, Partition]()
         self.of_replica = dict[int, set[TopicPartition]]()
+        self.leaderless = set[TopicPartition]()
         self.superseded = set[TopicPartition]()
         """Led, by their state, by an incarnation that the controller does not go by: to be led anew."""
         self.is_list_stale = True
@@ -82,6 +83,7 @@ class Partitions:
         self.known.clear()
         self.of_replica.clear()
         self.superseded.clear()
+        self.leaderless.clear()
         self.is_list_stale = True
 
     def shown(self, of: TopicPartition) -> PartitionState | None:
@@ -124,11 +126,12 @@ class Partitions:
             return self._first(partition)
         isr = tuple(member for member in state.isr if self._is_counted(member)) or state.isr
         leader = state.leader
-        if leader not in state.isr or not self._is_counted(leader) or of in self.superseded:
+        if leader == NO_LEADER and self._may_be_led(partition):
+            pass  # some broker may lead on until it has acknowledged that it does not
+        elif leader not in state.isr or not self._is_counted(leader) or of in self.superseded:
             leader = self._elected(partition, state.isr)
         elif leader in moves_from:
-            leader = self._elected(partition, [member for member in state.isr if member not in moves_from])
-            leader = state.leader if leader == NO_LEADER else leader
+            leader = self._handed_over(partition, [member for member in state.isr if member not in moves_from], leader)
         if leader == state.leader and isr == state.isr and of not in self.superseded:
             return None
         return LeaderAndIsr(leader, state.leader_epoch + 1, isr, 0, self._incarnation(leader))
@@ -143,6 +146,21 @@ class Partitions:
         return next(
             (one for one in partition.replicas if one in isr and self._state(one) is BrokerState.ACTIVE), NO_LEADER
         )
+
+    def _handed_over(self, partition: Partition, isr: Collection[int], leader: int) -> int:
+        """Who is to lead in the place of a leader that is stopping."""
+        successor = self._elected(partition, isr)
+        if successor == NO_LEADER:
+            return leader
+        return NO_LEADER if self.design.handover_acknowledged else successor
+
+    def _may_be_led(self, partition: Partition) -> bool:
+        brokers = (self.registry.brokers.get(replica) for replica in partition.replicas)
+        return self.design.handover_acknowledged and any(one and one.is_counted and one.is_owed for one in brokers)
+
+    def leaderless_of(self, broker: int) -> list[TopicPartition]:
+        """The partitions that nobody leads and that have a replica there."""
+        return [of for of in self.leaderless if broker in self.known[of].replicas]
 
     def _incarnation(self, leader: int) -> int:
         known = self.registry.brokers.get(leader)
@@ -211,7 +229,14 @@ class Partitions:
         except ZnodeError as error:
             self.context.log("garbage in a znode", {"what": str(error)}, is_warning=True)
             return
-        self.known[of].state, self.known[of].version = state, found.stat.version
+        self._is_now(of, state, found.stat.version)
+
+    def _is_now(self, of: TopicPartition, state: LeaderAndIsr, version: int) -> None:
+        self.known[of].state, self.known[of].version = state, version
+        if state.leader == NO_LEADER:
+            self.leaderless.add(of)
+        else:
+            self.leaderless.discard(of)
 
     # Writing.
 
@@ -238,7 +263,7 @@ class Partitions:
         (result,) = yield (Multi((*checks, *writes)),)
         if isinstance(result.outcome, Committed):
             for of, state in states:
-                self.known[of].state, self.known[of].version = state, self.known[of].version + 1
+                self._is_now(of, state, self.known[of].version + 1)
                 self.superseded.discard(of)
             return None
         refused = result.outcome if isinstance(result.outcome, Failed) else Failed(ErrorCode.OTHER)

@@ -49,15 +49,17 @@ class Registration:
         self.context.set_timer(Timer.REGISTER, self.context.now_ms + max(1, self.session_timeout_ms // 4))
         return False
 
-    def read(self) -> Script[None]:
-        """Read the incarnation from the znode, which may be another process's by now (czxid_with_create off)."""
+    def take_incarnation(self) -> Script[None]:
+        """Go by the znode's czxid: that of the create's reply; else it is read, and may be another process's by now."""
+        if self.design.czxid_with_create:
+            self.incarnation = self.owned
+            return
         found = yield from do(GetData(id_path(self.broker)))
         if isinstance(found, Found):
             self.incarnation = found.stat.czxid
 
     def _own(self, czxid: int) -> None:
-        self.owned = czxid
-        self.incarnation = czxid if self.design.czxid_with_create else 0
+        self.owned, self.incarnation = czxid, 0
         facts = {"broker": self.broker, "incarnation": czxid, "session": self.session, "version": self.info.version}
         self.context.log("registered", facts)
         self.context.did("register", **facts)

@@ -72,6 +72,8 @@ class Registry:
         self.stale = set[int]()
         self.is_list_stale = True
         self.brokers = dict[int, Known]()
+        self.endpoints = dict[tuple[int, int], Endpoint]()
+        """Where brokers listen, by id and incarnation: what was read once stays true, in later terms, too."""
         self.leases = dict[int, int]()
         """When each lease is over; the first one is over first, since all of them last for the same time."""
 
@@ -103,15 +105,17 @@ class Registry:
         return not self.is_list_stale and not self.stale
 
     def endpoint(self, broker: int) -> Endpoint | None:
-        """Where the incarnation that the controller goes by listens, if that is known."""
-        registration, known = self.registered.get(broker), self.brokers.get(broker)
-        if registration is None or known is None or registration.czxid != known.incarnation:
-            return None
-        return Endpoint(broker, registration.info.host, registration.info.port)
+        """Where the incarnation that the controller goes by listens, if it was ever read."""
+        known = self.brokers.get(broker)
+        return None if known is None else self.endpoints.get((broker, known.incarnation))
 
     def counted(self) -> Iterator[int]:
         """The brokers of the metadata, by id."""
         return (broker for broker in sorted(self.brokers) if self.brokers[broker].is_counted)
+
+    def has_a_lease(self, known: Known) -> bool:
+        """It is in, and not only for as long as its znode is there."""
+        return known.is_counted and not known.is_legacy
 
     # Incarnations and states.
 
@@ -129,6 +133,7 @@ class Registry:
         self.context.log("bounce", facts)
         if fences and known.is_counted:
             return known, self.set_state(broker, BrokerState.INACTIVE, cause="bounce")
+        self.endpoints.pop((broker, known.incarnation), None)
         known.begin_anew(incarnation)
         return known, False
 
@@ -214,6 +219,7 @@ class Registry:
             self.context.log("garbage in a znode", {"what": str(error)}, is_warning=True)
             return
         self.registered[broker] = Registration(found.stat.czxid, info)
+        self.endpoints[broker, found.stat.czxid] = Endpoint(broker, info.host, info.port)
 
 
 def _id_of(path: str) -> int | None:

@@ -14,12 +14,21 @@ OpenLog = Callable[[TopicPartition], Log]
 _MOST_FETCH_BYTES = 1 << 20
 
 
+def in_memory(of: TopicPartition) -> Log:
+    """A log that begins empty."""
+    return Log()
+
+
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """A follower as its leader has seen it. incarnation: at which it had all of the log; 0: it has not."""
+    """A follower as its leader has seen it.
+
+    incarnation: of its last fetch. is_caught_up: it has all of the log; caught_up_ms: when that was so last.
+    """
 
     end_offset: int = 0
     incarnation: int = 0
+    is_caught_up: bool = False
     caught_up_ms: int = 0
 
 
@@ -82,12 +91,16 @@ class Replica:
 
     # Leading.
 
+    def seen(self, broker: int) -> Follower:
+        """A follower as it was seen last."""
+        return self.followers.get(broker, Follower())
+
     def append(self, call: int, count: int, data: bytes) -> int:
         """Append a batch as the leader. Returns the offset of its first record."""
         offset = self.log.end_offset
         self.log.append(Batch(offset, count, self.leader_epoch, data))
         self.in_hand.append(Produced(call, offset, self.log.end_offset))
-        self.followers = {one: replace(seen, incarnation=0) for one, seen in self.followers.items()}
+        self.followers = {one: replace(seen, is_caught_up=False) for one, seen in self.followers.items()}
         return offset
 
     def completed(self, min_insync: int) -> list[Produced]:
@@ -95,7 +108,7 @@ class Replica:
         if not self.leads:
             return []
         others = self.maximal_isr - {self.broker}
-        least = min((self.followers.get(one, Follower()).end_offset for one in others), default=self.log.end_offset)
+        least = min((self.seen(one).end_offset for one in others), default=self.log.end_offset)
         self.high_watermark = max(self.high_watermark, min(least, self.log.end_offset))
         if len(self.isr) < min_insync:
             return []
@@ -113,9 +126,8 @@ class Replica:
         if at.offset > end_offset or epoch != at.last_epoch:
             return Fetched(self.of, ErrorCode.NONE, min(at.offset, end_offset))
         is_caught_up = at.offset >= self.log.end_offset
-        before = self.followers.get(broker, Follower())
-        seen_ms = now_ms if is_caught_up else before.caught_up_ms
-        self.followers[broker] = Follower(at.offset, incarnation if is_caught_up else 0, seen_ms)
+        seen_ms = now_ms if is_caught_up else self.seen(broker).caught_up_ms
+        self.followers[broker] = Follower(at.offset, incarnation, is_caught_up, seen_ms)
         batches = self.log.read(at.offset, _MOST_FETCH_BYTES)
         return Fetched(self.of, ErrorCode.NONE, -1, self.high_watermark, batches)
 
@@ -125,18 +137,23 @@ class Replica:
             one
             for one in self.isr
             if one != self.broker
-            and not self.followers.get(one, Follower()).incarnation
-            and now_ms - max(self.followers.get(one, Follower()).caught_up_ms, self.since_ms) > lag_ms
+            and not self.seen(one).is_caught_up
+            and now_ms - max(self.seen(one).caught_up_ms, self.since_ms) > lag_ms
         }
 
     def caught_up(self) -> set[int]:
         """The replicas outside of the ISR that have all of the log."""
-        return {one for one in self.replicas if one not in self.isr and self.followers.get(one, Follower()).incarnation}
+        return {one for one in self.replicas if one not in self.isr and self.seen(one).is_caught_up}
+
+    def want(self, out: Collection[int], joining: Collection[int]) -> None:
+        """Want an ISR without some members and with others."""
+        self.proposed = (
+            *(one for one in self.isr if one not in out), *(one for one in self.replicas if one in joining),
+        )  # fmt: skip
 
     def incarnations(self, isr: Collection[int], own: int) -> tuple[int, ...]:
         """The incarnations of members, as the leader has seen them; -1: it has not."""
-        seen = {one: follower.incarnation for one, follower in self.followers.items() if follower.incarnation}
-        return tuple(own if one == self.broker else seen.get(one, UNKNOWN) for one in isr)
+        return tuple(own if one == self.broker else self.seen(one).incarnation or UNKNOWN for one in isr)
 
     def take_result(self, code: int, isr: tuple[int, ...], version: int, *, names_state: bool) -> None:
         """Take the answer about the ISR that was asked for. names_state: isr and version are what is there now."""

@@ -200,8 +200,7 @@ class Broker:
         if path in (CONTROLLER, CONTROLLER_EPOCH):  # an epoch is watched while it is garbage, and nobody can be elected
             yield from self.elector.hear_controller()
         elif path == NEXT:
-            if (yield from self.target.hear_next()):
-                self._enqueue(Path(NEXT))  # behind the event of /controller, which ZooKeeper sends before a refusal
+            yield from self.target.hear_next()
         elif self.member.phase is Phase.IN_OFFICE:
             yield from self.office.hear_ready()
         else:

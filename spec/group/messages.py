@@ -45,11 +45,10 @@ class PingAnswer:
 
 @message
 class Registered:
-    """RegisterConsumerResponse; in section 2 with the partitions that the consumer owns."""
+    """RegisterConsumerResponse."""
 
     accepted: bool
     epoch: CoordinatorEpoch
-    share: Set[Position]  # by_sockets
 
 
 @message

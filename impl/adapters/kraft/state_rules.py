@@ -359,8 +359,7 @@ LIFECYCLE: Fields = {
 
 def of_own_partition(epoch: str) -> Rule:
     def of(value: int, owner: PartitionLeader, graph: Graph) -> Structure:
-        found: Structure = getattr(graph.context.history, epoch)(owner.key, value)
-        return found
+        return getattr(graph.context.history, epoch)(owner.key, value)  # type: ignore[no-any-return]
 
     return of
 

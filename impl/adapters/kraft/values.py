@@ -42,8 +42,7 @@ class Call:
     arguments: tuple[Any, ...] = ()
 
     def __call__(self, core: Any, now_ms: int) -> Effects:
-        effects: Effects = getattr(core, self.method)(*self.arguments, now_ms)
-        return effects
+        return getattr(core, self.method)(*self.arguments, now_ms)  # type: ignore[no-any-return]
 
 
 class Remembering:

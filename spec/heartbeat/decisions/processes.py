@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Map, Option, Set, replace
+from spec.heartbeat.design import Design
 from spec.heartbeat.state import BrokerProcess, PartitionState
 from spec.heartbeat.types import Broker, BrokerState, Controller, Incarnation
 
@@ -19,7 +20,7 @@ def stopped(process: BrokerProcess) -> BrokerProcess:
         up=False,
         owned=None,
         incarnation=None,
-        fenced=False,
+        fenced=Design.heartbeats,
         leased_by=Controller(0),
         target=BrokerState.ACTIVE,
         heartbeat=None,

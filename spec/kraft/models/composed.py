@@ -35,7 +35,6 @@ SNAPSHOT_REASSIGNMENT = Model(
         administration.reassign,
         administration.cancel_reassignment,
         *ISR,
-        network.refuse_alter_isr,
         broker.apply_metadata,
     ),
     properties=(

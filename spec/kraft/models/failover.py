@@ -234,7 +234,6 @@ FAILOVER_SHUTDOWN = Model(
         snapshot.load_snapshot,
         quorum.find_controller,
         *(a for a in LIFECYCLE if a not in LEASES),
-        network.refuse_lifecycle_request,
         *STOPPING,
     ),
     properties=(
@@ -257,8 +256,7 @@ FAILOVER_SHUTDOWN = Model(
         "max_shutdowns": 1,
     },
     settings=SETTINGS,
-    faults="an operator restarts a broker, and the active controller fails over meanwhile; no message is lost but "
-    "for what a controller refuses that is not active",
+    faults="an operator restarts a broker, and the active controller fails over meanwhile; no message is lost",
     not_modelled=NOT_MODELLED_OF_VOTERS
     + "data, changes of the ISR, leases, topics, unregistering, reassignment; "
     + KIPS,
@@ -274,7 +272,6 @@ FAILOVER_TWINS = Model(
         quorum.catch_up,
         quorum.find_controller,
         *LIFECYCLE[1:],
-        network.refuse_lifecycle_request,
         faults.start_second,
         faults.expire_lease_early,
     ),

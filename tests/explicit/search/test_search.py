@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -43,9 +42,9 @@ def zeros(program: Program) -> list[list[int]]:
     return [[0] * len(program.leaves)]
 
 
-def run(program: Program, threads: int = 1, **options: Any) -> tuple[Kernel, SearchResult]:
+def run(program: Program, threads: int = 1, **options: object) -> tuple[Kernel, SearchResult]:
     kernel = kernel_of(program)
-    return kernel, search(kernel, zeros(program), threads=threads, **options)
+    return kernel, search(kernel, zeros(program), threads=threads, **options)  # type: ignore[arg-type]
 
 
 @SHARDS

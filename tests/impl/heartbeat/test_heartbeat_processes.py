@@ -1,0 +1,174 @@
+"""Brokers as processes on a real ZooKeeper: a real client's records survive a kill, and bad input costs nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from impl.heartbeat.control_requests import TopicPartition
+from impl.heartbeat.messages import (
+    ISR_CHANGE,
+    METADATA_HEARTBEAT,
+    ErrorCode,
+    IsrChangeRequest,
+    MetadataHeartbeatRequest,
+    PartitionIsr,
+    TopicIsr,
+    read_heartbeat_response,
+    read_isr_response,
+)
+from impl.heartbeat.znodes import PERSISTENT, assignment_bytes, read_broker, read_state, state_path, topic_path
+from impl.runtime.wire import Frames, RequestHeader, frame, request_bytes
+from tests.cluster.processes import ManagedProcess
+from tests.cluster.zookeeper import Ensemble, zookeeper
+from tests.conftest import ROOT
+
+pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("real time: a minute of wall clock")]
+BROKERS = 3
+LIMIT_S = 45.0
+CONFIG = {
+    "zookeeper.session.timeout.ms": "4000",
+    "controller.heartbeat.interval.ms": "500",
+    "broker.heartbeat.timeout.ms": "2000",
+    "controller.heartbeat.timeout.ms": "2500",
+    "replica.lag.time.max.ms": "1500",
+}
+
+
+class Brokers:
+    """Processes, and an operator's client of ZooKeeper."""
+
+    def __init__(self, ensemble: Ensemble, folder: Path) -> None:
+        self.hosts, self.folder = ensemble.hosts, folder
+        self.admin = KazooClient(ensemble.hosts)
+        self.admin.start()
+        for path, data in PERSISTENT:
+            self.admin.create(f"/k{path}", data, makepath=True)
+        replicas: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (1, 2, 0)}
+        self.admin.create(f"/k{topic_path('t')}", assignment_bytes(replicas))
+        self.processes = [self.start(broker) for broker in range(BROKERS)]
+
+    def start(self, broker: int) -> ManagedProcess:
+        settings = {
+            **CONFIG, "broker.id": str(broker), "zookeeper.connect": f"{self.hosts}/k",
+            "log.dirs": str(self.folder / f"data{broker}"),
+        }  # fmt: skip
+        file = self.folder / f"{broker}.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        command: list[str | Path] = [sys.executable, "-m", "impl.heartbeat.process", file]
+        return ManagedProcess(command, self.folder / f"{broker}.log", environment={"PYTHONPATH": str(ROOT)})
+
+    def state(self, partition: int) -> tuple[int, list[int]]:
+        """Leader and ISR."""
+        with suppress(Exception):
+            state = read_state("", self.admin.get(f"/k{state_path(TopicPartition('t', partition))}")[0])
+            return state.leader, sorted(state.isr)
+        return -1, []
+
+    def address(self, broker: int) -> tuple[str, int]:
+        info = read_broker("", self.admin.get(f"/k/brokers/ids/{broker}")[0])
+        return info.host, info.port
+
+    def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
+        self.admin.stop()
+        self.admin.close()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    with zookeeper() as ensemble:
+        started = Brokers(ensemble, tmp_path_factory.mktemp("brokers"))
+        try:
+            until(lambda: all(started.state(one)[1] == [0, 1, 2] for one in (0, 1)))
+            yield started
+        finally:
+            started.stop()
+
+
+def exchange(address: tuple[str, int], data: bytes) -> list[bytes]:
+    """The frames that come back until the connection is closed, without their correlation id."""
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    return [content[4:] for content in Frames(1 << 24).feed(received)]
+
+
+def test_bad_input_is_answered_or_costs_the_connection(brokers: Brokers) -> None:
+    controller = json.loads(brokers.admin.get("/k/controller")[0])["brokerid"]
+    address = brokers.address(controller)
+
+    def heartbeat(request: MetadataHeartbeatRequest, version: int = 1) -> Any:
+        header = RequestHeader(METADATA_HEARTBEAT, version, 1, "test")
+        (answer,) = exchange(address, frame(request_bytes(header, request.body(version))))
+        return read_heartbeat_response(answer, version)
+
+    assert heartbeat(MetadataHeartbeatRequest(-1, 1, 2)).error_code == ErrorCode.INVALID_REQUEST
+    assert heartbeat(MetadataHeartbeatRequest(0, 1, 9)).error_code == ErrorCode.INVALID_REQUEST
+    assert heartbeat(MetadataHeartbeatRequest(0, 1, 2), 0).error_code == ErrorCode.INVALID_INCARNATION_ID
+    many = IsrChangeRequest(0, 1, (TopicIsr("t", tuple(PartitionIsr(n, 0, (), 0) for n in range(100_000))),))
+    header = RequestHeader(ISR_CHANGE, 1, 1, "test")
+    (answer,) = exchange(address, frame(request_bytes(header, many.body(1))))
+    assert read_isr_response(answer, 1).top_level_error_code == ErrorCode.INVALID_INCARNATION_ID
+    for data in (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", frame(b"abc"), frame(b"abcdefgh")[:-2]):
+        assert exchange(address, data) == []
+    assert all(process.exit_code is None for process in brokers.processes)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_kafka_client_loses_nothing_that_was_acknowledged(brokers: Brokers) -> None:
+    """The leader is killed under it: the broker list shrinks, comes back, and every record is there."""
+    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer  # it warns when it is loaded
+
+    bootstrap = [f"{host}:{port}" for host, port in map(brokers.address, range(BROKERS))]
+    further: dict[str, Any] = {"enable_idempotence": False, "acks": "all", "retries": 50, "request_timeout_ms": 4_000}
+    producer = KafkaProducer(bootstrap_servers=bootstrap, max_block_ms=30_000, delivery_timeout_ms=40_000, **further)
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap[1:], request_timeout_ms=15_000)
+
+    def live() -> list[int]:
+        return sorted(one["broker_id"] for one in admin.describe_cluster()["brokers"])
+
+    acknowledged = set()
+    try:
+        assert live() == [0, 1, 2]
+        for number in range(30):
+            if number == 10:
+                brokers.processes[0].kill()
+            record = b"record %d" % number
+            with suppress(Exception):
+                producer.send("t", record, partition=0).get(timeout=40)
+                acknowledged.add(record)
+        until(lambda: brokers.state(0)[0] in (1, 2) and live() == [1, 2])
+        brokers.processes[0] = brokers.start(0)
+        until(lambda: brokers.state(0)[1] == [0, 1, 2] and live() == [0, 1, 2])
+    finally:
+        producer.close(timeout=1)
+        admin.close()
+    consumer = KafkaConsumer("t", bootstrap_servers=bootstrap[1:], auto_offset_reset="earliest", group_id=None,
+                             consumer_timeout_ms=8_000)  # fmt: skip
+    found = {message.value for message in consumer}
+    consumer.close()
+    assert len(acknowledged) > 20 and acknowledged <= found
+
+
+def test_a_controlled_shutdown_ends(brokers: Brokers) -> None:
+    assert brokers.processes[2].terminate(30) == 0
+    assert all(brokers.state(partition)[0] in (0, 1) for partition in (0, 1))
