@@ -200,7 +200,8 @@ class Broker:
         if path in (CONTROLLER, CONTROLLER_EPOCH):  # an epoch is watched while it is garbage, and nobody can be elected
             yield from self.elector.hear_controller()
         elif path == NEXT:
-            yield from self.target.hear_next()
+            if (yield from self.target.hear_next()):
+                self._enqueue(Path(NEXT))  # behind the event of /controller, which ZooKeeper sends before a refusal
         elif self.member.phase is Phase.IN_OFFICE:
             yield from self.office.hear_ready()
         else:

@@ -29,19 +29,20 @@ class Target:
         self.member = member
         self.elector = elector
 
-    def hear_next(self) -> Script[None]:
-        """`next` has changed, or asked for this broker at the start."""
+    def hear_next(self) -> Script[bool]:
+        """`next` has changed, or asked for this broker at the start. Returns whether it is to be heard of again."""
         member = self.member
         standing = yield from member.read_next(watch=True)
         if standing is None or standing.target != member.broker:
             yield from self.hear_of_other(standing)
         elif member.phase is Phase.IN_OFFICE and member.design.request_consumed:
-            yield from self.settle(standing)
+            return not (yield from self.settle(standing))
         elif member.design.takeover:
             yield from self.prepare_takeover(standing)
         else:
             yield from self.set_ready(standing)
             member.did("set_ready", request=standing.request)
+        return False
 
     def set_ready(self, standing: Next) -> Script[None]:
         """Say that it is ready to serve, as far as nobody else's `ready` is in the way; hear when that goes."""
@@ -91,8 +92,8 @@ class Target:
         if (yield from member.read_ready()) is None:
             yield from self.write_ready(standing)
 
-    def settle(self, standing: Next) -> Script[None]:
-        """A request for the one in office is served, and goes, unless another was elected meanwhile.
+    def settle(self, standing: Next) -> Script[bool]:
+        """A request for the one in office is served, and goes. Returns False where it is not in office any more.
 
         The epoch stays and its version does not: the next request has the version that an earlier one had, and who has
         read that one would take it for this.
@@ -106,6 +107,7 @@ class Target:
             case Committed(parts=(Written(stat=stat), *_)):
                 member.term = Epoch(term.epoch, stat.version)
         member.did("settle_request", request=standing.request)
+        return isinstance(result.outcome, Committed)
 
     def own_ready(self) -> Script[tuple[Delete, ...]]:
         """Its own `ready`, to be deleted with something else."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from checker.lang import Option, action, fresh, replace, require, require_some
 from spec.pinning.decisions.office import asked_after_election
-from spec.pinning.decisions.watching import notified, path_if, with_ready
+from spec.pinning.decisions.watching import event_if, notified, path_if, with_ready
 from spec.pinning.design import Design
 from spec.pinning.state import (
     BrokerProcess,
@@ -75,11 +75,15 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
 
 @action(who="broker {broker}", source="KIP-39, Proposed Change (the document is silent)")
 def settle_request(s: Cluster, broker: Broker) -> None:
-    """A controller hears of a request for itself: it is served, and goes, unless another was elected meanwhile."""
+    """A controller hears of a request for itself: it is served, and goes.
+
+    Where it is not in office any more, as it has yet to hear, it looks at the request again after that.
+    """
     process = s.brokers[broker]
     require(hears(s, broker, Path.NEXT) and is_target(s, broker) and process.phase == Phase.IN_OFFICE)
     require(Design.request_consumed)
-    if owns_office(s, broker) and s.epoch == process.epoch:
+    settles = owns_office(s, broker) and s.epoch == process.epoch
+    if settles:
         takes_back = owns_ready(s, broker)
         s.next_controller = None
         if takes_back:
@@ -87,7 +91,7 @@ def settle_request(s: Cluster, broker: Broker) -> None:
         if s.wanted == broker:
             s.wanted = None
         s.brokers = notified(s, frozenset({Path.NEXT}) | path_if(takes_back, Path.READY))
-    s.brokers[broker].events = s.brokers[broker].events[1:]
+    s.brokers[broker].events = s.brokers[broker].events[1:] + event_if(not settles, Path.NEXT)
     s.brokers[broker].armed |= {Path.NEXT}
 
 

@@ -129,11 +129,14 @@ class Records:
     local: list[Step] = field(default_factory=list)
     replies: set[tuple[int, str, int]] = field(default_factory=set)
 
-    def add(self, life: Life) -> None:
+    def add(self, life: Life, until: int | None = None) -> None:
+        """until: the zxid of the last transaction of the run; what saw a later one is of its clearing away."""
         of_life = 0
         for line in _lines(life.trace):
             action, zxid, time_ms = line.get("action", ""), line.get("at", {}).get("zxid", 0), line.get("time_ms", 0)
             name, order = f"broker{life.broker}", (1, time_ms)
+            if until is not None and zxid > until:
+                return
             if action == "start":
                 session = line["note"]["session"]
                 self.sessions.append(Session(session, life.broker, life, of_life == 0, zxid, time_ms))
@@ -153,12 +156,14 @@ def _lines(trace: Path) -> Iterator[dict[str, Any]]:
 
 
 class History:
-    """One run, put together. Raises ValueError where it never got to the state that models start from."""
+    """One run, put together, up to a zxid. Raises ValueError where it never got to the state that models start from."""
 
-    def __init__(self, transactions: Sequence[Logged], lives: Sequence[Life], brokers: int) -> None:
+    def __init__(
+        self, transactions: Sequence[Logged], lives: Sequence[Life], brokers: int, *, until: int | None = None
+    ) -> None:
         self.records = Records()
         for life in lives:
-            self.records.add(life)
+            self.records.add(life, until)
         self.sessions = self.records.sessions
         terms = [step for step in self.records.local if step.action == "begin_term"]
         first = [next((s for s in self.sessions if s.broker == b and s.is_first), None) for b in range(brokers)]

@@ -53,6 +53,7 @@ def moves(ensemble: Ensemble, folder: Path, way: Way, brokers: int) -> int:
     cluster = Cluster(ensemble, root, folder, brokers=brokers, further=way.settings)
     try:
         cluster.begin()
+        cluster.wait_for(cluster.is_quiet, LIMIT_S)
         began = cluster.admin.get(f"{root}{CONTROLLER}")[1].czxid
         if way.pin is not None:
             first = cluster.current[0]

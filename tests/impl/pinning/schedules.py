@@ -198,7 +198,7 @@ class Ended:
     def put_together(self, log: Sequence[Logged]) -> Run:
         transactions = [one for one in below(log, root_of(self.seed)) if one.zxid <= self.last_zxid]
         try:
-            history = History(transactions, self.lives, BROKERS)
+            history = History(transactions, self.lives, BROKERS, until=self.last_zxid)
         except ValueError as error:
             return Run(self.seed, "", None, str(error))
         return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), history.figures())

@@ -96,6 +96,14 @@ def test_one_that_restarts_before_its_session_ends_dies_once(lives: list[Life], 
     assert [json.loads(line)["action"] for line in lines] == ["crash", "restart", "end_dead_session"]
 
 
+def test_what_a_broker_did_after_the_run_is_left_out(lives: list[Life]) -> None:
+    """It is killed after the last transaction that counts, and may have been elected in between."""
+    with lives[1].trace.open("a") as file:
+        file.write(json.dumps({"action": "begin_term", "at": {"zxid": 8}, "time_ms": 9}) + "\n")
+    lines = History([elected(4, 0), ASKED], lives, 2, until=7).trace("a run", "recorded").splitlines()[2:-1]
+    assert [json.loads(line)["action"] for line in lines] == ["request"]
+
+
 def test_a_cluster_that_never_came_up_is_reported(lives: list[Life]) -> None:
     with pytest.raises(ValueError, match="a broker did not start"):
         History([], lives, 3)

@@ -170,6 +170,18 @@ def test_a_settling_whose_reply_was_lost_does_not_end_the_term() -> None:
     assert brokers.steps[-1] == "write" and brokers.controllers() == [0]
 
 
+def test_a_request_for_the_controller_outlives_its_office() -> None:
+    """Found by a schedule: its office is deleted by hand when it is about to settle the request."""
+    brokers = Brokers(2)
+    brokers.by_hand(Create(NEXT, b"0"))
+    brokers.until_submits(0, f"Delete(path='{NEXT}'")
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.settle(1)
+    brokers.settle()
+    assert brokers.moves[-2:] == [(0, 1, 2, "by hand"), (1, 0, 3, "request")] or brokers.controllers() == [0]
+    assert NEXT not in brokers.zookeeper.tree and brokers.controllers() == [0]
+
+
 def test_an_election_does_not_end_a_request_that_came_after_the_one_it_read_was_taken_back() -> None:
     brokers = Brokers(3)
     brokers.request(1, through=2)
