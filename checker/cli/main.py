@@ -37,7 +37,7 @@ class _Group(click.Group):
         command: click.Command = getattr(module, "list_" if cmd_name == "list" else cmd_name)
         return command
 
-    def main(  # type: ignore[override]
+    def main(  # type: ignore[override]  # click's returns in standalone mode only
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Run a command and exit. Does what click's own does, which would give 1 (violated!) for a broken pipe."""

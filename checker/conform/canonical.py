@@ -1,22 +1,30 @@
-"""Structures by rank: ordinals renumbered 0, 1, ... within their sort, so that equal means the same.
+"""Structures by rank: digests that are equal where structures are, once ordinals are renumbered within their sort.
 
-What is the same from step to step is not looked at again: every part of a structure is remembered with the ordinals
-in it, and with what it becomes under the ranks that they have.
+A structure is read into a code, which has the sort of each ordinal in its place, and the ordinals in order. Codes of
+equal parts are one object. Of two structures with the same code, those are equal by rank whose ordinals stand in the
+same order. Members of a set are read in the order of their codes, and of their ordinals where those are equal.
 """
 
 from __future__ import annotations
 
+import enum
+from array import array
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
 from checker.conform.graph import Free
 from checker.conform.system import Ordinal, Structure
 
-MOST_REMEMBERED = 1 << 18  # parts; beyond it all are forgotten
+MOST_REMEMBERED = 1 << 16  # parts, and codes; beyond it all are forgotten
+DIGEST_BYTES = 16
 PARTED = (tuple, frozenset)
 PLAIN = frozenset({int, str, bool, type(None)})
+LIKELY = 2  # so deep in a structure are the parts that are mostly the same from state to state, as whole hosts are
 
-Ordinals = tuple[Any, ...]  # distinct, in order
+Digest = bytes
+"""Of a structure: the same in every process."""
+Ordinals = tuple[Any, ...]
 Ranks = dict[Any, int]
 
 
@@ -28,74 +36,102 @@ class Named(NamedTuple):
     system: Structure
 
 
+class Code:
+    """A structure but for the values of its ordinals. Equal ones are one object."""
+
+    __slots__ = ("digest",)
+
+    def __init__(self, digest: Digest) -> None:
+        self.digest = digest
+
+
 class Canonical:
-    """Renames ordinals by rank, and remembers how."""
+    """Makes digests of structures, and remembers the parts that structures share."""
 
     def __init__(self) -> None:
-        self._ordinals: dict[Structure, Ordinals] = {}
-        self._renamed: dict[tuple[Structure, tuple[int, ...]], Structure] = {}
-        self._ranks: dict[Ordinals, Ranks] = {}
-        self._pairs: dict[tuple[Structure, Structure], tuple[Structure, Structure]] = {}
+        self._codes: dict[Any, Code] = {}
+        self._read: dict[Structure, tuple[Code, Ordinals]] = {}
 
-    def of(self, structure: Structure) -> Structure:
-        """The structure with its own ordinals by rank. All tuples in it are plain ones."""
-        return self._rename(structure, self._ranked(self._in(structure)))
+    def of(self, structure: Structure) -> Digest:
+        """Equal for structures that are equal by rank."""
+        self._forget()
+        code, ordinals = self._flat((structure,), -1)
+        return _digest((code,), ordinals)
 
-    def pair(self, shown: Structure, hidden: Structure) -> tuple[Structure, Structure]:
-        """(`shown` by its own ranks, what is equal exactly where the rest of the two together is equal too)."""
-        found = self._pairs.get((shown, hidden))
-        if found is None:
-            self._forget()
-            found = self._pairs[shown, hidden] = self._paired(shown, hidden)
-        return found
-
-    def _paired(self, shown: Structure, hidden: Structure) -> tuple[Structure, Structure]:
-        own, others = self._in(shown), self._in(hidden)
-        ranks = self._ranked(own)
-        canonical = self._rename(shown, ranks)
-        if all(ordinal in ranks for ordinal in others):
-            return canonical, self._rename(hidden, ranks)
-        together = self._ranked(tuple(sorted({*own, *others})))
-        return canonical, (self._rename(hidden, together), tuple([together[ordinal] for ordinal in own]))
+    def pair(self, shown: Structure, hidden: Structure) -> tuple[Digest, Digest]:
+        """(that of `shown` alone, what is equal exactly where the two together are equal by rank)."""
+        self._forget()
+        own_code, own = self._flat((shown,), -1)
+        code, others = self._flat((hidden,), -1)
+        return _digest((own_code,), own), _digest((own_code, code), own + others)
 
     def _forget(self) -> None:
-        for memory in (self._ordinals, self._renamed, self._ranks, self._pairs):
-            if len(memory) > MOST_REMEMBERED:
-                memory.clear()
+        if len(self._read) > MOST_REMEMBERED or len(self._codes) > MOST_REMEMBERED:
+            self._read.clear()
+            self._codes.clear()
 
-    def _in(self, node: Structure) -> Ordinals:
-        """The ordinals in a structure."""
-        if node.__class__ in PLAIN:
-            return ()
-        if isinstance(node, Ordinal):
-            return (node,)
-        found = self._ordinals.get(node)
+    def _flat(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
+        """The code of a tuple or set, and the ordinals in it as they stand there."""
+        if 0 < depth <= LIKELY:
+            known = self._read.get(node)
+            if known is None:
+                known = self._read[node] = self._of_set(node) if isinstance(node, frozenset) else self._of(node, depth)
+            return known
+        return self._of_set(node) if isinstance(node, frozenset) else self._of(node, depth)
+
+    def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
+        codes: list[Any] = []
+        ordinals: list[Any] = []
+        for part in node:
+            if part.__class__ in PLAIN:
+                codes.append(part)
+            elif part.__class__ is Ordinal:
+                codes.append(self._code(part.sort))
+                ordinals.append(part)
+            elif isinstance(part, PARTED):
+                code, inside = self._flat(part, depth + 1)
+                codes.append(code)
+                ordinals += inside
+            else:
+                codes.append(part)
+        return self._code(tuple(codes)), tuple(ordinals)
+
+    def _of_set(self, node: frozenset[Any]) -> tuple[Code, Ordinals]:
+        members = [self._flat((member,), LIKELY) for member in node]
+        members.sort(key=lambda one: (one[0].digest, one[1]))
+        code = self._code((frozenset, *[code for code, _ in members]))
+        return code, tuple([ordinal for _, inside in members for ordinal in inside])
+
+    def _code(self, parts: Any) -> Code:
+        """parts: codes and plain values; or the name of a sort."""
+        found = self._codes.get(parts)
         if found is None:
-            if not isinstance(node, PARTED):
-                return ()
-            inside = {ordinal for part in node for ordinal in self._in(part)}
-            found = self._ordinals[node] = tuple(sorted(inside))
+            whole = b"".join(map(_content, parts)) if isinstance(parts, tuple) else b"ordinal " + parts.encode()
+            found = self._codes[parts] = Code(blake2b(whole, digest_size=DIGEST_BYTES).digest())
         return found
 
-    def _ranked(self, ordinals: Ordinals) -> Ranks:
-        ranks = self._ranks.get(ordinals)
-        if ranks is None:
-            ranks = self._ranks[ordinals] = ranks_of(ordinals)
-        return ranks
 
-    def _rename(self, node: Structure, ranks: Ranks) -> Structure:
-        inside = self._in(node)
-        if not inside:
-            return node
-        if isinstance(node, Ordinal):
-            return (node.sort, ranks[node])
-        key = (node, tuple([ranks[ordinal] for ordinal in inside]))
-        found = self._renamed.get(key)
-        if found is None:
-            assert isinstance(node, PARTED)
-            parts = [self._rename(part, ranks) for part in node]
-            found = self._renamed[key] = tuple(parts) if isinstance(node, tuple) else frozenset(parts)
-        return found
+def _content(part: Any) -> bytes:
+    """What a part adds to the digest of what it stands in: as many bytes as are said first, equal for equal parts."""
+    if isinstance(part, Code):
+        return b"c" + part.digest
+    if isinstance(part, int):
+        text = f"int {int(part)}"
+    elif isinstance(part, str):
+        text = f"str {str.__str__(part)}"
+    elif isinstance(part, enum.Enum):
+        text = f"enum {type(part).__qualname__}.{part.name}"
+    else:
+        text = repr(part)
+    content = text.encode()
+    return b"p%d " % len(content) + content
+
+
+def _digest(codes: tuple[Code, ...], ordinals: Ordinals) -> Digest:
+    """Of codes, and of the places of the ordinals in them among all of them."""
+    places = {ordinal: place for place, ordinal in enumerate(sorted(set(ordinals)))}
+    whole = b"".join([code.digest for code in codes]) + array("I", [places[one] for one in ordinals]).tobytes()
+    return blake2b(whole, digest_size=DIGEST_BYTES).digest()
 
 
 def ranks_of(ordinals: Iterable[Any]) -> Ranks:
@@ -108,6 +144,21 @@ def ranks_of(ordinals: Iterable[Any]) -> Ranks:
         ranks[ordinal] = rank
         rank += 1
     return ranks
+
+
+def by_rank(structure: Structure) -> Structure:
+    """The structure with each ordinal by rank. All tuples in it are plain ones."""
+    ranks = ranks_of(sorted(_ordinals(structure)))
+
+    def rename(node: Any) -> Any:
+        if isinstance(node, Ordinal):
+            return (node.sort, ranks[node])
+        if isinstance(node, PARTED):
+            parts = map(rename, node)
+            return tuple(parts) if isinstance(node, tuple) else frozenset(parts)
+        return node
+
+    return cast(Structure, rename(structure))
 
 
 def renumbered(structure: Structure, like: Structure) -> Structure:

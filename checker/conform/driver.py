@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from checker.conform.canonical import Canonical
+from checker.conform.canonical import Canonical, Digest
 from checker.conform.graph import UnreadableStateError
 from checker.conform.system import Probe, Refusal, Structure, System
 from checker.lang.errors import SpecError
@@ -39,7 +39,7 @@ class Driver:
         self._system, self._canonical = system, canonical
         self._actions = {action.name: action for action in reference.actions}
         self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
-        self._pairs: dict[Any, tuple[Structure, Structure]] = {}
+        self._pairs: dict[Any, tuple[Digest, Digest]] = {}
         self._before: tuple[Any, tuple[Structure, Structure]] = None, (None, None)
 
     @property
@@ -47,7 +47,7 @@ class Driver:
         """The actions of the model, by name."""
         return self._actions.keys()
 
-    def begin(self, constants: Mapping[str, Any], state: Any, looks: Structure) -> tuple[Any, Structure]:
+    def begin(self, constants: Mapping[str, Any], state: Any, looks: Digest) -> tuple[Any, Digest]:
         """(the SUT brought to an initial state, its key)."""
         try:
             return self._held(self._system.begin(constants, state), looks)
@@ -57,9 +57,9 @@ class Driver:
             raise Diverges(_raised(error)) from error
 
     def step(
-        self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Structure
-    ) -> tuple[Any, Structure]:
-        """(the SUT after a step that the spec takes, its key). looks: of the spec's state after it, by rank."""
+        self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Digest
+    ) -> tuple[Any, Digest]:
+        """(the SUT after a step that the spec takes, its key). looks: of the spec's state after it."""
         try:
             after = self._system.step(system, action, arguments, before)
             if isinstance(after, Refusal):
@@ -70,13 +70,13 @@ class Driver:
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
 
-    def _held(self, system: Any, looks: Structure) -> tuple[Any, Structure]:
+    def _held(self, system: Any, looks: Digest) -> tuple[Any, Digest]:
         shown, key = self._paired(system)
-        if shown is not looks and shown != looks:
+        if shown != looks:
             raise Diverges(OTHERWISE, system=system)
         return system, key
 
-    def _paired(self, system: Any) -> tuple[Structure, Structure]:
+    def _paired(self, system: Any) -> tuple[Digest, Digest]:
         """As `Canonical.pair`, of a SUT that was perhaps reached on another way before."""
         found = self._pairs.get(system)
         if found is None:

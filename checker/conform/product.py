@@ -13,9 +13,10 @@ import sys
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from checker.conform.canonical import Digest
 from checker.conform.growth import RISES, rises
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, GROWTH, Accepted, Candidate, Counts, Place, Portion, Probed
@@ -44,7 +45,7 @@ class _Level:
 
     def __init__(self, actions: int) -> None:
         self.counts = Counts.none(actions)
-        self.probed: dict[Structure, Probed] = {}
+        self.probed: dict[Digest, Probed] = {}
 
 
 class Product(LevelSearch):
@@ -62,11 +63,9 @@ class Product(LevelSearch):
         self._deadline, self._limit, self._report = deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
-        self._pairs: set[tuple[Packed, Structure]] = set()
-        self._of_state: dict[Packed, list[int]] = {}  # pairs
-        self._keys: list[Structure] = []  # by pair
+        self._of_state: dict[Packed, dict[Digest, int]] = {}  # numbers of pairs, by the key of the SUT
         self._parents, self._instances = array("q"), array("l")
-        self._probed: dict[Structure, Probed] = {}
+        self._probed: dict[Digest, Probed] = {}
         self.counts = Counts.none(actions)
         self._depth = 0
         self._left = 0
@@ -181,28 +180,31 @@ class Product(LevelSearch):
         accepted: list[list[Accepted]] = [[] for _ in found]
         for parent, instance, whose, which in order:
             candidate = found[whose][which]
-            pair = (candidate.words, candidate.key)
-            if pair not in self._pairs:
-                self._pairs.add(pair)
-                alike = self._of_state.setdefault(candidate.words, [])
+            alike = self._of_state.setdefault(candidate.words, {})
+            if candidate.key not in alike:
                 accepted[whose].append((which, len(self._parents), not alike))
-                alike.append(len(self._parents))
-                self._keys.append(candidate.key)
+                alike[candidate.key] = len(self._parents)
                 self._parents.append(parent)
                 self._instances.append(instance)
-                if len(alike) > RISES and self._grows(alike):
+                if len(alike) > RISES and self._grows(alike.values()):
                     return 0
         return self._distribute(accepted)
 
-    def _grows(self, alike: list[int]) -> bool:
+    def _grows(self, alike: Collection[int]) -> bool:
         """Whether something has grown on the way to the last of the pairs of a spec state, and nothing else changed."""
-        among, way, pair = set(alike), list[int](), alike[-1]
+        last = max(alike)
+        among, way, pair = set(alike), list[int](), last
         while pair != BEGIN:
             way += [pair] * (pair in among)
             pair = self._parents[pair]
-        if len(way) <= RISES or not rises([self._keys[pair] for pair in reversed(way)]):
+        if len(way) <= RISES:
             return False
-        self.divergence = Place(way[0], GROWTH, len(self.way_to(way[1])[1]))
+        self._workers[0].ask("keys_on", *self.way_to(last))
+        keys: list[Structure] = self._workers[0].answer()
+        steps = [len(self.way_to(pair)[1]) for pair in way]
+        if not rises([keys[step] for step in reversed(steps)]):
+            return False
+        self.divergence = Place(last, GROWTH, steps[1])
         return True
 
     def _distribute(self, accepted: list[list[Accepted]]) -> int:
@@ -219,7 +221,7 @@ class Product(LevelSearch):
         return sum(int(worker.answer()) for worker in self._workers)
 
 
-def _note(probed: dict[Structure, Probed], found: Iterable[tuple[Structure, Probed]]) -> None:
+def _note(probed: dict[Digest, Probed], found: Iterable[tuple[Digest, Probed]]) -> None:
     """Of receivers that are alike, the one counts that a search in one process meets first."""
     for receiver, one in found:
         probed[receiver] = min(one, probed.get(receiver, one))

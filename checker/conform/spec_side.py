@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checker.conform.canonical import Canonical
-from checker.conform.system import Structure, System
+from checker.conform.canonical import Canonical, Digest
+from checker.conform.system import System
 from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.kernel.codegen import FIRED
 from checker.explicit.kernel.kernel import Kernel
@@ -82,7 +82,7 @@ class SpecSide:
             self._kinds[site] = _TOLD.get(place.kind, -1)
         self._expect, self._canonical = system.expect, canonical
         self._states: dict[Packed, Any] = {}
-        self._looks: dict[Packed, Structure] = {}
+        self._looks: dict[Packed, Digest] = {}
         self._moves: dict[Packed, Moves] = {}
         self._values: dict[tuple[Type, tuple[int, ...]], Any] = {}
 
@@ -142,8 +142,8 @@ class SpecSide:
         self._values[type_, codes] = value
         return value
 
-    def looks(self, words: Packed) -> Structure:
-        """The structure that the SUT should show in this state, by rank."""
+    def looks(self, words: Packed) -> Digest:
+        """The digest of what the SUT should show in this state."""
         found = self._looks.get(words)
         if found is None:
             _shrink(self._looks, LOOKS)

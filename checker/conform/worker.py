@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from checker.conform.canonical import Canonical
+from checker.conform.behaviour import Behaviour
+from checker.conform.canonical import Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver
 from checker.conform.spec_side import Moves, SpecSide
 from checker.conform.system import Probe, Receiver, Structure, System
@@ -47,7 +48,7 @@ class Candidate(NamedTuple):
     parent: int
     instance: int
     words: Packed
-    key: Structure
+    key: Digest
 
 
 class Probed(NamedTuple):
@@ -98,7 +99,7 @@ class Portion:
 
     counts: Counts
     candidates: list[Candidate] = field(default_factory=list)
-    receivers: list[tuple[Structure, Probed]] = field(default_factory=list)
+    receivers: list[tuple[Digest, Probed]] = field(default_factory=list)
     divergence: Place | None = None
     left: int = 0
     held: tuple[str, int] = ("", 0)
@@ -116,8 +117,8 @@ class Worker:
         self._driver = Driver(self._spec.reference, system, self._canonical)
         self._actions = [action for action, _ in self._spec.reference.instances]
         self._frontier: list[Pair] = []  # in reverse order
-        self._seen: set[tuple[Packed, Structure]] = set()
-        self._receivers: set[Structure] = set()
+        self._seen: set[tuple[Packed, Digest]] = set()
+        self._receivers: set[Digest] = set()
         self._found: list[tuple[Packed, Any]] = []  # the level's candidates
         self._portion = self._empty()
 
@@ -224,6 +225,16 @@ class Worker:
                     return Place(number, PROBE, at, which)
             self._portion.receivers.append((known, Probed(number, at, landed)))
         return None
+
+    def keys_on(self, first: int, instances: list[int]) -> list[Structure]:
+        """Keys of the SUT, by rank, in each state of the way that instances lead from an initial state."""
+        behaviour = Behaviour(self._model, self._system)
+        behaviour.begin(first)
+        keys = [by_rank(self._system.key(behaviour.system))]
+        for instance in instances:
+            behaviour.step(instance)
+            keys.append(by_rank(self._system.key(behaviour.system)))
+        return keys
 
     def release(self, accepted: list[Accepted], gifts: dict[int, int]) -> dict[int, bytes]:
         """End the level. accepted: of its candidates. gifts: how many of them it gives to whom.

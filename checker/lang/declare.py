@@ -180,7 +180,7 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
                 check_writable()  # making a record is not a write
             self.__dict__[name] = _stored(self, name, value)
 
-        cls.__setattr__ = assign  # type: ignore[assignment]
+        cls.__setattr__ = assign  # type: ignore[assignment]  # of a class that is being made
     made = dataclass(frozen=info.frozen, eq=True, unsafe_hash=not info.frozen)(cls)
     setattr(made, MARK, info)
     return made

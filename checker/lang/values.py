@@ -70,7 +70,7 @@ class _IdentityMeta(type):
         return (cls(i) for i in range(cls.count()))
 
     def __len__(cls) -> int:
-        return cls.count()  # type: ignore[attr-defined, no-any-return]
+        return cls.count()  # type: ignore[attr-defined, no-any-return]  # as above
 
 
 class Identity(metaclass=_IdentityMeta):

@@ -189,5 +189,5 @@ def _from_tree(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
 def _copy(function: FunctionType, code: CodeType, scope: dict[str, Any]) -> FunctionType:
     made = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
     functools.update_wrapper(made, function)
-    del made.__wrapped__  # type: ignore[attr-defined]
+    vars(made).pop("__wrapped__")
     return made

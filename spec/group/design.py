@@ -100,6 +100,9 @@ class Design:
 
     auto_commit: bool = True
     "Alternative: without it, consumers report no offsets, and leave at the first ping (1.1)."
+    by_sockets: bool = False
+    """Alternative (section 2): a rebalance closes all sockets, and the answer to a registration brings the partitions.
+    Members are stored in ZooKeeper."""
     join_barrier: bool = False
     """Alternative (0.9): who has not answered in time is removed, and the rebalance goes on with the others. Else it is
     tried again."""
@@ -180,6 +183,9 @@ DRAFT: dict[str, bool | int] = {
 }
 """Sections 5 to 11 as written, read so that the answer to a registration comes first."""
 
+SECTION2: dict[str, bool | int] = {**DRAFT, "by_sockets": True}
+"""The other protocol of the document, in its section 2."""
+
 SHIPPED: dict[str, bool | int] = {
     "lease_from_answers": False,
     "stops_before_expiry": False,
@@ -191,4 +197,9 @@ SHIPPED: dict[str, bool | int] = {
 }
 """Kafka 0.9 as far as it compares: generations, owners stored before anybody is told, a barrier of rejoining."""
 
-SETTINGS: dict[str, dict[str, bool | int]] = {"repaired": REPAIRED, "draft": DRAFT, "shipped": SHIPPED}
+SETTINGS: dict[str, dict[str, bool | int]] = {
+    "repaired": REPAIRED,
+    "draft": DRAFT,
+    "section2": SECTION2,
+    "shipped": SHIPPED,
+}

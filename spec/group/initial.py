@@ -31,7 +31,7 @@ def nobody_registered() -> Cluster:
             coordinator=Broker(0),
             epoch=first,
             partitions=frozenset(p for p in Partition if number(p) < Design.partitions - Design.new_partitions),
-            groups=Map({g: GroupNodes(unowned(), Map({p: 0 for p in Partition})) for g in Group}),
+            groups=Map({g: GroupNodes(unowned(), Map({p: 0 for p in Partition}), frozenset()) for g in Group}),
         ),
         brokers=Map({b: broker_at_start(b) for b in Broker}),
         consumers=Map({c: ConsumerProcess(ConsumerState.STARTING, None, False, frozenset(), 0) for c in Consumer}),

@@ -45,10 +45,11 @@ class PingAnswer:
 
 @message
 class Registered:
-    """RegisterConsumerResponse."""
+    """RegisterConsumerResponse; in section 2 with the partitions that the consumer owns."""
 
     accepted: bool
     epoch: CoordinatorEpoch
+    share: Set[Position]  # by_sockets
 
 
 @message

@@ -42,10 +42,14 @@ Failed = Annotated[int, Nat(lambda: Design.ping_retries * Design.pings)]
 
 @record
 class GroupNodes:
-    """`/consumers/<group>`: `owners/<topic>/<partition>` and `offsets/<topic>/<partition>`, persistent."""
+    """`/consumers/<group>`: `owners/<topic>/<partition>` and `offsets/<topic>/<partition>`, persistent.
+
+    Members are stored in section 2 only.
+    """
 
     owners: Owners
     offsets: Map[Partition, Offset]
+    members: Set[Consumer]
 
 
 @record

@@ -2,7 +2,7 @@
 
 Read in this order: `design` (constants and switches), `types`, `state`, `initial`; `decisions` (pure: `leases`,
 `registry`, `partition`, `processes`); `actions` (`heartbeat`, `registration`, `control`, `isr`, `replica`, `faults`);
-`properties`, `models` and `gallery`.
+`properties`, `models` and `gallery`. `timed` has the two timers of one lease, with clocks.
 
 Out of scope: reassignment, topic deletion, unclean election, log directories, throttling; a pause between looking at
 the clock and answering; the form of requests (a negative id, an empty ISR), which no broker of the spec gets wrong.

@@ -70,6 +70,9 @@ class Design:
     "A heartbeat counts only if a fresh read of ZooKeeper has that incarnation."
     czxid_with_create: bool = True
     "A broker takes its incarnation from the reply of its own create. Off: it reads the znode afterwards."
+    registration_retried: bool = True
+    """KAFKA-1387, KAFKA-7165: a process whose create is refused, since the znode of its former session is there,
+    tries again. Off: it takes that znode for its own."""
     reregistration_fences: bool = True
     "A process whose session has ended, and which registers again, fences itself."
     supersedes_after_lease: bool = True
@@ -87,6 +90,8 @@ class Design:
     "KIP-903: an IsrChange names the incarnation of who is added."
     fetch_names_incarnation: bool = True
     "KIP-903: a fetch names the follower's incarnation, and a lower one than the leader has seen is refused."
+    fetches_unfenced: bool = True
+    "A process that is fenced does not fetch. Off: it does, and a legacy leader may take it into the ISR."
     refusal_raises_version: bool = True
     "A refusal raises the version of the partition state, so that no other copy of the request is granted."
     controller_epoch_in_heartbeat: bool = True
@@ -168,6 +173,7 @@ GUARDS = (
     "active_members",
     "member_incarnations",
     "fetch_names_incarnation",
+    "fetches_unfenced",
     "refusal_raises_version",
     "controller_epoch_in_heartbeat",
     "zk_writes_fenced",

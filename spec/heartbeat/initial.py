@@ -88,7 +88,7 @@ def first_process(process: Process) -> BrokerProcess:
         software=Software.LEGACY if starts_legacy(broker) else Software.HEARTBEATS,
         owned=Incarnation(broker.index) if up else None,
         incarnation=Incarnation(broker.index) if up else None,
-        fenced=not up and Design.heartbeats,
+        fenced=False,
         leased_by=Controller(0),
         target=BrokerState.ACTIVE,
         heartbeat=None,

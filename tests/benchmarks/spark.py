@@ -190,8 +190,8 @@ def export_memory() -> None:
     options = SparkOptions(master="local[1]", partitions=1, small=1 << 60, small_groups=1 << 60, all_violations=True)
     with tempfile.TemporaryDirectory() as folder, checked(model, options, started=time.perf_counter()) as report:
         exploration: Any = report.result.exploration
-        here = SimpleNamespace(load=lambda: model)
-        tables = Tables(exploration.job, here, numbered(exploration), folder, about(report))  # type: ignore[arg-type]
+        here: Any = SimpleNamespace(load=lambda: model)
+        tables = Tables(exploration.job, here, numbered(exploration), folder, about(report))
         sent = list(tables.send(0))
         for label, task in (
             ("send", lambda: sum(len(data) for _, data in tables.send(0))),

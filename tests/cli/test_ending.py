@@ -72,7 +72,8 @@ def test_a_bug_is_no_verdict(tmp_path: Path, raised: str) -> None:
     assert "in judge\n" in err, "the stack"
     suite = ET.parse(report).getroot()
     assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
-    assert suite.find("testcase/error").get("message").startswith("no verdict: ")  # type: ignore[union-attr]
+    error = suite.find("testcase/error")
+    assert error is not None and error.get("message", "").startswith("no verdict: ")
 
 
 def test_what_to_send_holds_no_secrets() -> None:
@@ -276,7 +277,8 @@ def test_sigterm_does_what_ctrl_c_does(tmp_path: Path, arguments: tuple[str, ...
     scratch.mkdir()
     given = [str(tmp_path / a) if a == "saved" else a for a in arguments]
     process = command(*given, preexec_fn=ignore_ctrl_c, start_new_session=True, env={"TMPDIR": str(scratch)})
-    while heard not in process.stderr.readline():  # type: ignore[union-attr]
+    assert process.stderr is not None
+    while heard not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
@@ -310,7 +312,7 @@ def test_a_check_that_is_killed_leaves_no_report_of_an_earlier_one(tmp_path: Pat
     report = tmp_path / "report.xml"
     report.write_text("<testsuite/>")
     process = command("check", ENDLESS, "--junit", report)
-    assert process.stderr.readline().startswith("level ")  # type: ignore[union-attr]
+    assert process.stderr is not None and process.stderr.readline().startswith("level ")
     process.kill()
     process.communicate(timeout=20)
     assert not report.exists()

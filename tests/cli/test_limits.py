@@ -76,7 +76,8 @@ def test_ctrl_c_ends_a_search_with_its_counts(start: Start) -> None:
 
 def test_so_it_does_in_json(start: Start) -> None:
     process = start("check", ENDLESS, "--json", "--threads", "1")
-    process.stderr.readline()  # type: ignore[union-attr]
+    assert process.stderr is not None
+    process.stderr.readline()
     process.send_signal(signal.SIGINT)
     report = json.loads(process.communicate(timeout=20)[0])
     assert (report["verdict"], report["reason"]) == ("incomplete", "interrupted")
@@ -84,7 +85,8 @@ def test_so_it_does_in_json(start: Start) -> None:
 
 def test_ctrl_c_ends_the_search_for_lassos(start: Start) -> None:
     process = start("check", "tests/models/liveness_clocks.py/strong", "--set", "clocks=6", "--set", "hours=12")
-    while not process.stderr.readline().startswith("liveness, "):  # type: ignore[union-attr]
+    assert process.stderr is not None
+    while not process.stderr.readline().startswith("liveness, "):
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)

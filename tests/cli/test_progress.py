@@ -72,7 +72,8 @@ def test_simulate_shows_its_walks_and_stops_at_ctrl_c() -> None:
 def test_a_pipe_gets_plain_lines(start: Start) -> None:
     process = start("check", ENDLESS)
     began = time.monotonic()
-    lines = [process.stderr.readline() for _ in range(2)]  # type: ignore[union-attr]
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(2)]
     assert time.monotonic() - began > 1.4, "1 s, then 1.5 s more"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)

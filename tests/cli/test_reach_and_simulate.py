@@ -219,7 +219,8 @@ def test_a_time_limit_ends_the_walks(run: Run) -> None:
 
 def test_ctrl_c_ends_them_too(start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start("simulate", LEASE, *REPAIRED, "--walks", "1000000000")
-    lines = [process.stderr.readline() for _ in range(2)]  # type: ignore[union-attr]
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(2)]
     assert lines[0].startswith("seed ")
     assert re.fullmatch(r"[\d,]+ walks, [\d,]+ steps, [\d.,]+( M)?/s, \d+ s\n", lines[1])
     process.send_signal(signal.SIGINT)

@@ -129,7 +129,8 @@ class LeaseSystem:
             return self._lose(system, self._meant(system, arguments["request"]))
         if action == "lapse":
             return self._wait(system)
-        return getattr(self, f"_{action}")(system, arguments["client"].index)  # type: ignore[no-any-return]
+        done: Setup | Refusal = getattr(self, f"_{action}")(system, arguments["client"].index)
+        return done
 
     def attempt(self, system: Setup, action: str, arguments: Mapping[str, Any], before: Any) -> Setup | Refusal | None:
         if action == "lapse":

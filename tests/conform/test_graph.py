@@ -94,14 +94,14 @@ def test_rules_say_what_a_field_is() -> None:
 def test_a_field_that_nobody_knows_is_there_as_it_is() -> None:
     server = Server(Term(5))
     before = read(server, RULES)
-    server.counted = 3  # type: ignore[attr-defined]
+    server.counted = 3  # type: ignore[attr-defined]  # a field that no rule knows
     after = read(server, RULES)
     assert after != before and Free(3) in after
 
 
 def test_an_immutable_object_is_read_once_and_a_mutable_one_each_time() -> None:
     graph, term, server = Graph(RULES), Term(5), Server(Term(1))
-    assert graph.read([term])[0] is graph.read([term])[0]  # type: ignore[index]
+    assert graph.read([term])[0] is graph.read([term])[0]  # type: ignore[index]  # what is read of a list is one
     before = graph.read(server)
     server.term = Term(2)
     assert graph.read(server) != before
@@ -121,7 +121,7 @@ def test_a_frozen_object_that_holds_a_mutable_one_is_not_taken_for_immutable() -
 
 def test_a_circle_ends() -> None:
     server = Server(Term(1))
-    server.back = server  # type: ignore[attr-defined]
+    server.back = server  # type: ignore[attr-defined]  # a field that leads back
     assert ("cycle", "Server") in read(server, RULES)
 
 
@@ -136,7 +136,7 @@ def test_a_circle_ends() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_to_it(value: Any, what: str) -> None:
-    server = Server(Term(1), {"b": Holder([value])})  # type: ignore[dict-item]
+    server = Server(Term(1), {"b": Holder([value])})  # type: ignore[dict-item]  # another type than declared
     with pytest.raises(UnreadableStateError, match=rf"peers\['b'\]\.held\[0\] is {what}, whose state cannot be read"):
         read(server, RULES)
 

@@ -32,7 +32,7 @@ class CopiesItself:
     """What a subclass adds is copied too."""
 
     def copy(self) -> Any:
-        other = super().copy()  # type: ignore[misc]
+        other = super().copy()  # type: ignore[misc]  # of the class that this is mixed into
         vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
         other.__class__ = type(self)
         return other
@@ -165,8 +165,8 @@ def test_who_waits_for_what_is_in_the_key() -> None:
     replies = [BrokerHeartbeatResponse(ErrorCode.NONE, True, is_fenced) for is_fenced in (True, False)]
 
     def waiting(calls: tuple[int, int]) -> Any:
-        core = host.core.copy()
-        core.waiting.extend(Waiting(99, call, one) for call, one in zip(calls, replies, strict=True))  # type: ignore[attr-defined]
+        core: Any = host.core.copy()
+        core.waiting.extend(Waiting(99, call, one) for call, one in zip(calls, replies, strict=True))
         waits = dict(enumerate(envelopes))
         return SYSTEM.key(cluster.with_controller(0, adapter_replace(host, core=core, waiting=waits)))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from checker.explicit.kernel.coverage import ActionCoverage, SiteCoverage
 from checker.explicit.kernel.layout import Layout
 from checker.lang.interpret import evaluate
-from checker.lang.ir import EventKind, Op
+from checker.lang.ir import Event, EventKind, Node, Op
 from checker.lang.program import Program
 from tests.explicit.random_models import Reference, interpret
 
@@ -71,8 +71,8 @@ class Oracle:
             self._note(self.layout.unpack(words), level, ("invariant", "witness"))
         return arrived
 
-    def _holds(self, node: object, codes: Sequence[int]) -> bool:
-        return bool(evaluate(node, codes, {}, {}))  # type: ignore[arg-type]
+    def _holds(self, node: Node, codes: Sequence[int]) -> bool:
+        return bool(evaluate(node, codes, {}, {}))
 
     def _note(self, codes: Sequence[int], level: int, kinds: tuple[str, ...]) -> None:
         for index, declared in enumerate(self.program.properties):
@@ -118,18 +118,18 @@ class Oracle:
                 if declared.kind == "deadlock":
                     self.found.broken.setdefault(index, level)
 
-    def _cover(self, codes: list[int], action: int, events: Sequence[object], end: Reference, level: int) -> bool:
+    def _cover(self, codes: list[int], action: int, events: Sequence[Event], end: Reference, level: int) -> bool:
         """Count how one instance ended; whether it was enabled."""
         fresh = {sort: len(self.layout.sorts.get(sort, [])) + 1 for sort in self.program.fresh_per_step}
         coverage = self.found.actions[action]
         kind = None
         for event in events:
-            kind = self.program.sites[event.site].kind  # type: ignore[attr-defined]
-            site = self.found.sites[event.site]  # type: ignore[attr-defined]
-            ends = bool(evaluate(event.condition, codes, fresh, {}))  # type: ignore[attr-defined]
-            counted = kind is not EventKind.REQUIRE or event.reached.op is Op.CONST  # type: ignore[attr-defined]
+            kind = self.program.sites[event.site].kind
+            site = self.found.sites[event.site]
+            ends = bool(evaluate(event.condition, codes, fresh, {}))
+            counted = kind is not EventKind.REQUIRE or event.reached.op is Op.CONST
             if kind is not EventKind.ABSENT:
-                site.evaluated += counted or bool(evaluate(event.reached, codes, fresh, {}))  # type: ignore[attr-defined]
+                site.evaluated += counted or bool(evaluate(event.reached, codes, fresh, {}))
                 site.ended += ends
             if ends:
                 break
@@ -142,5 +142,6 @@ class Oracle:
         coverage.cut += kind is EventKind.CUT
         coverage.errors += kind is EventKind.ERROR
         if kind is EventKind.ERROR:
-            self.found.errors.setdefault(end.site, level)  # type: ignore[arg-type]
+            assert end.site is not None
+            self.found.errors.setdefault(end.site, level)
         return kind is not EventKind.REQUIRE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from impl.kraft.controller import Controller, ControllerSettings, Timer
@@ -157,9 +157,9 @@ class ControllerRuntime:
         """The leader of a partition asks for an ISR; changes: of the request, which is in order otherwise."""
         return cast(AlterPartitionResponse, self.ask(self.alter_isr_request(key, *isr, **changes)))
 
-    def alter_isr_request(self, key: PartitionKey, *isr: int, **changes: object) -> AlterPartitionRequest:
+    def alter_isr_request(self, key: PartitionKey, *isr: int, **changes: Any) -> AlterPartitionRequest:
         partition, registrations = self.partition(key), self.image.registrations
-        fields = {
+        fields: dict[str, Any] = {
             "broker_id": partition.leader,
             "broker_epoch": registrations[partition.leader].broker_epoch if partition.leader in registrations else -1,
             "topic_id": key[0],
@@ -168,7 +168,7 @@ class ControllerRuntime:
             "partition_epoch": partition.partition_epoch,
             "new_isr": tuple(IsrMember(b, registrations[b].broker_epoch) for b in isr if b in registrations),
         }
-        return AlterPartitionRequest(**{**fields, **changes})  # type: ignore[arg-type]
+        return AlterPartitionRequest(**{**fields, **changes})
 
 
 def incarnation(broker_id: int, life: int) -> UUID:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 from uuid import UUID
 
 from hypothesis import settings
@@ -24,6 +25,7 @@ from impl.kraft.broker import (
     ReplicaLog,
     Timer,
 )
+from impl.kraft.broker.core import BrokerRequest
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Effects, Send, SetTimer
 from impl.kraft.errors import ErrorCode
@@ -55,7 +57,7 @@ class Message:
     """A request under way. late: its sender no longer waits for the response."""
 
     sender: Process
-    request: Request
+    request: BrokerRequest
     late: bool = False
 
 
@@ -101,6 +103,7 @@ class Cluster(RuleBasedStateMachine):
                 case SetTimer(timer, at_ms):
                     process.timers[timer] = at_ms
                 case Send(request):
+                    assert isinstance(request, BrokerRequest), "brokers send nothing else"
                     self.network.append(Message(process, request))
                 case _:
                     raise AssertionError(f"a broker does not do this: {effect}")
@@ -207,8 +210,8 @@ class Cluster(RuleBasedStateMachine):
         if holds(self.runtime.image.registrations, process):
             self.owner[process.broker.broker_id] = process.slot
         if self.alive.get(process.slot) is process and not message.late:
-            given = response if answered else None
-            self.perform(process, process.broker.on_response(request, given, self.runtime.now_ms))  # type: ignore[arg-type]
+            given: Any = response if answered else None
+            self.perform(process, process.broker.on_response(request, given, self.runtime.now_ms))
 
     def forfeit(self, process: Process) -> None:
         """Until ELR, an ISR that comes back without its disk has lost what it had, by design."""
@@ -219,7 +222,7 @@ class Cluster(RuleBasedStateMachine):
         message = self.network.pop(index)
         process = message.sender
         if self.alive.get(process.slot) is process and not message.late:
-            self.perform(process, process.broker.on_response(message.request, None, self.runtime.now_ms))  # type: ignore[arg-type]
+            self.perform(process, process.broker.on_response(message.request, None, self.runtime.now_ms))
 
     def copy(self, index: int) -> None:
         message = self.network[index]

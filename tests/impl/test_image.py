@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -64,10 +65,10 @@ def test_a_copy_and_what_it_was_made_of_change_on_their_own(record: Record) -> N
     assert contents(first) == contents(second) and contents(third) == untouched
 
 
-def changed(**fields: object) -> tuple[int, int]:
+def changed(**fields: Any) -> tuple[int, int]:
     """(leader epoch, partition epoch) after a change of the partition."""
     after = image()
-    after.replay(Batch(3, 1, (PartitionChangeRecord(0, TOPIC, **fields),)))  # type: ignore[arg-type]
+    after.replay(Batch(3, 1, (PartitionChangeRecord(0, TOPIC, **fields),)))
     partition = after.partitions[TOPIC, 0]
     return partition.leader_epoch, partition.partition_epoch
 

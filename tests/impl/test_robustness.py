@@ -42,7 +42,7 @@ NAMED = re.compile(r"[\w.\[\]]+ must be .", re.DOTALL)
 Call = Callable[[], Any]
 
 
-def state(value: object) -> Hashable:
+def state(value: Any) -> Hashable:
     """All that an object holds, field by field. Two images that share what they hold are as two that do not."""
     if value is None or isinstance(value, int | str | bytes | UUID | type):
         return (type(value), value)
@@ -54,7 +54,7 @@ def state(value: object) -> Hashable:
         return (type(value), *(state(getattr(value, one.name)) for one in fields(value)))
     if hasattr(value, "__dict__"):
         return (type(value), *(state(one) for name, one in sorted(vars(value).items()) if name != "_is_shared"))
-    return tuple(map(state, value))  # type: ignore[call-overload]
+    return tuple(map(state, value))
 
 
 def attempted(subject: object, call: Call) -> tuple[Any, bool]:

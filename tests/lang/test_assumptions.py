@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,9 +71,9 @@ def load_with(
         ({"condition": "random.nothing"}, "fine cannot be evaluated: AttributeError"),
     ],
 )
-def test_refused(given: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_refused(given: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError) as refused:
-        load_with(tmp_path, **given)  # type: ignore[arg-type]
+        load_with(tmp_path, **given)
     text = str(refused.value)
     assert re.search(message, text), text
     assert re.match(r".*/assuming\.py:\d+\n    (def|return) ", text), "the line of the assumption"

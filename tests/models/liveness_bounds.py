@@ -19,9 +19,9 @@ against a lasso under either fairness. In `beside` the cut is off the loop: the 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from checker.lang import Model, Nat, Range, action, constraint, eventually, init, replace, require, state
+from checker.lang import Declared, Model, Nat, Range, action, constraint, eventually, init, replace, require, state
 
 SOURCE = "tests"
 Place = Annotated[int, Range(0, 3)]
@@ -125,8 +125,8 @@ def comes_home_or_rests(s: Ring) -> bool:
     return s.place == 3 or not s.moving
 
 
-def counting(name: str, doc: str, steps: list, goal: object, **more: object) -> Model:  # type: ignore[type-arg]
-    return Model(name, doc, zero, steps, [goal], **more)  # type: ignore[arg-type, list-item]
+def counting(name: str, doc: str, steps: list[Declared], goal: Declared, **more: Any) -> Model:
+    return Model(name, doc, zero, steps, [goal], **more)
 
 
 MODELS = [

@@ -16,12 +16,15 @@ from checker.explicit.gallery import reproduce
 from checker.lang import Bug, SpecError
 from checker.lang.loader import load_spec
 from checker.reference import switches
+from spec.group.gallery import BUGS as GROUP
+from spec.heartbeat.gallery import BUGS as HEARTBEAT
 from spec.kraft import gallery, models
 from spec.pinning.gallery import BUGS as PINNING
 from tests.conftest import ROOT, pin_of
 from tests.spec.retold import OutOfDate, retold
 
-EVERY = [("kraft", bug) for bug in gallery.BUGS] + [("pinning", bug) for bug in PINNING]
+DESIGNS = {"group": GROUP, "heartbeat": HEARTBEAT, "kraft": gallery.BUGS, "pinning": PINNING}
+EVERY = [(design, bug) for design, bugs in DESIGNS.items() for bug in bugs]
 
 
 LAST_MEMBER = gallery.replication.LAST_MEMBER_STAYS

@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -160,9 +161,9 @@ def test_a_step_says_which_error_it_replies() -> None:
     waits: Value = {"broker": {"reply": NONE}, "clock": 0}
     refused: Value = {"broker": {"reply": some({"error": "INELIGIBLE_REPLICA", "epoch": 1})}, "clock": 0}
     later: Value = {"broker": {"reply": some({"error": "INELIGIBLE_REPLICA", "epoch": 1})}, "clock": 1}
-    states = [waits, refused, later]
+    states: list[Any] = [waits, refused, later]
     trace = Trace(model="m", constants={}, steps=tuple(
-        Step(n, f"step_{n}", "controller 0", {}, state) for n, state in enumerate(states, 1)  # type: ignore[arg-type]
+        Step(n, f"step_{n}", "controller 0", {}, state) for n, state in enumerate(states, 1)
     ))  # fmt: skip
     assert [row.errors for row in rows(trace)] == [(), ("INELIGIBLE_REPLICA",), ()]
     assert "step_2 → INELIGIBLE_REPLICA" in render(trace, 160, color=False)

@@ -19,9 +19,9 @@ def conform_text(report: Report) -> str:
     """A finished exploration for people: actions and counts."""
     counts = report.counts
     names = [action.name for action in report.model.model.actions]
-    rows = [("action", "driven", "refused by both", "nothing to try")]
+    rows: list[tuple[str, ...]] = [("action", "driven", "refused by both", "nothing to try")]
     for name, *numbers in zip(names, counts.driven, counts.tried, counts.nothing, strict=True):
-        rows.append((name, *[f"{number:,}" for number in numbers]))  # type: ignore[arg-type]
+        rows.append((name, *[f"{number:,}" for number in numbers]))
     driven = sum(counts.driven)
     rate = count(int(driven / max(1e-9, report.seconds["product"])))
     bounds = [f"{counts.cut:,} steps were cut by a bound of the model"] * bool(counts.cut)

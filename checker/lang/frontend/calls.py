@@ -236,11 +236,11 @@ class Calls(Ordering):
         def goes_on() -> Node:
             return g.not_(found)
 
-        generator = isinstance(argument, ast.GeneratorExp | ast.SetComp)
-        sources = {id(g.iter) for g in argument.generators} if generator else {id(argument)}  # type: ignore[attr-defined]
+        generator = argument if isinstance(argument, ast.GeneratorExp | ast.SetComp) else None
+        sources = {id(g.iter) for g in generator.generators} if generator is not None else {id(argument)}
         self.quantifying |= sources
         since = len(self.gone_through)
-        elements = self.generated(argument, goes_on) if generator else iter(self.iterated(argument))  # type: ignore[arg-type]
+        elements = self.generated(generator, goes_on) if generator is not None else iter(self.iterated(argument))
         for there, element in elements:
             holds = self.as_truth(element, argument)
             found = g.or_(found, g.and_(there, holds if wanted else g.not_(holds)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from typing import Any
+from typing import Any, TypeGuard
 
 from checker.lang.frontend.codes import NONE
 from checker.lang.frontend.numbering import Numbering, Words
@@ -113,7 +113,7 @@ class Conversion(Numbering):
         return self.inner(symbol)
 
     @staticmethod
-    def _is_record_place(symbol: Symbol) -> bool:
+    def _is_record_place(symbol: Symbol) -> TypeGuard[Location]:
         if not isinstance(symbol, Location):
             return False
         inner = symbol.type.inner if isinstance(symbol.type, OptionType) else symbol.type
@@ -402,8 +402,9 @@ class Conversion(Numbering):
                 return self.graph.select(x.condition, yes, no)
         for x, y in ((a, b), (b, a)):
             if y == NONE:
-                optional = isinstance(x, Val) and isinstance(x.type, OptionType)
-                return self.absent(x) if optional else self.graph.boolean(x == NONE)  # type: ignore[arg-type]
+                if isinstance(x, Val) and isinstance(x.type, OptionType):
+                    return self.absent(x)
+                return self.graph.boolean(x == NONE)
         if (isinstance(a, Num) and isinstance(b, Num)) or (isinstance(a, Truth) and isinstance(b, Truth)):
             return self.graph.eq(a.node, b.node)
         return self._equal_vals(a, b, node)
@@ -460,7 +461,9 @@ class Conversion(Numbering):
 
     def _is_alike(self, symbol: Symbol, type_: BoundedSetType) -> bool:
         """True if it is a set with a bound, maybe another one, of the same elements."""
-        return self.is_bounded(symbol) and self.same_type(symbol.type.element, type_.element)  # type: ignore[union-attr]
+        if not isinstance(symbol, Val) or not isinstance(symbol.type, BoundedSetType):
+            return False
+        return self.same_type(symbol.type.element, type_.element)
 
     @staticmethod
     def is_bounded(symbol: Symbol) -> bool:

@@ -387,15 +387,15 @@ class Expressions(Bounded):
     def _ordered_codes(self, a: Symbol, b: Symbol, node: ast.AST) -> tuple[Node, Node]:
         if isinstance(a, Num) and isinstance(b, Num):
             return a.node, b.node
-        types = [s.type for s in (a, b) if isinstance(s, Val)]
-        if len(types) == 2 and all(isinstance(t, OrdinalType) for t in types):
-            if not self.same_type(types[0], types[1]):
-                self.fail(node, f"a {types[0]} is compared with a {types[1]}", "compare ordinals of one sort")
-            return a.nodes[0], b.nodes[0]  # type: ignore[union-attr]
-        if len(types) == 2 and isinstance(types[0], EnumType) and self.same_type(types[0], types[1]):
-            if issubclass(types[0].cls, OrderedEnum):
-                return a.nodes[0], b.nodes[0]  # type: ignore[union-attr]
-            self.fail(node, f"{types[0]} has no order", f"class {types[0]}(OrderedEnum) has that of its declaration")
+        if isinstance(a, Val) and isinstance(b, Val):
+            if isinstance(a.type, OrdinalType) and isinstance(b.type, OrdinalType):
+                if not self.same_type(a.type, b.type):
+                    self.fail(node, f"a {a.type} is compared with a {b.type}", "compare ordinals of one sort")
+                return a.nodes[0], b.nodes[0]
+            if isinstance(a.type, EnumType) and self.same_type(a.type, b.type):
+                if issubclass(a.type.cls, OrderedEnum):
+                    return a.nodes[0], b.nodes[0]
+                self.fail(node, f"{a.type} has no order", f"class {a.type}(OrderedEnum) has that of its declaration")
         if NONE in (a, b):
             return self.graph.integer(0), self.graph.integer(0)
         self.fail(

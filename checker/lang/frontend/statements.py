@@ -348,7 +348,7 @@ class Machine(Calls):
         if isinstance(target, ast.Attribute):
             holder = self.expression(target.value)
             if self._is_record_place(holder):
-                place = self.inner_place(holder, target.value)  # type: ignore[arg-type]
+                place = self.inner_place(holder, target.value)
                 self.check_alive(place, target)
                 if isinstance(place.type, RecordType):
                     if target.attr not in place.type.fields:

@@ -359,7 +359,8 @@ LIFECYCLE: Fields = {
 
 def of_own_partition(epoch: str) -> Rule:
     def of(value: int, owner: PartitionLeader, graph: Graph) -> Structure:
-        return getattr(graph.context.history, epoch)(owner.key, value)  # type: ignore[no-any-return]
+        found: Structure = getattr(graph.context.history, epoch)(owner.key, value)
+        return found
 
     return of
 

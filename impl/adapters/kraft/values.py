@@ -42,7 +42,8 @@ class Call:
     arguments: tuple[Any, ...] = ()
 
     def __call__(self, core: Any, now_ms: int) -> Effects:
-        return getattr(core, self.method)(*self.arguments, now_ms)  # type: ignore[no-any-return]
+        effects: Effects = getattr(core, self.method)(*self.arguments, now_ms)
+        return effects
 
 
 class Remembering:

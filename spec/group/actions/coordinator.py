@@ -5,10 +5,10 @@ from __future__ import annotations
 from checker.lang import Map, action, fresh, replace, require
 from spec.group.decisions.assignment import topics_of
 from spec.group.decisions.channels import without_broker
-from spec.group.decisions.registry import cleared
+from spec.group.decisions.registry import cleared, empty_registry
 from spec.group.design import Design
-from spec.group.state import Cluster, ConsumerProcess, is_connected
-from spec.group.types import Broker, Consumer, ConsumerState, CoordinatorEpoch
+from spec.group.state import Cluster, ConsumerProcess, Registry, is_connected
+from spec.group.types import Broker, Consumer, ConsumerState, CoordinatorEpoch, Group, Handler
 
 
 @action(who="broker {broker}", source="Consumer Coordinator, 5 (elector; coordinatorStartup 1-5), 10")
@@ -20,6 +20,18 @@ def elect(s: Cluster, broker: Broker) -> None:
     s.zookeeper.coordinator = broker
     s.zookeeper.epoch = epoch
     s.brokers[broker] = cleared(process, epoch, topics_of(s))
+    if Design.by_sockets:
+        s.brokers[broker].registries = Map({g: with_stored_members(s, g) for g in Group})
+        s.brokers[broker].handlers[Handler(0)].queue = frozenset(g for g in Group if stored_members(s, g))
+
+
+def stored_members(s: Cluster, group: Group) -> bool:
+    return len(s.zookeeper.groups[group].members) > 0
+
+
+def with_stored_members(s: Cluster, group: Group) -> Registry:
+    """Section 2: the registry of a group whose members a new coordinator has read, and for which it waits."""
+    return replace(empty_registry(), members=s.zookeeper.groups[group].members, bit=stored_members(s, group))
 
 
 @action(who="broker {broker}", source="design switch waits_out_sessions; Consumer Coordinator, 2 (Co-ordinator 2)")
@@ -34,9 +46,12 @@ def wait_out_sessions(s: Cluster, broker: Broker) -> None:
 
 
 def after_longest_session(s: Cluster, broker: Broker, consumer: Consumer) -> ConsumerProcess:
-    """A consumer once the longest session has passed since this coordinator was elected."""
+    """A consumer once the longest session has passed since this coordinator was elected.
+
+    A session begins with the sending of the registration: the answer to it may be taken too late.
+    """
     process = s.consumers[consumer]
-    runs = process.state in {ConsumerState.JOINED, ConsumerState.SHUTTING_DOWN}
+    runs = process.state not in {ConsumerState.STARTING, ConsumerState.LEFT, ConsumerState.DOWN}
     renewed = is_connected(s, broker, consumer) or (not Design.stops_before_expiry and is_served(s, consumer))
     if not runs or renewed:
         return replace(process)

@@ -9,7 +9,7 @@ from spec.group.decisions.channels import has_room, removed_from, with_request
 from spec.group.decisions.registry import asked_to_rebalance, idle
 from spec.group.design import Design
 from spec.group.messages import Offset, StartFetcher, StopFetcher
-from spec.group.state import Channel, Cluster, Owners, Rebalance, is_coordinator
+from spec.group.state import Channel, Cluster, ConsumerProcess, Owners, Rebalance, is_connected, is_coordinator
 from spec.group.types import Attempt, Broker, Consumer, Group, Handler, Partition, Phase
 
 
@@ -75,7 +75,10 @@ def begin(s: Cluster, broker: Broker, handler: Handler, group: Group) -> None:
     kafka="GroupCoordinator.onCompleteJoin (join_barrier)",
 )
 def time_out(s: Cluster, broker: Broker, handler: Handler) -> None:
-    """Responses do not come in time: the rebalance has failed, to be tried again; or the handler gives it up."""
+    """Responses do not come in time: the rebalance has failed, to be tried again; or the handler gives it up.
+
+    At a barrier, who is late is removed once its session is over.
+    """
     current = s.brokers[broker].handlers[handler]
     stopping = current.phase == Phase.STOPPING
     require((stopping or current.phase == Phase.STARTING) and len(current.waits_for) > 0)
@@ -86,6 +89,8 @@ def time_out(s: Cluster, broker: Broker, handler: Handler) -> None:
     if stopping and Design.join_barrier:
         left = s.brokers[broker].registries[group].members - late
         s.brokers[broker].registries[group].members = left
+        if Design.lease_from_answers:
+            s.consumers = Map({c: lapsed_if(s, c, c in late and is_connected(s, broker, c)) for c in Consumer})
         s.channels = removed_from(s, broker, late)
         if len(left) == 0:
             s.brokers[broker].handlers[handler] = idle(current.queue)
@@ -105,6 +110,12 @@ def time_out(s: Cluster, broker: Broker, handler: Handler) -> None:
     else:
         s.brokers[broker].registries[group].gave_up = True
         s.brokers[broker].handlers[handler] = idle(current.queue)
+
+
+def lapsed_if(s: Cluster, consumer: Consumer, removed: bool) -> ConsumerProcess:
+    """A consumer once it was removed, or not: its session is over by then."""
+    process = s.consumers[consumer]
+    return replace(process, lapsed=process.lapsed or removed)
 
 
 @action(who="coordinator {broker}", source="design switch retries_resume (the document logs the failure, and stops)")

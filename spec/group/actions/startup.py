@@ -47,7 +47,7 @@ def register(s: Cluster, broker: Broker, consumer: Consumer) -> None:
         s.brokers[broker].registries[group].members |= {consumer}
         s.brokers[broker] = asked_to_rebalance(s.brokers[broker], group)
         s.channels[consumer].server = broker
-    s.channels[consumer].requests = (Registered(accepted, epoch),)
+    s.channels[consumer].requests = (Registered(accepted, epoch, frozenset()),)
 
 
 @action(
@@ -59,6 +59,7 @@ def take_answer(s: Cluster, consumer: Consumer) -> None:
     """A consumer takes the answer to its registration: it has joined, or closes the connection and starts anew."""
     process, channel = s.consumers[consumer], s.channels[consumer]
     require(process.state == ConsumerState.REGISTERING and len(channel.requests) > 0)
+    require(not (process.lapsed and Design.timer_before_requests))
     answer = channel.requests[0]
     if isinstance(answer, Registered):
         known = process.heard
@@ -66,6 +67,7 @@ def take_answer(s: Cluster, consumer: Consumer) -> None:
         if answer.accepted and not is_former:
             process.state = ConsumerState.JOINED
             process.heard = answer.epoch
+            process.fetched = answer.share
             channel.requests = channel.requests[1:]
         else:
             s.consumers[consumer] = started_anew(process)

@@ -146,3 +146,14 @@ def group_waits(s: Cluster) -> bool:
         for b in Broker
         for h in Handler
     )
+
+
+@witness
+def late_rejoins(s: Cluster) -> bool:
+    """A consumer that was removed for being late has joined again."""
+    return s.faults.time_outs > 0 and any(
+        s.consumers[c].state == ConsumerState.JOINED and s.brokers[b].registries[g].members == frozenset(Consumer)
+        for c in Consumer
+        for b in Broker
+        for g in Group
+    )

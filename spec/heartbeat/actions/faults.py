@@ -5,8 +5,8 @@ from __future__ import annotations
 from checker.lang import action, require, require_some
 from spec.heartbeat.decisions.processes import stopped
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster
-from spec.heartbeat.types import BrokerState, Process
+from spec.heartbeat.state import Cluster, is_legacy
+from spec.heartbeat.types import BrokerState, Process, broker_id
 
 
 @action(who="network", source="KIP-343, Motivation (a node can reach ZooKeeper, but not the current controller)")
@@ -45,9 +45,13 @@ def crash_losing_disk(s: Cluster, process: Process) -> None:
 
 @action(who="process {process}", source="KIP-343, Broker Incarnation ID")
 def start(s: Cluster, process: Process) -> None:
-    """A process starts: it has yet to register."""
+    """A process starts: it has yet to register, and is fenced unless it is a legacy one."""
     require(not s.processes[process].up)
+    registration = s.ids[broker_id(process)]
     s.processes[process].up = True
+    if not Design.registration_retried and registration is not None:
+        s.processes[process].incarnation = registration.czxid
+    s.processes[process].fenced = Design.heartbeats and not is_legacy(s.processes[process])
 
 
 @action(who="process {process}", source="KIP-343, Broker State (stopping)")

@@ -30,6 +30,7 @@ def register(s: Cluster, process: Process) -> None:
     own = s.processes[process]
     broker = broker_id(process)
     require(own.up and s.ids[broker] is None)
+    require(Design.registration_retried or own.owned is not None or own.incarnation is None)
     issued = fresh(s, Incarnation)
     s.ids[broker] = Registration(process, issued, is_legacy(own))
     own.owned = issued

@@ -56,6 +56,7 @@ def fetch(s: Cluster, leader: Process, follower: Process) -> None:
     incarnation = require_some(other.incarnation)
     require(serves(own) and other.up and not other.leads and broker_id(leader) != broker_id(follower))
     require(other.leader_epoch is not None and other.leader_epoch == own.leader_epoch)
+    require(not other.fenced or not Design.fetches_unfenced)
     broker = broker_id(follower)
     seen = own.followers[broker]
     require(seen is None or seen <= incarnation or not Design.fetch_names_incarnation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from checker.lang import Option
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, ControllerProcess, is_counted
+from spec.heartbeat.state import Cluster, ControllerProcess, is_counted, is_legacy
 from spec.heartbeat.types import Broker, Controller, Incarnation, Process, Software, broker_id
 
 
@@ -67,6 +67,7 @@ def is_over(s: Cluster, controller: Controller, broker: Broker) -> bool:
         broker_id(p) == broker
         and s.processes[p].up
         and not s.processes[p].fenced
+        and not is_legacy(s.processes[p])
         and s.processes[p].leased_by == controller
         for p in Process
     )

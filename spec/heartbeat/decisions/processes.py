@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from checker.lang import Map, Option, Set, replace
-from spec.heartbeat.design import Design
 from spec.heartbeat.state import BrokerProcess, PartitionState
 from spec.heartbeat.types import Broker, BrokerState, Controller, Incarnation
 
@@ -20,7 +19,7 @@ def stopped(process: BrokerProcess) -> BrokerProcess:
         up=False,
         owned=None,
         incarnation=None,
-        fenced=Design.heartbeats,
+        fenced=False,
         leased_by=Controller(0),
         target=BrokerState.ACTIVE,
         heartbeat=None,

@@ -1,5 +1,5 @@
-"""Bugs of KIP-343 and of what Kafka shipped in its stead, each with the guard that repairs it."""
+"""Bugs of KIP-343, and of what Kafka shipped in its stead, each with the guard that repairs it."""
 
-from checker.lang import Bug
+from spec.heartbeat.gallery import kafka, leases, requests
 
-BUGS: list[Bug] = []
+BUGS = [*leases.BUGS, *requests.BUGS, *kafka.BUGS]

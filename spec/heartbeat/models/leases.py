@@ -40,6 +40,20 @@ RECORDS = (
 )
 SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS)
 
+LEMMAS = (
+    properties.lemmas.controller_is_in_office,
+    properties.lemmas.known_incarnation_is_the_highest,
+    properties.lemmas.unknown_broker_is_initial,
+    properties.lemmas.leader_has_the_highest_incarnation,
+    properties.lemmas.request_keeps_its_sender,
+    properties.lemmas.leader_is_in_its_own_isr,
+    properties.lemmas.reply_has_the_leader,
+    properties.lemmas.reply_is_awaited,
+    properties.lemmas.only_leaders_ask,
+    properties.lemmas.leader_epoch_says_who_leads,
+    properties.lemmas.target_is_active_or_stopping,
+)
+
 DOCUMENT = {name: SETTINGS[name] for name in ("repaired", "draft")}
 """The settings with heartbeats."""
 
@@ -61,6 +75,7 @@ LEASES = Model(
     settings=DOCUMENT,
     faults="one broker is cut off from the controller, and comes back in the end",
     not_modelled=NOT_MODELLED + "; sessions that end, crashes, failovers",
+    lemmas=LEMMAS,
 )
 
 MODELS = [LEASES]

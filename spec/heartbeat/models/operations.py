@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.heartbeat import properties
-from spec.heartbeat.actions import control, faults, isr, legacy, office, replica
+from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, office, replica
 from spec.heartbeat.initial import all_active
 from spec.heartbeat.models.leases import (
     CONTROL,
@@ -32,6 +32,7 @@ STOPPING = Model(
     init=all_active,
     actions=(
         *HEARTBEATS[:3],
+        heartbeat.expire,
         *CONTROL,
         *ISR,
         *RECORD,
@@ -77,6 +78,7 @@ UPGRADE = Model(
     init=all_active,
     actions=(
         *HEARTBEATS[:3],
+        heartbeat.expire,
         *CONTROL,
         *ISR,
         replica.fetch,

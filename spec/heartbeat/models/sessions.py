@@ -7,7 +7,17 @@ from spec.heartbeat import properties
 from spec.heartbeat.actions import control, faults, heartbeat, isr, registration
 from spec.heartbeat.design import SETTINGS
 from spec.heartbeat.initial import all_active
-from spec.heartbeat.models.leases import CONTROL, DOCUMENT, HEARTBEATS, ISR, NOT_MODELLED, RECORD, SAFETY, SILENCE
+from spec.heartbeat.models.leases import (
+    CONTROL,
+    DOCUMENT,
+    HEARTBEATS,
+    ISR,
+    LEMMAS,
+    NOT_MODELLED,
+    RECORD,
+    SAFETY,
+    SILENCE,
+)
 
 REGISTRATION = (registration.register, registration.take_incarnation, registration.read_ids)
 SESSION = (registration.expire_session, *REGISTRATION)
@@ -35,6 +45,7 @@ FAILOVER = Model(
     settings=DOCUMENT,
     faults="one session that ends under a live broker, which registers again, and one failover of the controller",
     not_modelled=NOT_MODELLED + "; crashes, silences",
+    lemmas=LEMMAS,
 )
 
 LATE = Model(
@@ -56,6 +67,18 @@ LATE = Model(
     settings=SETTINGS,
     faults="one broker that dies and starts again, one late copy of an IsrChange",
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
+)
+
+REFUSED = Model(
+    name="refused",
+    doc="As leases, and one IsrChange arrives twice: what was refused may be granted later.",
+    init=all_active,
+    actions=(*HEARTBEATS, *CONTROL, *ISR, *RECORD, *SILENCE, faults.copy_late, isr.handle_late_copy),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.another_serves),
+    constants={"max_silences": 1, "max_late_copies": 1},
+    settings=DOCUMENT,
+    faults="one broker is cut off from the controller, and comes back in the end; one late copy of an IsrChange",
+    not_modelled=NOT_MODELLED + "; sessions that end, crashes, failovers",
 )
 
 MIXED = Model(
@@ -102,4 +125,4 @@ ISR_OF_THREE = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, MIXED, TWINS, ISR_OF_THREE]
+MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE]

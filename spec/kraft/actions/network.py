@@ -1,7 +1,8 @@
 """Faults of the network: it loses requests and replies, and delivers a second copy of a request late.
 
-Any request under way may be the next to be handled, so each may overtake each other. Loss is not bounded:
-what is lost is asked again. Copies are bounded by the budget, and there is room for every one of them.
+Any request under way may be the next to be handled, so each may overtake each other. Loss is not bounded: what is lost
+is asked again, and so is what a controller refuses that is not active. Copies are bounded by the budget, and there is
+room for every one of them.
 Leaves out: copies of replies, which a connection cannot deliver twice.
 """
 
@@ -14,7 +15,7 @@ from spec.kraft.design import Design
 from spec.kraft.messages import AlterIsr, Heartbeat, LifecycleRequest, Register
 from spec.kraft.processes import at_once
 from spec.kraft.state import Cluster
-from spec.kraft.types import Process, TopicPartition
+from spec.kraft.types import Process, Role, TopicPartition, Voter
 
 SentRegister = Annotated[Register, MemberOf("lifecycle")]
 SentHeartbeat = Annotated[Heartbeat, MemberOf("lifecycle")]
@@ -51,6 +52,30 @@ def lose_alter_isr_reply(s: Cluster, leader: Process, p: TopicPartition) -> None
     require(leadership.reply is not None)
     leadership.reply = None
     replica.deferral = at_once()
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Controller Failover",
+    kafka="QuorumController.ControllerWriteEvent.run",
+    deviates="NOT_CONTROLLER is part of the step; upon it a broker looks for the active controller and sends again",
+)
+def refuse_lifecycle_request(s: Cluster, voter: Voter, request: SentLifecycle) -> None:
+    """A controller that is not active refuses a registration or heartbeat."""
+    require(request.to == voter and s.controllers[voter].role != Role.ACTIVE)
+    s.lifecycle = s.lifecycle.remove(request)
+
+
+@action(
+    who="controller {voter}",
+    source="KIP-631, Controller Failover",
+    kafka="QuorumController.ControllerWriteEvent.run",
+    deviates="NOT_CONTROLLER is part of the step; upon it a leader keeps what it has asked for, and sends again",
+)
+def refuse_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:
+    """A controller that is not active refuses an AlterIsr request."""
+    require(request.to == voter and s.controllers[voter].role != Role.ACTIVE)
+    s.alterations = s.alterations.remove(request)
 
 
 @action(who="network", source="KIP-631, Broker Registration (the broker re-sends the registration RPC)")

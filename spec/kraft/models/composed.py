@@ -35,6 +35,7 @@ SNAPSHOT_REASSIGNMENT = Model(
         administration.reassign,
         administration.cancel_reassignment,
         *ISR,
+        network.refuse_alter_isr,
         broker.apply_metadata,
     ),
     properties=(

@@ -234,6 +234,7 @@ FAILOVER_SHUTDOWN = Model(
         snapshot.load_snapshot,
         quorum.find_controller,
         *(a for a in LIFECYCLE if a not in LEASES),
+        network.refuse_lifecycle_request,
         *STOPPING,
     ),
     properties=(
@@ -256,7 +257,8 @@ FAILOVER_SHUTDOWN = Model(
         "max_shutdowns": 1,
     },
     settings=SETTINGS,
-    faults="an operator restarts a broker, and the active controller fails over meanwhile; no message is lost",
+    faults="an operator restarts a broker, and the active controller fails over meanwhile; no message is lost but "
+    "for what a controller refuses that is not active",
     not_modelled=NOT_MODELLED_OF_VOTERS
     + "data, changes of the ISR, leases, topics, unregistering, reassignment; "
     + KIPS,
@@ -272,6 +274,7 @@ FAILOVER_TWINS = Model(
         quorum.catch_up,
         quorum.find_controller,
         *LIFECYCLE[1:],
+        network.refuse_lifecycle_request,
         faults.start_second,
         faults.expire_lease_early,
     ),

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -42,9 +43,9 @@ def zeros(program: Program) -> list[list[int]]:
     return [[0] * len(program.leaves)]
 
 
-def run(program: Program, threads: int = 1, **options: object) -> tuple[Kernel, SearchResult]:
+def run(program: Program, threads: int = 1, **options: Any) -> tuple[Kernel, SearchResult]:
     kernel = kernel_of(program)
-    return kernel, search(kernel, zeros(program), threads=threads, **options)  # type: ignore[arg-type]
+    return kernel, search(kernel, zeros(program), threads=threads, **options)
 
 
 @SHARDS

@@ -125,7 +125,7 @@ def test_a_core_that_does_not_know_that_its_session_ended_writes_nothing_in_the_
     one = RealClient(loop, hosts)
     one.until_connected()
     one.taken()
-    handling, one.client.handling = one.client.handling, lambda event: None  # type: ignore[method-assign]
+    handling, one.client.handling = one.client.handling, lambda event: None  # type: ignore[method-assign]  # as a client that hears nothing
     one.expire(hosts)
     one.until(lambda events: any(isinstance(event, Connected) for event in events))
     assert one.do(Create("/zombie")).outcome == Failed(ErrorCode.SESSION_EXPIRED)

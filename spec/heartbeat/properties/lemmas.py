@@ -1,0 +1,137 @@
+"""Invariants that only proofs ask for: what may be assumed of the state before a step.
+
+For models with one controller, which is in office, without views, legacy brokers or late copies.
+"""
+
+from __future__ import annotations
+
+from checker.lang import invariant
+from spec.heartbeat.state import Cluster, is_counted
+from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, broker_id
+
+
+@invariant(source="KIP-343, Controller Heartbeat (the current controller)")
+def controller_is_in_office(s: Cluster) -> bool:
+    """The one controller is in office, at the newest epoch, and its copy of the partition state is the state."""
+    return all(
+        s.office == c
+        and s.controllers[c].epoch == s.controller_epoch
+        and s.controllers[c].partition.version == s.partition.version
+        and s.controllers[c].partition.leader == s.partition.leader
+        and s.controllers[c].partition.leader_epoch == s.partition.leader_epoch
+        and s.controllers[c].partition.isr == s.partition.isr
+        and s.controllers[c].partition.leader_incarnation == s.partition.leader_incarnation
+        for c in Controller
+    )
+
+
+@invariant(source="KIP-343, Controller Logic")
+def known_incarnation_is_the_highest(s: Cluster) -> bool:
+    """No controller goes by a lower incarnation than any ever did; one that is registered is no lower either."""
+    return all(is_highest(s, c, b) for c in Controller for b in Broker)
+
+
+def is_highest(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    known = s.controllers[controller].known[broker]
+    gone_by = s.gone_by[broker]
+    registration = s.ids[broker]
+    return (known is None or known == gone_by) and (
+        gone_by is None or registration is None or registration.czxid >= gone_by
+    )
+
+
+@invariant(source="KIP-343, BrokerState Enum")
+def unknown_broker_is_initial(s: Cluster) -> bool:
+    """A broker is INITIAL exactly while the controller goes by no incarnation of it."""
+    return all(
+        (s.controllers[c].known[b] is None) == (s.controllers[c].states[b] == BrokerState.INITIAL)
+        for c in Controller
+        for b in Broker
+    )
+
+
+@invariant(source="KIP-343, IsrChangeRequest")
+def request_keeps_its_sender(s: Cluster) -> bool:
+    """An IsrChange is under way from the process that sent it, and has it in the ISR that it asks for."""
+    return all(is_well_formed(s, p) for p in Process)
+
+
+def is_well_formed(s: Cluster, process: Process) -> bool:
+    request = s.processes[process].change
+    return request is None or (request.sender == process and broker_id(process) in request.isr)
+
+
+@invariant(source="KIP-343, Initiating ISR Changes")
+def leader_is_in_its_own_isr(s: Cluster) -> bool:
+    """A leader is in the ISR that it knows as committed, and in the one that it has asked for."""
+    return all(has_itself(s, p) for p in Process)
+
+
+def has_itself(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    broker = broker_id(process)
+    return (not own.leads or broker in own.isr) and (len(own.proposed) == 0 or broker in own.proposed)
+
+
+@invariant(source="KIP-343, IsrChangeResponse")
+def reply_has_the_leader(s: Cluster) -> bool:
+    """The ISR in a reply has the leader in it whom the reply is for, unless it says that this one leads no more."""
+    return all(has_own(s, p) for p in Process)
+
+
+def has_own(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    reply = own.isr_reply
+    if reply is None or reply.error == Error.INVALID_INCARNATION_ID or reply.error == Error.NOT_LEADER_FOR_PARTITION:
+        return True
+    return broker_id(process) in reply.isr
+
+
+@invariant(source="KIP-343, IsrChangeResponse")
+def reply_is_awaited(s: Cluster) -> bool:
+    """A reply is under way to a leader that waits for one."""
+    return all(s.processes[p].isr_reply is None or is_waiting(s, p) for p in Process)
+
+
+def is_waiting(s: Cluster, process: Process) -> bool:
+    return s.processes[process].leads and len(s.processes[process].proposed) > 0
+
+
+@invariant(source="KIP-343, Broker Incarnation ID; design switch leader_incarnation")
+def leader_has_the_highest_incarnation(s: Cluster) -> bool:
+    """The partition names the highest incarnation of its leader that any controller went by."""
+    leader = s.partition.leader
+    if leader is None:
+        return True
+    return s.gone_by[leader] is not None and s.partition.leader_incarnation == s.gone_by[leader]
+
+
+@invariant(source="KIP-343, Initiating ISR Changes")
+def only_leaders_ask(s: Cluster) -> bool:
+    """Who does not lead waits for no change of the ISR."""
+    return all(s.processes[p].leads or len(s.processes[p].proposed) == 0 for p in Process)
+
+
+@invariant(source="KIP-343, Broker State")
+def leader_epoch_says_who_leads(s: Cluster) -> bool:
+    """Who knows the newest leader epoch knows whether it leads; nobody knows a later one."""
+    return all(knows_its_part(s, p) for p in Process)
+
+
+def knows_its_part(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    newest = s.partition.leader_epoch
+    if own.leader_epoch is None or own.leader_epoch < newest:
+        return own.leader_epoch is not None or not own.leads
+    return own.leader_epoch == newest and own.leads == (s.partition.leader == broker_id(process))
+
+
+@invariant(source="KIP-343, Controller Logic (the target state)")
+def target_is_active_or_stopping(s: Cluster) -> bool:
+    """Nobody targets INITIAL or INACTIVE."""
+    return all(aims_high(s, p) for p in Process)
+
+
+def aims_high(s: Cluster, process: Process) -> bool:
+    heartbeat = s.processes[process].heartbeat
+    return is_counted(s.processes[process].target) and (heartbeat is None or is_counted(heartbeat.target))
