@@ -24,6 +24,9 @@ LARGE_PINS = [p for p in PINS if p not in SMALL_PINS]
 PINNING = [p for p in ALL_PINS if p.target.startswith("pinning/") and p.expected.get("distinct", SMALL + 1) <= SMALL]
 
 
+GROUP = [p for p in ALL_PINS if p.target.startswith("group/") and p.expected.get("distinct", SMALL) <= SMALL // 4]
+
+
 def pair_of(pin: Pin) -> Pair:
     return Pair(load(str(ROOT / pin.target), pin.changes, pin.setting))
 
@@ -73,6 +76,20 @@ def test_random_walks_of_kraft(name: str) -> None:
 def test_every_transition_of_pinning(pin: Pin) -> None:
     states = list(breadth_first(Pair(load(pin.target, pin.changes, pin.setting)), SMALL + 1))
     assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.long("up to 9 s of CPU each")
+@pytest.mark.parametrize("pin", GROUP, ids=str)
+def test_every_transition_of_group(pin: Pin) -> None:
+    states = list(breadth_first(Pair(load(pin.target, pin.changes, pin.setting)), SMALL + 1))
+    assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", ["late", "mixed", "offsets", "pings", "shutdown", "topics", "section2", "timed"])
+def test_random_walks_of_group(name: str) -> None:
+    """What its small models have not: late responses, failovers, pings, offsets, new topics, sockets, time."""
+    random_walks(Pair(load(f"group/{name}")), seed=1, walks=6, steps=STEPS)
 
 
 @pytest.mark.sample(2)

@@ -152,6 +152,7 @@ FAILOVER_MODEL = Model(
     settings=SETTINGS_OF_ALL,
     faults="one session with ZooKeeper that ends under a live coordinator",
     not_modelled=NOT_MODELLED,
+    lemmas=(properties.lemmas.partitions_stay, properties.lemmas.only_pings_are_answered),
 )
 
 FORMER = Model(

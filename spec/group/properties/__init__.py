@@ -3,9 +3,9 @@
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.group.properties import fetching, liveness, rebalances, timed, witnesses
+from spec.group.properties import fetching, lemmas, liveness, rebalances, timed, witnesses
 
-__all__ = ["fetching", "liveness", "rebalances", "timed", "witnesses"]
+__all__ = ["fetching", "lemmas", "liveness", "rebalances", "timed", "witnesses"]
 
 STATEMENTS = {
     "G1": "No partition is fetched by two running consumers of a group.",
