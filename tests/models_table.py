@@ -162,6 +162,10 @@ def _known() -> Iterator[str]:
         for setting, known in settings.items():
             for switch, (name, states) in known.items():
                 yield f"| `{model}` | `{setting}` | `{switch}` | `{name}` ({states}) |"
+    yield ""
+    pinned = [(model.name, pin) for model in _models() for pin in _pins(model.name) if pin.setting == "shipped"]
+    hold = [f"`{name}`" for name, pin in pinned if not pin.changes and pin.expected["verdict"] == "holds"]
+    yield from textwrap.wrap(f"`shipped` violates nothing in {', '.join(hold)}.", 120)
 
 
 def _measured() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from checker.explicit.known import PastKnown, past_known
 from checker.lang.loader import BoundModel, load
 from checker.running.limits import Limits
 from checker.verdicts import HOLDS, INCOMPLETE, KNOWN, VIOLATED
-from tests.conftest import ROOT
+from tests.conftest import ROOT, read_pins
 
 SWITCHED_OFF = "tests/explicit/switched_off.py"
 PINNED = tomllib.loads((ROOT / "tests" / "pins.toml").read_text(encoding="utf-8"))["known"]
@@ -72,6 +72,16 @@ def test_a_liveness_property_is_known_by_a_switch() -> None:
     past = found("kraft/unfencing_ends", None, kafka_13959="false")
     assert [(one.switch, one.found.name) for one in past.known] == [("kafka_13959", "ready_broker_is_unfenced")]
     assert past.verdict == KNOWN
+
+
+def test_what_kafka_shipped_with_is_known_in_every_model() -> None:
+    """Whatever a model of KIP-631 finds in `shipped`, the table of known violations takes apart, switch by switch."""
+    pins = read_pins(ROOT / "tests" / "pins.toml")
+    found = {p.target: p.expected["violated"] for p in pins if p.setting == "shipped" and "violated" in p.expected}
+    violated = {target: min(states.values()) for target, states in found.items() if target.startswith("kraft/")}
+    known = {t: settings["shipped"] for t, settings in PINNED.items() if "shipped" in settings}
+    first = {target: next(iter(switches.values()))[1] for target, switches in known.items()}
+    assert first == violated
 
 
 @pytest.mark.sample(1)
