@@ -14,7 +14,7 @@ from checker.conform.check import ConformOptions, conform
 from checker.conform.spec_side import kernel_of
 from checker.explicit.search.breadth_first import search
 from checker.lang.errors import SpecError
-from checker.lang.loader import BoundModel, load
+from checker.lang.loader import BoundModel, bind_model, load, load_spec
 from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.system import STEPS
 
@@ -71,18 +71,41 @@ PINS = [
     Pin("lossy", {"brokers": 1}, 4_705, 1_573),
     Pin("unfencing_ends", {"brokers": 1}, 2_540, 1_210, 250),
     Pin("stuck_reassignment", {"max_crashes": 0}, 427, 245),
+    Pin("operated_shutdown", {"brokers": 1}, 4_995, 2_084, 445),
+    Pin("refused", {"max_early_expiries": 0}, 30_440, 6_871, 758),
+    Pin("listed_shutdown", {"max_crashes": 0}, 5_256, 1_806, 863),
+    Pin("restarts", {"max_shutdowns": 1}, 2_473, 2_562, 3_499),
+    Pin("rolling", {"max_shutdowns": 1, "max_failovers": 0}, 11_912, 5_738, 9_646),
+    Pin("leases_end", {"max_crashes": 1, "max_failovers": 1}, 7_188, 2_180, 451),
+    Pin("changes_end", {"max_crashes": 0}, 4_660, 1_257, 570),
+    Pin("elections_end", {"max_failovers": 2}, 2_622, 1_054),
+    Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_396, 348),
+    Pin("reassignment_ends", {"max_crashes": 0}, 4_788, 2_184, 2_391),
+    Pin("moved_disk", {"max_crashes": 0}, 9_456, 1_624, 1_297),
 ]  # fmt: skip
+NOT_PINNED = {
+    "membership": "the seeded faults have it; whole it takes minutes",
+    "recreated": "the seeded faults have it; whole it takes minutes",
+    "isr": "the seeded faults have its first levels; three brokers with a crash are millions of transitions",
+    "large": "hundreds of millions of transitions",
+    "failover": "as small as it can be made it has a million transitions; failover_record has its steps and more",
+    "failover_changes": "3,282,356 transitions with its one failover, and next to none without",
+    "stopped_record": "as small as it can be made it has 168,421 transitions; shutdown and lossy have its steps",
+    "shutdown_ends": "the behaviours of restarts",
+    "restarts_end": "those of restarts, and a crash",
+}
+"""Models that could be driven, and why no test does."""
 SMALL = next(pin for pin in PINS if pin.model == "unfencing_ends")
 WITH_REQUESTS = {"handle_registration", "handle_heartbeat", "handle_alter_isr"}
 
 
-LONG = pytest.mark.long("more than 20,000 transitions are driven")
+LONG = pytest.mark.long("more than 10,000 transitions are driven")
 
 
 @pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("pin", "jobs"),
-    [*(pytest.param(pin, 1, marks=[LONG] if pin.transitions > 20_000 else []) for pin in PINS), (SMALL, 2)],
+    [*(pytest.param(pin, 1, marks=[LONG] if pin.transitions > 10_000 else []) for pin in PINS), (SMALL, 2)],
     ids=str,
 )  # fmt: skip
 def test_conforms(pin: Pin, jobs: int) -> None:
@@ -103,6 +126,15 @@ def test_conforms(pin: Pin, jobs: int) -> None:
 def test_what_it_cannot_be_driven_through_is_reported(model: str, why: str) -> None:
     with pytest.raises(SpecError, match=why):
         conform(load(f"kraft/{model}"), SYSTEM, "kraft", ConformOptions())
+
+
+def test_every_model_is_driven_or_it_is_said_why_not() -> None:
+    spec = load_spec("kraft")
+    names = [model.name for model in spec.models if not model.name.startswith("timed")]  # those have another state
+    models = [bind_model(spec, name) for name in names]
+    steps = {model.model.name: [action.name for action in model.model.actions] for model in models}
+    driven = {model.model.name for model in models if not SYSTEM.lacks(model.constants, steps[model.model.name])}
+    assert driven - {pin.model for pin in PINS} == NOT_PINNED.keys()
 
 
 def test_a_cluster_can_be_sent_to_another_process() -> None:
