@@ -6,4 +6,7 @@ Read in this order: `design` (constants and switches), `types`, `state`, `initia
 
 Out of scope: reassignment, topic deletion, unclean election, log directories, throttling; a pause between looking at
 the clock and answering; the form of requests (a negative id, an empty ISR), which no broker of the spec gets wrong.
+
+Open, with every guard on: a failover hides that a member of the ISR has come back without its disk (the model
+`disk_and_failover`).
 """

@@ -125,4 +125,26 @@ ISR_OF_THREE = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences, failovers",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE]
+DISK_AND_FAILOVER = Model(
+    name="disk_and_failover",
+    doc="Two brokers, one record; one broker dies with its disk, and the controller fails over: a hole that is open.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS[:3],
+        heartbeat.expire,
+        *CONTROL,
+        *ISR,
+        *RECORD,
+        faults.crash_losing_disk,
+        *CRASH[1:],
+        control.fail_over,
+        isr.ask_again,
+    ),
+    properties=(*SAFETY, properties.witnesses.inactive, properties.witnesses.another_serves),
+    constants={"max_disk_losses": 1, "max_failovers": 1},
+    settings=DOCUMENT,
+    faults="one broker that dies, loses its disk, and starts again, and one failover of the controller",
+    not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences",
+)
+
+MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE, DISK_AND_FAILOVER]
