@@ -97,3 +97,10 @@ def test_random_walks_of_group(name: str) -> None:
 def test_random_walks_of_pinning(name: str) -> None:
     """Crashes, hangs, sessions that end and writes in office, which its small models have not."""
     random_walks(Pair(load(f"pinning/{name}")), seed=1, walks=6, steps=STEPS)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", ["failover", "late", "stopping", "legacy", "zombie", "timed"])
+def test_random_walks_of_heartbeat(name: str) -> None:
+    """Sessions, failovers, late copies, legacy brokers, two controllers, clocks."""
+    random_walks(Pair(load(f"heartbeat/{name}")), seed=1, walks=6, steps=STEPS)
