@@ -2,11 +2,12 @@
 # make verify: every test; run again after an interruption, it goes on where it was stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
+# make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test verify bench docs mutate mutate-impl clean
+.PHONY: check test verify bench docs mutate mutate-pinning mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -42,11 +43,19 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	failover_record failover quorum operated_shutdown moved_disk snapshot_reassignment failover_images \
 	timed_registration unfencing_ends leases_end shutdown_ends restarts_end reassignment_ends changes_end elections_end \
 	failover_ends failover_changes
+MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \
+	rolling_takeover rolling expiry hung repin_crash
 VERDICTS := build/mutants.ndjson
+VERDICTS_PINNING := build/pinning-mutants.ndjson
+JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2)
 
 mutate: .venv/.installed
 	mkdir -p $(dir $(VERDICTS))
-	$(BIN)/fencepost mutate $(MUTATED:%=kraft/%) $(if $(wildcard $(VERDICTS)),--resume,--checkpoint) $(VERDICTS)
+	$(call JUDGE,$(MUTATED:%=kraft/%),$(VERDICTS))
+
+mutate-pinning: .venv/.installed
+	mkdir -p $(dir $(VERDICTS_PINNING))
+	$(call JUDGE,$(MUTATED_PINNING:%=pinning/%),$(VERDICTS_PINNING))
 
 mutate-impl: .venv/.installed
 	$(BIN)/python -m tests.impl_mutation

@@ -34,7 +34,7 @@ class Office:
             yield from self.spend_request()
         member.phase = Phase.IN_OFFICE
         if member.term is not None:
-            self.heard = member.term.epoch
+            self.take_request(member.term.epoch)
         hands_over = False
         if member.design.office_reads_ready and member.design.pinning and not member.design.takeover:
             ready = yield from member.read_ready(watch=True)

@@ -74,9 +74,8 @@ class Target:
             return ReadyBy(member.broker, request, member.session, version) if is_done else None
         if not is_own and member.design.ready_owned_by_target:
             return there
-        says_so = (there.broker, there.request) == (member.broker, request)
-        if says_so and (not is_own or request is not None):  # without a request in it, nobody can see that it is new
-            return there
+        if request is not None and (there.broker, there.request) == (member.broker, request):
+            return there  # where it names no request, nobody could see that it is new
         result = yield Multi((*stands, SetData(READY, data, there.version)))
         is_done = isinstance(result.outcome, Committed)
         return ReadyBy(member.broker, request, there.owner, there.version + 1) if is_done else None

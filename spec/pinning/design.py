@@ -48,6 +48,10 @@ class Design:
     "Budget of brokers that become unable to hold office."
     max_deletions: int = 0
     "Budget of `/controller` deleted by hand."
+    max_unpins: int = 0
+    "Budget of requests that an operator takes back."
+    max_late_removals: int = 0
+    "Budget of removals of a target's `ready` by the former target, which has read its own there."
     max_restarts: int = 0
     "Brokers of a rolling restart, which begins with broker 0: none, or all of them."
 
@@ -64,6 +68,9 @@ class Design:
     former_ready_removed: bool = True
     """A target removes the `ready` of a former request by the multi that creates its own: the owner of that one may
     hang."""
+    ready_told_apart: bool = True
+    """A target that replaces the `ready` of a former request gives its own the next version, by sets in the same multi.
+    Else both have version 0, and who deletes the one deletes the other."""
     ready_owned_by_target: bool = True
     "A target leaves another's `ready` alone. Else it sets the data of one that is there, whose owner stays."
     pulls_again: bool = True
@@ -100,6 +107,10 @@ class Design:
     session_retried: bool = True
     "KAFKA-5473: a broker that cannot get a new session tries again."
 
+    unpin_keeps_version: bool = True
+    """An operator who takes a request back sets `next` to nobody, and its version goes on. Else `next` is deleted, and
+    the next request has the version of the former one."""
+
     next_is_replaced: bool = True
     "Alternative: a request made while another stands replaces it. Without it, such a request is refused."
     takeover: bool = False
@@ -134,9 +145,9 @@ def some_brokers_are_preferred() -> bool:
 
 @assume
 def takeover_is_of_a_request() -> bool:
-    """a target takes the office over only for a request, which goes then, and by the versions that it has read."""
+    """takeovers are of one or two requests, which go then, and by the versions that were read."""
     deletes = Design.pinning and Design.request_consumed and Design.epoch_with_office
-    return not Design.takeover or (deletes and Design.versions_read == 1)
+    return not Design.takeover or (deletes and Design.versions_read == 1 and Design.max_requests <= 2)
 
 
 @assume
@@ -166,6 +177,8 @@ def budgets_are_counts() -> bool:
             Design.max_lost_replies,
             Design.max_office_failures,
             Design.max_deletions,
+            Design.max_unpins,
+            Design.max_late_removals,
         )
     )
 
@@ -180,6 +193,7 @@ DRAFT: dict[str, bool | int] = {
     "ready_renewed": False,
     "one_ready_each": False,
     "former_ready_removed": False,
+    "ready_told_apart": False,
     "ready_owned_by_target": False,
     "pulls_again": False,
     "office_reads_ready": False,
@@ -194,7 +208,8 @@ DRAFT: dict[str, bool | int] = {
     "outcome_read_back": False,
 }
 """The document as written, on the Kafka of 2015. KAFKA-928, KAFKA-1096 and KAFKA-1451 were mended by then, and
-KAFKA-5473 was a bug of a client that came later: these guards stay on."""
+KAFKA-5473 was a bug of a client that came later: these guards stay on. The document has no way to take a request back,
+so `unpin_keeps_version` does, too."""
 
 UNPINNED: dict[str, bool | int] = {
     **dict.fromkeys(DRAFT, False),

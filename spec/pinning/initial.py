@@ -26,7 +26,7 @@ def broker_0_in_office() -> Cluster:
         wanted=None,
         asked=(),
         moves=0,
-        faults=Faults(0, 0, 0, 0, 0, 0, 0, 0, 0),
+        faults=Faults(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 
 

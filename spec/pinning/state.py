@@ -17,7 +17,7 @@ from spec.pinning.types import Answer, Broker, ControllerEpoch, Path, Phase, Pro
 from spec.zookeeper.sessions import Session, is_own
 from spec.zookeeper.tree import Zxid
 
-Version = Annotated[int, Nat(lambda: max(Design.max_requests - 1, 0))]
+Version = Annotated[int, Nat(lambda: max(Design.max_requests + Design.max_unpins - 1, 0))]
 
 
 @record
@@ -36,7 +36,7 @@ class NextController:
     keeps the czxid, and would let `ready` of one request pass for that of a later one.
     """
 
-    target: Broker
+    target: Option[Broker]  # None: the operator has taken the request back
     version: Version
     request: Zxid
 
@@ -98,6 +98,8 @@ LostReplies = Annotated[int, Nat(lambda: Design.max_lost_replies)]
 OfficeFailures = Annotated[int, Nat(lambda: Design.max_office_failures)]
 Deletions = Annotated[int, Nat(lambda: Design.max_deletions)]
 Requests = Annotated[int, Nat(lambda: Design.max_requests)]
+Unpins = Annotated[int, Nat(lambda: Design.max_unpins)]
+LateRemovals = Annotated[int, Nat(lambda: Design.max_late_removals)]
 Restarts = Annotated[int, Nat(lambda: Design.max_restarts)]
 Moves = Annotated[int, Nat(lambda: Design.counted_moves)]
 
@@ -114,6 +116,8 @@ class Faults:
     lost_replies: LostReplies
     office_failures: OfficeFailures
     deletions: Deletions
+    unpins: Unpins
+    late_removals: LateRemovals
     restarts: Restarts
 
 
@@ -144,7 +148,7 @@ class Cluster:
     written: Written  # a znode that stands for all that controllers write: the epoch in which its data was decided
     brokers: Map[Broker, BrokerProcess]
     unable: Set[Broker]  # who fails whenever it takes office
-    wanted: Wanted  # the target of the newest request, until it takes office or, in office, hears of it
+    wanted: Wanted  # the target of the newest request, until that is served, given up or taken back
     asked: NewestAsked
     moves: Annotated[Moves, History]  # elections since the start
     faults: Faults

@@ -7,6 +7,7 @@ What holds for every design that keeps its state in ZooKeeper:
 - A znode that is deleted and created again has version 0 again: a `check` of a version cannot tell the two apart.
 - The server's truth about a session and the client's belief are two things. When a session ends, its ephemeral znodes
   go in one step; the client learns that later, and gets a new session. What its process had queued stays queued.
+- A `set` fires watches, and raises the version, whether the data are new or not.
 - A watch is one-shot. Its event is handled later, in the order of the changes, and whoever handles it reads what is
   there by then. `exists` sets a watch on an absent znode, `get` does not.
 - Reads are served by a follower: a view is a committed prefix that never goes back. A read that is late, and an early

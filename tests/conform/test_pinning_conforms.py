@@ -35,21 +35,24 @@ class Pin:
 
 
 PINS = [
-    Pin("pin", {"brokers": 2}, "repaired", 1_068, 652),
+    Pin("pin", {"brokers": 2}, "repaired", 1_073, 652),
     Pin("pin", {"max_crashes": 0}, "repaired", 220, 187),
-    Pin("pin", {"brokers": 2}, "draft", 620, 344),
-    Pin("repin", {"brokers": 2}, "repaired", 1_504, 949),
-    Pin("repin", {"brokers": 2}, "draft", 240, 129),
-    Pin("takeover", {"brokers": 2}, "repaired", 6_753, 3_212),
-    Pin("refused", {"brokers": 2}, "repaired", 7_358, 3_681),
-    Pin("expiry", {"brokers": 2}, "repaired", 8_001, 4_615),
-    Pin("zombie", {"max_deletions": 0}, "repaired", 1_930, 657),
-    Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_043, 685),
-    Pin("hung", {"brokers": 2}, "repaired", 12_268, 5_132),
+    Pin("pin", {"brokers": 2}, "draft", 810, 432),
+    Pin("repin", {"brokers": 2, "max_requests": 1}, "repaired", 520, 360),
+    Pin("repin", {"brokers": 2, "max_unpins": 0}, "repaired", 1_596, 997),
+    Pin("repin", {"brokers": 2}, "draft", 1_531, 707),
+    Pin("takeover", {"brokers": 2, "max_crashes": 0}, "repaired", 439, 248),
+    Pin("takeover", {"brokers": 2, "max_unpins": 0}, "repaired", 6_835, 3_232),
+    Pin("refused", {"brokers": 2}, "repaired", 6_617, 3_403),
+    Pin("expiry", {"brokers": 2}, "repaired", 8_032, 4_615),
+    Pin("expiry", {"brokers": 2, "max_crashes": 0}, "draft", 743, 398),
+    Pin("zombie", {"max_expiries": 1}, "repaired", 3_229, 967),
+    Pin("rolling", {"brokers": 2, "max_restarts": 2}, "repaired", 1_054, 685),
+    Pin("mixed", {"brokers": 2}, "repaired", 1_920, 827),
+    Pin("hung", {"brokers": 2}, "repaired", 12_282, 5_132),
     Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 411, 124),
     Pin("lost_reply", {}, "repaired", 5_105, 2_972),
     Pin("lost_reply", {"max_requests": 1}, "repaired", 278, 192),
-    Pin("mixed", {"brokers": 2}, "repaired", 1_962, 841),
     Pin("mixed", {"brokers": 2}, "draft", 2_175, 965),
     Pin("repin_crash", {"brokers": 2}, "repaired", 31_753, 15_822),
 ]
@@ -73,6 +76,7 @@ def test_conforms(pin: Pin) -> None:
         ("pin", {"loser_watches": "false"}, "no switch for loser_watches"),
         ("lost_reply", {"office_reads_ready": "false"}, "reads everything anew"),
         ("preferred", {}, "no preferred controllers"),
+        ("live_late", {}, "removed late"),
     ],
 )
 def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:

@@ -22,6 +22,7 @@ from impl.zookeeper import (
     Create,
     Delete,
     Disconnected,
+    GetData,
     Multi,
     Result,
     SetData,
@@ -30,7 +31,7 @@ from impl.zookeeper import (
     WatchEvent,
     WatchType,
 )
-from impl.zookeeper.model import ZooKeeper
+from impl.zookeeper.model import Client, Tree, ZooKeeper
 from impl.zookeeper.office import CONTROLLER
 
 PATHS = (CONTROLLER, NEXT, READY)
@@ -109,19 +110,22 @@ class Cluster:
 # A step of one broker.
 
 
-def run(cluster: Cluster, broker: int, item: Item) -> tuple[Cluster, list[Did]]:
-    """Let a broker handle one item of its queue to the end. Returns the steps of the design that it took."""
-    after, done = handle(cluster, broker, item)
+def run(cluster: Cluster, broker: int, item: Item, *, misses: bool = False) -> tuple[Cluster, list[Did]]:
+    """Let a broker handle one item of its queue to the end. Returns the steps of the design that it took.
+
+    misses: it reads `next` before the request came that is there.
+    """
+    after, done = handle(cluster, broker, item, misses=misses)
     return settled(after), done
 
 
-def lose_reply(cluster: Cluster, broker: int, item: Item) -> Cluster | None:
+def lose_reply(cluster: Cluster, broker: int, item: Item, *, misses: bool = False) -> Cluster | None:
     """Let a broker handle an item up to its write, which happens, and whose reply is lost with the connection.
 
     None where nothing is written. What its watches have fired meanwhile is kept: it reads everything anew, and so finds
     the same, and in an order that is up to it.
     """
-    after, _ = handle(cluster, broker, item, loses_reply=True)
+    after, _ = handle(cluster, broker, item, misses=misses, loses_reply=True)
     return None if after.zookeeper.tree is cluster.zookeeper.tree else after
 
 
@@ -138,7 +142,9 @@ def reconnect(cluster: Cluster, broker: int) -> tuple[Cluster, list[Did]]:
     return settled(after), done
 
 
-def handle(cluster: Cluster, broker: int, item: Item, *, loses_reply: bool = False) -> tuple[Cluster, list[Did]]:
+def handle(
+    cluster: Cluster, broker: int, item: Item, *, misses: bool = False, loses_reply: bool = False
+) -> tuple[Cluster, list[Did]]:
     host = cluster.hosts[broker]
     core = _core(host).copy()
     timers, fired, done = set(host.timers) - {item}, set(host.fired), list[Did]()
@@ -149,7 +155,7 @@ def handle(cluster: Cluster, broker: int, item: Item, *, loses_reply: bool = Fal
         for effect in effects:
             match effect:
                 case Submit():
-                    zookeeper = zookeeper.submit(broker, effect).serve(broker)
+                    zookeeper = _served(zookeeper, broker, effect, misses=misses)
                     while zookeeper.clients[broker].arriving:
                         event, zookeeper = zookeeper.deliver(broker)
                         if isinstance(event, WatchEvent) and not _stays(core, item, event.path):
@@ -165,6 +171,23 @@ def handle(cluster: Cluster, broker: int, item: Item, *, loses_reply: bool = Fal
                     done.append(effect)
     after = replace(host, core=core, timers=frozenset(timers), fired=frozenset(fired))
     return replace(cluster, zookeeper=zookeeper).with_host(broker, after), done
+
+
+def _served(zookeeper: ZooKeeper, broker: int, submitted: Submit, *, misses: bool) -> ZooKeeper:
+    sent = zookeeper.submit(broker, submitted)
+    if not misses or submitted.operation != GetData(NEXT):
+        return sent.serve(broker)
+    view = sent.clients[broker].view
+    return _viewing(_viewing(sent, broker, view.without(NEXT)).serve(broker), broker, view)
+
+
+def _viewing(zookeeper: ZooKeeper, broker: int, view: Tree) -> ZooKeeper:
+    return _with_client(zookeeper, broker, replace(zookeeper.clients[broker], view=view))
+
+
+def _with_client(zookeeper: ZooKeeper, number: int, client: Client) -> ZooKeeper:
+    clients = zookeeper.clients
+    return replace(zookeeper, clients=(*clients[:number], client, *clients[number + 1 :]))
 
 
 def _stays(core: BrokerCore, item: Item, path: str) -> bool:
@@ -238,8 +261,7 @@ def _passed(cluster: Cluster, broker: int, path: str) -> Cluster:
     if _is_elected(cluster, broker):  # it handles it once its term has begun; the watch is set anew then
         client = cluster.zookeeper.clients[broker]
         armed = replace(client, data_watches=client.data_watches | {path})
-        clients = (*cluster.zookeeper.clients[:broker], armed, *cluster.zookeeper.clients[broker + 1 :])
-        return replace(cluster, zookeeper=replace(cluster.zookeeper, clients=clients))
+        return replace(cluster, zookeeper=_with_client(cluster.zookeeper, broker, armed))
     after, _ = handle(cluster, broker, Path(path))
     if _soft(after.hosts[broker]) != _soft(host) or after.zookeeper.tree is not cluster.zookeeper.tree:
         raise UnsettledError(f"broker {broker} hears of {path}, and does something")

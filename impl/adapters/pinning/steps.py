@@ -49,17 +49,17 @@ def of_broker(action: str, item: Item) -> Action:
         if host.is_unsure:
             return Refusal("it has yet to read back whether it is elected")
         if not arguments.get("answered", True):
-            return _unanswered(cluster, broker, item)
-        after, done = run(cluster, broker, item)
+            return _unanswered(cluster, broker, item, misses=arguments.get("missed", False))
+        after, done = run(cluster, broker, item, misses=arguments.get("missed", False))
         names = [one.action for one in done]
         return after if action in names else Refusal(f"it does {', '.join(names) or 'nothing'}")
 
     return step
 
 
-def _unanswered(cluster: Cluster, broker: int, item: Item) -> Cluster | Refusal:
+def _unanswered(cluster: Cluster, broker: int, item: Item, *, misses: bool) -> Cluster | Refusal:
     """The write of this step happens, and its reply is lost. Who may be elected by it reads that back in a step."""
-    after = lose_reply(cluster, broker, item)
+    after = lose_reply(cluster, broker, item, misses=misses)
     if after is None:
         return Refusal("it writes nothing")
     if after.owner(CONTROLLER) == after.zookeeper.clients[broker].session != cluster.owner(CONTROLLER):
@@ -153,6 +153,10 @@ def request(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     if followed is None:
         return Refusal("a request stands already")
     return replace(after, asked=Asked(target, followed.request)) if after.answers else after
+
+
+def unpin(cluster: Cluster, _: Arguments) -> Cluster | Refusal:
+    return by_operator(cluster, cluster.core.request(cluster.design).unpin(_CALL))
 
 
 def answer(name: str, code: ErrorCode) -> Action:
@@ -312,6 +316,7 @@ STEPS: dict[str, Action] = {
     "send_request": send_request,
     "refuse_request": refuse_request,
     "request": request,
+    "unpin": unpin,
     "answer_served": answer("SERVED", ErrorCode.NONE),
     "answer_timed_out": answer("REQUEST_TIMED_OUT", ErrorCode.REQUEST_TIMED_OUT),
     "delete_by_hand": delete_by_hand,

@@ -9,7 +9,7 @@ from checker.conform.system import Ordinal
 from impl.adapters.pinning.cluster import Cluster, waiting
 from impl.pinning.broker import Start
 from impl.pinning.member import Phase
-from impl.pinning.znodes import NEXT, READY, STATE, read_next, read_ready
+from impl.pinning.znodes import NEXT, NOBODY, READY, STATE, read_next, read_ready
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.znodes import read_controller, read_decimal
 
@@ -164,7 +164,11 @@ def expect(state: Any, *, shows_request: bool) -> ClusterView:
         epoch=_epoch(state.epoch.value),
         next_controller=None
         if standing is None
-        else NextView(standing.target.index, standing.version, _zxid(standing.request.value)),
+        else NextView(
+            NOBODY if standing.target is None else standing.target.index,
+            standing.version,
+            _zxid(standing.request.value),
+        ),
         ready=None
         if ready is None
         else ReadyView(

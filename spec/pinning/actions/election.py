@@ -101,18 +101,24 @@ def lapse(s: Cluster, broker: Broker) -> None:
     source="KIP-39, Changes in the election code (c)",
     kafka="KafkaZkClient.registerControllerAndIncrementControllerEpoch",
     deviates="what the multi deletes it has read in the same step: it checks versions, and an election that deletes a "
-    "request raises the epoch: a multi that fails is repeated from what is there then",
+    "request raises the epoch, which it checks, too: a multi that fails is repeated from what is there then. An absent "
+    "znode has no version to check",
 )
-def run(s: Cluster, broker: Broker, answered: bool) -> None:
-    """A broker creates `/controller`, raises the epoch, and ends the request that it serves or gives up."""
+def run(s: Cluster, broker: Broker, answered: bool, missed: bool) -> None:
+    """A broker creates `/controller`, raises the epoch, and ends the request that it serves or gives up.
+
+    A request that came once it had read `next` is missed: it stands, and the broker has yet to hear of it.
+    """
     process = s.brokers[broker]
     require(runs(process) and may_run(process, broker) and s.controller is None)
     session = require_some(process.session)
     require(answered or s.faults.lost_replies < Design.max_lost_replies)
     issued = fresh(s, ControllerEpoch) if Design.epoch_with_office else s.epoch
-    standing, ready = request_after_election(s, broker), ready_after_election(s, broker)
+    standing, ready = request_after_election(s, broker, missed), ready_after_election(s, broker)
+    if missed:
+        require(Path.NEXT in process.events and request_after_election(s, broker, False) != standing)
     ended, taken_back = standing != s.next_controller, ready != s.ready
-    s.wanted = wanted_after_election(s, broker)
+    s.wanted = wanted_after_election(s, broker, missed)
     s.asked = tuple(asked_after_election(asked, broker) for asked in s.asked)
     s.moves = min(s.moves + 1, Design.counted_moves)
     s.controller = Controller(broker, session)
@@ -135,10 +141,9 @@ def lose_election(s: Cluster, broker: Broker) -> None:
     has_lost = process.phase == Phase.LOST
     require(runs(process) and (has_lost or may_run(process, broker)))
     require(has_lost or (s.controller is not None and not (owns_office(s, broker) and Design.outcome_read_back)))
-    watches = has_lost or Design.loser_watches
-    process.phase = Phase.WATCHING if watches else Phase.LOST
+    process.phase = Phase.WATCHING if has_lost or Design.loser_watches else Phase.LOST
     process.waits_for = None
-    if watches:
+    if has_lost:
         process.armed |= {Path.CONTROLLER}
 
 

@@ -1,7 +1,8 @@
 """Faults, each within its budget: crashes, hangs, abstentions that lapse too early, failures on taking office.
 
 A pause that ends is a delay, and every step may be late; what others do meanwhile is an early lapse or the end of a
-session. So a hang is for good. Lost replies are with the writes (`answered`), the ends of sessions in `sessions`.
+session. So a hang is for good. Lost replies are with the writes (`answered`), a `ready` that is removed late with its
+creation (`removed`), the ends of sessions in `sessions`.
 """
 
 from __future__ import annotations

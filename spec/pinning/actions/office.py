@@ -22,15 +22,19 @@ def begin_term(s: Cluster, broker: Broker) -> None:
     """An elected broker takes office: it reads `next` and `ready`, with watches, and begins its work."""
     process = s.brokers[broker]
     require(runs(process) and process.phase == Phase.ELECTED and broker not in s.unable)
-    spends = Design.request_consumed and not Design.office_failure_spends and is_target(s, broker)
+    spends = (
+        Design.request_consumed and not Design.office_failure_spends and is_target(s, broker) and not is_legacy(broker)
+    )
     takes_back = spends and owns_ready(s, broker)
     if not Design.epoch_with_office:
         s.epoch = fresh(s, ControllerEpoch)
-        s.brokers[broker].epoch = s.epoch
+    epoch = process.epoch if Design.epoch_with_office else s.epoch
+    s.brokers[broker].epoch = epoch
     s.brokers[broker].phase = Phase.IN_OFFICE
     if not Design.loser_watches:
         s.brokers[broker].armed |= {Path.CONTROLLER}
-    s.brokers[broker].heard = tuple(s.epoch for _ in s.brokers[broker].heard)
+    if epoch is not None and not has_heard_of_later(process.heard, epoch):
+        s.brokers[broker].heard = tuple(epoch for _ in process.heard)
     if spends:
         s.next_controller = None
     if takes_back:
@@ -49,7 +53,7 @@ def begin_term(s: Cluster, broker: Broker) -> None:
     who="broker {broker}",
     source="KIP-39, Handling the admin request (f)",
     kafka="KafkaZkClient.deleteController",
-    deviates="reads `ready` and `next` in the same step, for the multi that resigns checks their versions",
+    deviates="reads `ready` and `next` in the same step: the multi that resigns checks their versions and the epoch",
 )
 def resign(s: Cluster, broker: Broker, answered: bool) -> None:
     """A controller hears that a target is ready, and leaves office: it deletes /controller."""

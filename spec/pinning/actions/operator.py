@@ -6,7 +6,7 @@ nothing. It is no promise: the target may die right after.
 
 from __future__ import annotations
 
-from checker.lang import action, fresh, replace, require
+from checker.lang import action, fresh, replace, require, require_some
 from spec.pinning.decisions.watching import notified
 from spec.pinning.design import Design
 from spec.pinning.state import Asked, Cluster, NextController
@@ -29,7 +29,7 @@ def request(s: Cluster, target: Broker) -> None:
     require(Design.pins_first == 0 or number(target) == Design.brokers - 1)
     standing = s.next_controller
     if Design.pinning:
-        require(standing is None or Design.next_is_replaced)
+        require(standing is None or standing.target is None or Design.next_is_replaced)
         made = fresh(s, Zxid)
         version = CREATED if standing is None else standing.version + 1
         in_office = s.controller is not None and s.controller.broker == target
@@ -43,6 +43,23 @@ def request(s: Cluster, target: Broker) -> None:
         s.brokers = notified(s, frozenset({Path.CONTROLLER}))
     s.wanted = target
     s.faults.requests += 1
+
+
+@action(
+    who="operator",
+    source="KIP-39, New or Changed Public Interfaces (the document has no way back)",
+    deviates="design switch unpin_keeps_version: `next` is set to nobody, or deleted",
+    api="PinController v0",
+)
+def unpin(s: Cluster) -> None:
+    """An operator takes back the request that stands."""
+    standing = require_some(s.next_controller)
+    require(standing.target is not None and s.faults.unpins < Design.max_unpins)
+    made = fresh(s, Zxid)
+    s.next_controller = NextController(None, standing.version + 1, made) if Design.unpin_keeps_version else None
+    s.wanted = None
+    s.faults.unpins += 1
+    s.brokers = notified(s, frozenset({Path.NEXT}))
 
 
 @action(who="operator", source="Apache Kafka's operations before KIP-39")

@@ -6,7 +6,7 @@ ZooKeeper deletes the ephemeral znodes of a session in one step with the session
 from __future__ import annotations
 
 from checker.lang import action, fresh, require, require_some
-from spec.pinning.decisions.watching import notified, paths_of, started
+from spec.pinning.decisions.watching import notified, path_if, paths_of, started
 from spec.pinning.design import Design
 from spec.pinning.state import Cluster, Member, runs
 from spec.pinning.types import Broker, Path, ProcessState, is_preferred
@@ -74,7 +74,9 @@ def renew_session(s: Cluster, broker: Broker) -> None:
     session = fresh(s, Session)
     is_new = process.session is None
     if process.session is not None:
+        watched = path_if(Path.READY in process.armed, Path.READY)  # since it has this session
         s.brokers[broker] = started(s, broker, process.session)
+        s.brokers[broker].armed |= watched
     elif Design.expiry_first:
         s.brokers[broker] = started(s, broker, session)
     else:

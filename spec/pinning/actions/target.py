@@ -41,24 +41,47 @@ def hears(s: Cluster, broker: Broker, path: Path) -> bool:
     deviates="`ready` may be there already, and the document is silent: of a former session or another target, it is "
     "left alone, or its data is set and its owner stays (ready_owned_by_target)",
 )
-def set_ready(s: Cluster, broker: Broker, answered: bool) -> None:
-    """The target hears of the request, and says that it is ready to serve."""
+def set_ready(s: Cluster, broker: Broker, answered: bool, removed: bool) -> None:
+    """The target hears of the request, and says that it is ready to serve.
+
+    removed: the former target, which has just read its own `ready` there, deletes this one: both have version 0.
+    """
     process = s.brokers[broker]
     require(hears(s, broker, Path.NEXT) and is_target(s, broker) and not Design.takeover)
     require(process.phase != Phase.IN_OFFICE or not Design.request_consumed)
-    after = ready_as_set(s, broker)
-    changes = after != s.ready
-    require(answered or (changes and s.faults.lost_replies < Design.max_lost_replies))
-    s.ready = after
-    if changes:
+    writes = writes_ready(s, broker)
+    require(answered or (writes and s.faults.lost_replies < Design.max_lost_replies))
+    require(not removed or (answered and may_be_removed(s, broker)))
+    s.ready = None if removed else ready_as_set(s, broker)
+    if writes:
         s.brokers = notified(s, frozenset({Path.READY}))
     if answered:
         s.brokers[broker].events = s.brokers[broker].events[1:]
         s.brokers[broker].armed |= {Path.NEXT}
-        if not owns_ready(s, broker) and Design.ready_renewed:
+        if removed:
+            s.faults.late_removals += 1
+        elif not owns_ready(s, broker) and Design.ready_renewed:
             s.brokers[broker].armed |= {Path.READY}
     else:
         s.faults.lost_replies += 1
+
+
+def writes_ready(s: Cluster, broker: Broker) -> bool:
+    """The target writes `ready`: watches fire, whether the data are new or not.
+
+    It leaves its own as it is where that names the request; where it names none, nobody could see that it is new.
+    """
+    may_set = owns_ready(s, broker) or not Design.ready_owned_by_target
+    return ready_as_set(s, broker) != s.ready or (may_set and not Design.request_checked)
+
+
+def may_be_removed(s: Cluster, broker: Broker) -> bool:
+    """The target replaces the `ready` of a broker that is about to take it back, by one that it cannot tell apart."""
+    former = ready_as_set(s, broker) != s.ready and any(
+        owns_ready(s, b) and hears(s, b, Path.NEXT) for b in Broker if b != broker
+    )
+    may = Design.one_ready_each and not Design.ready_told_apart
+    return former and may and s.faults.late_removals < Design.max_late_removals
 
 
 def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
@@ -66,14 +89,21 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
     session, standing, there = s.brokers[broker].session, s.next_controller, s.ready
     if session is None or standing is None:
         return there
-    if there is None or there.owner == session:
+    if there is None:
         return Ready(broker, session, standing.request)
+    if there.owner == session:
+        return replace(there, request=standing.request)
     if Design.former_ready_removed and there.request != standing.request:
         return Ready(broker, session, standing.request)
     return there if Design.ready_owned_by_target else replace(there, broker=broker, request=standing.request)
 
 
-@action(who="broker {broker}", source="KIP-39, Proposed Change (the document is silent)")
+@action(
+    who="broker {broker}",
+    source="KIP-39, Proposed Change (the document is silent)",
+    deviates="the multi writes the epoch again, with a new version: else a third request could have the version of the "
+    "first, and who has read that would take it over. Here a takeover is of two requests at most",
+)
 def settle_request(s: Cluster, broker: Broker) -> None:
     """A controller hears of a request for itself: it is served, and goes.
 

@@ -41,13 +41,13 @@ def is_coming(s: Cluster, broker: Broker) -> bool:
     )
 
 
-def request_after_election(s: Cluster, broker: Broker) -> Option[NextController]:
+def request_after_election(s: Cluster, broker: Broker, missed: bool) -> Option[NextController]:
     """The request that stands once a broker is elected: its own is served, and one that it lapsed from is given up.
 
-    A legacy broker does not know of it: a request for one stands, though its target is in office.
+    A legacy broker knows of none. missed: the request came after the broker had read `next` for its multi.
     """
     standing = s.next_controller
-    if standing is None or not Design.request_consumed or is_legacy(broker):
+    if standing is None or not Design.request_consumed or missed or is_legacy(broker):
         return standing
     process = s.brokers[broker]
     if standing.target == broker:
@@ -61,10 +61,14 @@ def ready_after_election(s: Cluster, broker: Broker) -> Option[Ready]:
     return None if spent and owns_ready(s, broker) else s.ready
 
 
-def wanted_after_election(s: Cluster, broker: Broker) -> Option[Broker]:
-    """Whom an operator still wants in office, once a broker is elected."""
+def wanted_after_election(s: Cluster, broker: Broker, missed: bool) -> Option[Broker]:
+    """Whom an operator still wants in office, once a broker is elected. What it missed is yet to be served."""
+    if missed:
+        return s.wanted
     standing = s.next_controller
-    given_up = standing is not None and request_after_election(s, broker) is None and s.wanted == standing.target
+    given_up = (
+        standing is not None and request_after_election(s, broker, missed) is None and s.wanted == standing.target
+    )
     return None if s.wanted == broker or given_up else s.wanted
 
 

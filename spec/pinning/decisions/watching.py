@@ -65,7 +65,8 @@ def after_change(s: Cluster, broker: Broker, fired: Set[Path]) -> BrokerProcess:
     process = s.brokers[broker]
     if not runs(process):
         return replace(process)
-    knows = Path.CONTROLLER in fired and s.controller is not None and not believes_in_office(process)
+    hears = Path.CONTROLLER in fired and (Path.CONTROLLER in process.armed or Path.CONTROLLER in process.events)
+    knows = hears and s.controller is not None and not believes_in_office(process)
     abstains_no_more = knows and process.phase == Phase.ABSTAINS
     events = without(process.events, Path.CONTROLLER) if knows else process.events
     armed = process.armed | {Path.CONTROLLER} if knows and Path.CONTROLLER in process.events else process.armed

@@ -103,6 +103,41 @@ FORMER_READY = Bug(
     guard="A target removes the `ready` of a former request, whoever owns it, by the multi that creates its own.",
 )
 
+REMOVED_LATE = Bug(
+    name="removed-late",
+    title="A former target deletes the `ready` of the next one, whose version is the same",
+    label="repaired design; no report",
+    found_in="two repairs of KIP-39's single `ready`: a former target deletes its own, and the next one removes it",
+    story="""An operator asks for broker 2, and then for another. Broker 2 hears of that, and reads its own `ready`,
+        version 0, to take it back. Before it does, the new target replaces that znode by its own, which was just
+        created and so has version 0 as well. The deletion of broker 2 checks the version, and passes: the `ready` that
+        is gone is the new target's. The new target was ready once and does not look again. The controller hears that
+        `ready` has changed, finds none, and stays. A check of a version cannot tell two znodes of one path.""",
+    model=models.liveness.LIVE_LATE,
+    constants={"ready_told_apart": False},
+    violates=properties.liveness.target_takes_office,
+    states=7,
+    guard="""The multi that replaces `ready` sets the data of the new one as often as it takes for the version to be the
+        next one; and who takes its own back checks the version of the request, too.""",
+)
+
+UNPIN_DELETES = Bug(
+    name="unpin-deletes",
+    title="A target takes the office over by a request that was taken back, and spends that of another",
+    label="repaired design; no report",
+    found_in="taking a request back by deleting `/admin/next_controller` (the document has no way back), with takeover",
+    story="""The target has read the version of its request, 0, and the epoch, and is about to take the office over. An
+        operator takes that request back, which deletes the znode, and asks for another broker. The znode is created
+        again and has version 0 again; nobody was elected meanwhile, so the epoch is the same. The multi of the first
+        target passes all of its checks: it takes the office from a healthy controller, and deletes the request for the
+        other broker. Elections may delete the znode since they raise the epoch in the same multi.""",
+    model=models.alternatives.TAKEOVER,
+    constants={"unpin_keeps_version": False},
+    violates=properties.moves.no_move_without_cause,
+    states=6,
+    guard="A request is taken back by setting the data of the znode to nobody, which raises its version.",
+)
+
 OVERWRITTEN_READY = Bug(
     name="overwritten-ready",
     title="`ready` names one broker and lives as long as the session of another",
@@ -251,7 +286,7 @@ HOPE = Bug(
 )
 
 BUGS = [
-    THREE_ABSTAINERS, HUNG_TARGET, REQUEST_STANDS, RESIGNS_FOR_ITSELF, REQUEST_CHECKED, FORMER_READY, OVERWRITTEN_READY,
-    READY_STAYS, OWN_FORMER_READY, OFFICE_READS_READY, WATCH_WHERE_ABSENT, OFFICE_FAILURE, LEGACY_WINNER,
-    PREFERRED_HANGS, NO_FALLBACK, HOPE,
+    THREE_ABSTAINERS, HUNG_TARGET, REQUEST_STANDS, RESIGNS_FOR_ITSELF, REQUEST_CHECKED, FORMER_READY, REMOVED_LATE,
+    UNPIN_DELETES, OVERWRITTEN_READY, READY_STAYS, OWN_FORMER_READY, OFFICE_READS_READY, WATCH_WHERE_ABSENT,
+    OFFICE_FAILURE, LEGACY_WINNER, PREFERRED_HANGS, NO_FALLBACK, HOPE,
 ]  # fmt: skip

@@ -79,7 +79,7 @@ TAKEOVER = Model(
     name="takeover",
     doc="As repin_crash, with targets that take the office over by one multi: there is no `ready`, nobody abstains.",
     init=broker_0_in_office,
-    actions=(*TAKEOVER_ACTIONS, *ANSWERS, *ELECTION, faults.crash, *RESTART),
+    actions=(*TAKEOVER_ACTIONS, operator.unpin, *ANSWERS, *ELECTION, faults.crash, *RESTART),
     properties=(
         *OFFICE,
         *MOVES,
@@ -89,9 +89,16 @@ TAKEOVER = Model(
         properties.moves.takeover_leaves_no_gap,
         properties.witnesses.handed_over,
     ),
-    constants={"takeover": True, "versions_read": 1, "max_requests": 2, "answers": 1, "max_crashes": 1},
+    constants={
+        "takeover": True,
+        "versions_read": 1,
+        "max_requests": 2,
+        "answers": 1,
+        "max_unpins": 1,
+        "max_crashes": 1,
+    },
     settings={"repaired": {}},
-    faults="two requests, for any brokers, and one broker that dies at any time and starts again",
+    faults="two requests, for any brokers, of which one is taken back; one broker dies at any time and starts again",
     not_modelled=NOT_MODELLED,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Model, replace
 from spec.pinning import properties
-from spec.pinning.actions import election, faults, office, sessions
+from spec.pinning.actions import election, faults, office, operator, sessions
 from spec.pinning.initial import broker_0_in_office
 from spec.pinning.models.requests import (
     ABSTENTION,
@@ -14,6 +14,7 @@ from spec.pinning.models.requests import (
     HANDOVER,
     NOT_MODELLED,
     REQUEST,
+    REQUESTED,
     WANTED,
     fairly,
 )
@@ -38,6 +39,18 @@ LIVE = Model(
     constants={"max_requests": 2, "answers": 1, "max_hangs": 1, "max_early_lapses": 1},
     settings=WANTED,
     faults="two requests, one broker that hangs for good, one that is too impatient",
+    not_modelled=NOT_MODELLED,
+)
+
+LIVE_LATE = Model(
+    name="live_late",
+    doc="Three brokers and two requests; one is taken back, and a former target removes the `ready` of the next one.",
+    init=broker_0_in_office,
+    actions=fairly(*REQUEST, operator.unpin, *ELECTION, *ABSTENTION, *HANDOVER, election.lapse),
+    properties=ENDS[:-1],
+    constants={"max_requests": 2, "max_unpins": 1, "max_late_removals": 1},
+    settings=REQUESTED,
+    faults="two requests, of which one is taken back, and one `ready` that is removed late; nobody dies",
     not_modelled=NOT_MODELLED,
 )
 
@@ -71,4 +84,4 @@ LIVE_REFUSED = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [LIVE, LIVE_CRASH, LIVE_REFUSED]
+MODELS = [LIVE, LIVE_LATE, LIVE_CRASH, LIVE_REFUSED]

@@ -55,7 +55,15 @@ REQUESTED = {name: SETTINGS[name] for name in ("repaired", "draft")}
 WANTED = {**REQUESTED, "unpinned": SETTINGS["unpinned"]}
 """The settings in which an operator asks for a controller."""
 
-PERTURBATIONS = (operator.request, faults.crash, faults.hang, faults.lapse_early, sessions.expire, sessions.restart)
+PERTURBATIONS = (
+    operator.request,
+    operator.unpin,
+    faults.crash,
+    faults.hang,
+    faults.lapse_early,
+    sessions.expire,
+    sessions.restart,
+)
 
 
 def fairly(*actions: Declared) -> tuple[Declared, ...]:
@@ -78,9 +86,9 @@ PIN = Model(
 
 REPIN = Model(
     name="repin",
-    doc="Three brokers and two requests, of which the second may replace the first; the operator awaits an answer.",
+    doc="Three brokers and two requests; the second may replace the first, one is taken back; the operator waits.",
     init=broker_0_in_office,
-    actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER),
+    actions=(*REQUEST, operator.unpin, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER),
     properties=(
         *OFFICE,
         *MOVES,
@@ -89,9 +97,9 @@ REPIN = Model(
         properties.witnesses.handed_over,
         properties.witnesses.request_replaced_under_way,
     ),
-    constants={"max_requests": 2, "answers": 1},
+    constants={"max_requests": 2, "answers": 1, "max_unpins": 1},
     settings=REQUESTED,
-    faults="two requests, for any brokers, the controller in office too; nobody dies",
+    faults="two requests, for any brokers, the controller in office too, of which one is taken back; nobody dies",
     not_modelled=NOT_MODELLED,
 )
 

@@ -53,13 +53,14 @@ def resigned(before: Cluster, after: Cluster, broker: Broker) -> bool:
 
 @transition_invariant(source="KIP-39, Proposed Change (P5, P9)")
 def request_ends_for_cause(before: Cluster, after: Cluster) -> bool:
-    """A request that stood is gone only if its target took office or is in office, or was waited for in vain."""
+    """A request that stood is gone only if its target took or has the office, was waited for in vain, or by hand."""
     standing = before.next_controller
     return (
         standing is None
         or after.next_controller is not None
         or after.controller is None
         or after.controller.broker == standing.target
+        or before.faults.unpins != after.faults.unpins
         or (
             before.brokers[after.controller.broker].phase == Phase.LAPSED
             and before.brokers[after.controller.broker].waits_for == standing.target
@@ -80,7 +81,7 @@ def dead_target_moves_nobody(before: Cluster, after: Cluster) -> bool:
     return (
         standing is None
         or before.ready is not None
-        or runs(before.brokers[standing.target])
+        or any(standing.target == b and runs(before.brokers[b]) for b in Broker)
         or before.controller is None
         or not resigned(before, after, before.controller.broker)
     )

@@ -12,6 +12,7 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "expiry": ("expiry", {"brokers": 2}, "repaired"),
     "refused": ("refused", {"brokers": 2}, "repaired"),
     "zombie": ("zombie", {}, "repaired"),
+    "mixed": ("mixed", {"brokers": 2}, "repaired"),
     "takeover": ("takeover", {"brokers": 2}, "repaired"),
     "lost reply": ("lost_reply", {"max_requests": 1}, "repaired"),
     "mixed": ("mixed", {"brokers": 2}, "repaired"),
@@ -60,7 +61,7 @@ FAULTS = [
         "member.read_holder()",
     ),
     Fault(
-        "hand-over",
+        "crash",
         "`ready` is pulled without a watch",
         "Elector.pull",
         "member.read_ready(watch=True)",
@@ -269,7 +270,24 @@ FAULTS = [
         "self.design.clears_state_on_resign",
         "False",
     ),
+    Fault(
+        "zombie",
+        "who begins its term forgets of a later one",
+        "Office.begin_term",
+        "self.take_request(member.term.epoch)",
+        "self.heard = member.term.epoch",
+    ),
     # Requests and sessions.
+    Fault(
+        "requests",
+        "a request is taken back by asking for broker 0",
+        "Request.unpin",
+        "SetData(NEXT, write_decimal(NOBODY))",
+        "SetData(NEXT, write_decimal(0))",
+    ),
+    Fault(
+        "mixed", "a legacy broker looks who is ready", "Elector.looks_at_ready", "self.member.design.pinning", "True"
+    ),
     Fault(
         "requests",
         "a request is answered while it stands",

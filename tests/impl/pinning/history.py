@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from impl.pinning.znodes import NEXT, READY, read_next, read_ready
+from impl.pinning.znodes import NEXT, NOBODY, READY, read_next, read_ready
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import read_controller, read_decimal
@@ -77,7 +77,7 @@ class Znodes:
             "controller": controller and {"broker": f"broker{controller[0]}", "owner": numbers[controller[1]]},
             "epoch": self.epoch,
             "next_controller": standing
-            and {"target": f"broker{standing[0]}", "version": standing[1], "request": standing[2]},
+            and {"target": _target(standing[0]), "version": standing[1], "request": standing[2]},
             "ready": ready and {"broker": f"broker{ready[0]}", "owner": numbers[ready[1]], "request": ready[2]},
         }
 
@@ -147,6 +147,10 @@ class Records:
                 self.local.append(Step(zxid, order, None, {}, {"brokers": {name: {"phase": "LAPSED"}}}))
             elif action in ("run", "take_over", "resign", "set_ready"):
                 self.replies.add((life.broker, action, zxid))
+
+
+def _target(broker: int) -> str | None:
+    return None if broker == NOBODY else f"broker{broker}"
 
 
 def _lines(trace: Path) -> Iterator[dict[str, Any]]:
@@ -229,7 +233,8 @@ class History:
         if before.controller is not None and after.controller is None:
             return ("resign" if by else "delete_by_hand"), by
         if after.next is not None and after.next != before.next:
-            return "request", {"target": f"broker{after.next[0]}"}
+            target = _target(after.next[0])
+            return ("unpin", {}) if target is None else ("request", {"target": target})
         if before.next is not None and after.next is None:
             return "settle_request", by
         if before.ready is not None and after.ready is None:
