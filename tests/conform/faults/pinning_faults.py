@@ -15,7 +15,6 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "mixed": ("mixed", {"brokers": 2}, "repaired"),
     "takeover": ("takeover", {"brokers": 2}, "repaired"),
     "lost reply": ("lost_reply", {"max_requests": 1}, "repaired"),
-    "mixed": ("mixed", {"brokers": 2}, "repaired"),
     "draft": ("pin", {"brokers": 2}, "draft"),
     "draft zombie": ("zombie", {}, "draft"),
 }
