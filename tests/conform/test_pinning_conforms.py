@@ -51,7 +51,7 @@ PINS = [
     Pin("mixed", {"brokers": 2}, "repaired", 1_920, 827),
     Pin("hung", {"brokers": 2}, "repaired", 12_282, 5_132),
     Pin("zombie", {"max_deletions": 0, "max_expiries": 1}, "draft", 411, 124),
-    Pin("lost_reply", {}, "repaired", 5_105, 2_972),
+    Pin("lost_reply", {}, "repaired", 5_503, 3_178),
     Pin("lost_reply", {"max_requests": 1}, "repaired", 278, 192),
     Pin("mixed", {"brokers": 2}, "draft", 2_175, 965),
     Pin("repin_crash", {"brokers": 2}, "repaired", 31_753, 15_822),
