@@ -54,7 +54,7 @@ PINS = [
     Pin("lost_reply", {}, "repaired", 5_503, 3_178),
     Pin("lost_reply", {"max_requests": 1}, "repaired", 278, 192),
     Pin("mixed", {"brokers": 2}, "draft", 2_175, 965),
-    Pin("repin_crash", {"brokers": 2}, "repaired", 31_753, 15_822),
+    Pin("repin_crash", {"brokers": 2}, "repaired", 33_776, 16_774),
 ]
 LONG = pytest.mark.long("more than 5,000 transitions are driven")
 
