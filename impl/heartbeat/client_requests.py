@@ -14,12 +14,14 @@ from impl.heartbeat.control_requests import (
     CONTROLLED_SHUTDOWN_VERSION,
     LEADER_AND_ISR,
     LEADER_AND_ISR_VERSION,
+    NO_LEADER,
     UPDATE_METADATA,
     UPDATE_METADATA_VERSION,
     Endpoint,
     PartitionState,
     TopicPartition,
 )
+from impl.heartbeat.describe import DESCRIBE_BROKERS, DESCRIBE_BROKERS_VERSION
 from impl.heartbeat.log import Batch
 from impl.heartbeat.messages import DOCUMENT, ISR_CHANGE, METADATA_HEARTBEAT, REPAIRED, ErrorCode
 from impl.heartbeat.replica_fetch import REPLICA_FETCH, REPLICA_FETCH_VERSION
@@ -59,6 +61,7 @@ VERSIONS = (
     (METADATA_HEARTBEAT, DOCUMENT, REPAIRED),
     (ISR_CHANGE, DOCUMENT, REPAIRED),
     (REPLICA_FETCH, REPLICA_FETCH_VERSION, REPLICA_FETCH_VERSION),
+    (DESCRIBE_BROKERS, DESCRIBE_BROKERS_VERSION, DESCRIBE_BROKERS_VERSION),
 )
 """Api key, lowest and highest version that is served."""
 
@@ -213,7 +216,7 @@ def metadata_body(
     brokers = [int32(one.broker) + nullable_string(one.host) + int32(one.port) + nullable_string(None) for one in live]
     found = []
     for topic in topics:
-        parts = [_partition(state) for of, state in sorted(states.items()) if of.topic == topic]
+        parts = [_partition(state, live) for of, state in sorted(states.items()) if of.topic == topic]
         code = ErrorCode.NONE if parts else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         found.append(int16(code) + nullable_string(topic) + int8(0) + array(parts))
     throttle = int32(0) if version >= 3 else b""
@@ -221,9 +224,11 @@ def metadata_body(
     return throttle + array(brokers) + cluster + int32(controller) + array(found)
 
 
-def _partition(state: PartitionState) -> bytes:
-    code = ErrorCode.NONE if state.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE
-    head = int16(code) + int32(state.partition.partition) + int32(state.leader)
+def _partition(state: PartitionState, live: tuple[Endpoint, ...]) -> bytes:
+    """A leader that is not among the live brokers is none, as Kafka has it: clients could not find it."""
+    is_led = any(one.broker == state.leader for one in live)
+    code = ErrorCode.NONE if is_led else ErrorCode.LEADER_NOT_AVAILABLE
+    head = int16(code) + int32(state.partition.partition) + int32(state.leader if is_led else NO_LEADER)
     return head + int32_array(state.replicas) + int32_array(state.isr)
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from impl.heartbeat import client_requests as kafka
 from impl.heartbeat import control_requests as control
 from impl.heartbeat.control_requests import TopicPartition
+from impl.heartbeat.describe import DESCRIBE_BROKERS, DescribeBrokersResponse, described
 from impl.heartbeat.effects import Produce, RequestToController
 from impl.heartbeat.messages import (
     DOCUMENT,
     ISR_CHANGE,
     METADATA_HEARTBEAT,
     REPAIRED,
+    UNKNOWN,
     BrokerState,
     ErrorCode,
     IsrChangeResponse,
@@ -108,8 +110,22 @@ class Requests:
             raise ConnectionError("no answer")
         return answer
 
+    async def _describe(self) -> bytes:
+        """The brokers as this controller has them, or where the controller listens."""
+        node = self.process.node
+        found = await self.process.stepped(lambda now_ms: (described(node.controller, now_ms), []))
+        if found is not None:
+            return bytes(found.body())
+        controller = node.broker.controller
+        there = None if controller is None else await self.process.address(controller)
+        host, port = there or ("", 0)
+        known = UNKNOWN if controller is None else controller
+        return DescribeBrokersResponse(ErrorCode.NOT_CONTROLLER, known, host, port).body()
+
     async def _of_client(self, header: RequestHeader, body: bytes) -> bytes:
         match header.api_key:
+            case key if key == DESCRIBE_BROKERS:
+                return await self._describe()
             case kafka.PRODUCE:
                 return await self._produce(kafka.read_produce_request(body))
             case kafka.FETCH:

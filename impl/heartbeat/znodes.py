@@ -8,6 +8,7 @@ Migration Plan). `leader_incarnation` in the state of a partition is Fencepost's
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,7 @@ def state_path(of: TopicPartition) -> str:
 
 
 def partition_znodes(
-    topic: str, replicas: dict[int, tuple[int, ...]], states: dict[int, LeaderAndIsr]
+    topic: str, replicas: Mapping[int, tuple[int, ...]], states: Mapping[int, LeaderAndIsr]
 ) -> list[tuple[str, bytes]]:
     """The znodes of a new topic, parents first. states: of the partitions that have one already."""
     found = [(topic_path(topic), assignment_bytes(replicas)), (partitions_path(topic), b"")]
@@ -99,7 +100,7 @@ def read_broker(path: str, data: bytes) -> BrokerInfo:
     return BrokerInfo(host, read_int(path, data, fields, "port", most=65_535), fields["version"])
 
 
-def assignment_bytes(replicas: dict[int, tuple[int, ...]]) -> bytes:
+def assignment_bytes(replicas: Mapping[int, tuple[int, ...]]) -> bytes:
     return write_json({"version": 1, "partitions": {str(one): list(of) for one, of in replicas.items()}})
 
 
