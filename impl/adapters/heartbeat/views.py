@@ -171,7 +171,7 @@ def _process(cluster: Cluster, host: ProcessHost) -> ProcessView:
     log = replica.log if replica is not None else host.log
     change = None if host.change is None else _change(design, host.change)
     if core is None:
-        return _down(design, change, has_record=log is not None and bool(log.batches))
+        return _down(change, has_record=log is not None and bool(log.batches))
     leads = replica is not None and replica.leads
     followers = replica.followers if replica is not None and leads else {}
     return ProcessView(
@@ -197,10 +197,10 @@ def _process(cluster: Cluster, host: ProcessHost) -> ProcessView:
     )
 
 
-def _down(design: Design, change: ChangeView | None, *, has_record: bool) -> ProcessView:
+def _down(change: ChangeView | None, *, has_record: bool) -> ProcessView:
     nobody = frozenset[int]()
     return ProcessView(
-        False, None, None, design.heartbeats, "ACTIVE", None, None, None, None, False, nobody, None, nobody, change,
+        False, None, None, False, "ACTIVE", None, None, None, None, False, nobody, None, nobody, change,
         None, frozenset(), nobody, False, has_record,
     )  # fmt: skip
 
@@ -336,7 +336,7 @@ def _expected_process(process: Any, design: Design) -> ProcessView:
         up=process.up,
         owned=None if process.owned is None else _incarnation(process.owned.value),
         incarnation=None if process.incarnation is None else _incarnation(process.incarnation.value),
-        fenced=process.fenced,
+        fenced=process.up and process.fenced,
         target=process.target.name,
         heartbeat=None
         if heartbeat is None
