@@ -90,11 +90,7 @@ class UpdateMetadataRequest:
     def body(self) -> bytes:
         states = [one.fields() + int32_array(()) for one in self.partitions]  # no replica is on a failed disk
         brokers = [
-            int32(one.broker)
-            + array(
-                [int32(one.port) + nullable_string(one.host) + nullable_string(_PLAINTEXT) + int16(_PLAINTEXT_TYPE)]
-            )
-            + nullable_string(None)
+            int32(one.broker) + array([_end_point(one)]) + nullable_string(None)  # in no rack
             for one in self.live_brokers
         ]
         return int32(self.controller_id) + int32(self.controller_epoch) + array(states) + array(brokers)
