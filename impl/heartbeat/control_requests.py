@@ -154,7 +154,7 @@ def read_leader_and_isr_request(data: bytes) -> LeaderAndIsrRequest:
         return Endpoint(reader.int32("leader"), reader.string("host"), reader.int32("port"))
 
     head = reader.int32("controller_id"), reader.int32("controller_epoch")
-    request = LeaderAndIsrRequest(*head, reader.array("partitions", 35, state), reader.array("leaders", 10, leader))
+    request = LeaderAndIsrRequest(*head, reader.array("partitions", 31, state), reader.array("leaders", 10, leader))
     reader.end()
     return request
 
@@ -181,7 +181,7 @@ def read_update_metadata_request(data: bytes) -> UpdateMetadataRequest:
         return Endpoint(broker_id, host, port)
 
     head = reader.int32("controller_id"), reader.int32("controller_epoch")
-    partitions = reader.array("partitions", 38, state)
+    partitions = reader.array("partitions", 34, state)
     request = UpdateMetadataRequest(*head, partitions, reader.array("live_brokers", 10, broker))
     reader.end()
     return request

@@ -125,7 +125,7 @@ def test_a_bug_that_is_not_as_declared(
 ) -> None:
     changed = dataclasses.replace(LAST_MEMBER, **changes)
     monkeypatch.setattr(gallery, "BUGS", [changed])
-    result = run("--to", tmp_path)
+    result = run("--to", tmp_path, changed.name)
     assert (result.exit_code, said in result.stdout) == (1, True), result.stdout
     assert not (tmp_path / "last-member.md").exists()
 

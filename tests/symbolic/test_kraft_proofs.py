@@ -61,6 +61,7 @@ def membership() -> Proof:
     return prove(load("kraft/membership", {"brokers": "3"}), JOBS)
 
 
+@pytest.mark.long("20 s of CPU")
 def test_every_safety_property_is_proved_for_three_brokers(membership: Proof) -> None:
     assert {f.claim.name for f in membership.findings} >= SAFETY
     others = {f.claim.name: f.verdict for f in membership.findings if f.verdict != PROVED}
