@@ -39,7 +39,7 @@ PINS = [
     Pin("twins", "repaired", {"records": 0, "max_expiries": 0, "max_silences": 0}, 666, 180),
     Pin("late", "shipped", {"records": 0, "max_late_copies": 0}, 838, 371),
     Pin("failover", "repaired", {"records": 0, "max_expiries": 0}, 4_620, 1_250),
-    Pin("stopping", "repaired", {"records": 0, "max_failovers": 0}, 27_337, 9_201),
+    Pin("stopping", "repaired", {"records": 0, "max_failovers": 0}, 26_242, 8_733),
 ]
 LONG = pytest.mark.long("more than 5,000 transitions are driven")
 

@@ -6,7 +6,7 @@ import pytest
 
 from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
-from tests.conform.faults.heartbeat_faults import FAULTS, MODELS
+from tests.conform.faults.heartbeat_faults import FAULTS, MODELS, SURVIVORS
 from tests.conform.faults.kraft_faults import Fault
 from tests.conform.faults.patched import patched
 
@@ -22,3 +22,10 @@ def test_is_found(fault: Fault) -> None:
         report = conform(model, system, "heartbeat", ConformOptions(jobs=1))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
+
+
+@pytest.mark.parametrize("fault", SURVIVORS, ids=str)
+def test_a_survivor_can_be_planted(fault: Fault) -> None:
+    """What the code no longer says is no survivor."""
+    with patched(fault.function, fault.old, fault.new, "heartbeat"):
+        pass

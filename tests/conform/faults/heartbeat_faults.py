@@ -87,16 +87,8 @@ FAULTS = [
         "Controller._expire",
         "self._set_state(broker, BrokerState.INACTIVE, cause='lease over')",
     ),
-    Fault(
-        "session",
-        "who registers anew is not fenced",
-        "Fence.close",
-        "not self.is_fenced",
-        "cause != 'a new session' and cause != 'a new incarnation'",
-    ),
     Fault("session", "a new session is not registered", "Broker.on_event", "self.scripts.add(Work.REGISTER)"),
     # Registrations.
-    Fault("session", "a watch is not heard", "Registry.hear", "self.stale.add(broker)"),
     Fault(
         "session",
         "a new registration is not gone by",
@@ -200,14 +192,6 @@ FAULTS = [
         "False",
     ),
     Fault(
-        "silence",
-        "a change of any incarnation is taken",
-        "IsrChanges.handle",
-        "known is None or known.incarnation != request.incarnation_id",
-        "known is None",
-    ),
-    Fault("steady", "an answer is not taken", "Replica.take_result", "self.proposed = ()"),
-    Fault(
         "steady",
         "the ISR that was granted is not known",
         "Replica.take_result",
@@ -256,3 +240,24 @@ FAULTS = [
         "self.controller = controller",
     ),
 ]
+
+SURVIVORS = [
+    Fault(
+        "session",
+        "who registers anew is not fenced",
+        "Fence.close",
+        "not self.is_fenced",
+        "cause != 'a new session' and cause != 'a new incarnation'",
+    ),
+    Fault("session", "a watch is not heard", "Registry.hear", "self.stale.add(broker)"),
+    Fault(
+        "silence",
+        "a change of any incarnation is taken",
+        "IsrChanges.handle",
+        "known is None or known.incarnation != request.incarnation_id",
+        "known is None",
+    ),
+    Fault("steady", "an answer is not taken", "Replica.take_result", "self.proposed = ()"),
+]
+"""Not found, each in its own model, in `late` with a crash and in `twins`; the last is found in `stopping`, after 34
+steps. Larger models have not been tried."""
