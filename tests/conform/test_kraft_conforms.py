@@ -80,6 +80,7 @@ PINS = [
     Pin("changes_end", {"max_crashes": 0}, 4_660, 1_257, 570),
     Pin("elections_end", {"max_failovers": 2}, 2_622, 1_054),
     Pin("snapshot_reassignment", {"max_failovers": 0}, 8_854, 1_396, 348),
+    Pin("snapshot_reassignment", {"snapshots": 0, "pending_batches": 1}, 106_659, 25_058, 492),
     Pin("reassignment_ends", {"max_crashes": 0}, 4_788, 2_184, 2_391),
     Pin("moved_disk", {"max_crashes": 0}, 9_456, 1_624, 1_297),
 ]  # fmt: skip
@@ -156,5 +157,4 @@ def taken(pin: Pin) -> set[str]:
 
 @pytest.mark.long("every model is searched")
 def test_every_step_is_taken_in_some_model() -> None:
-    """But for one: where somebody goes down, somebody comes back, and that is not a step of the implementation."""
-    assert set(STEPS) - set().union(*map(taken, PINS)) == {"go_down"}
+    assert set().union(*map(taken, PINS)) >= set(STEPS)

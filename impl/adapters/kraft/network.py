@@ -10,8 +10,10 @@ from impl.adapters.kraft import controllers, expected, observed
 from impl.adapters.kraft.cluster import Cluster, Envelope
 from impl.adapters.kraft.controllers import without
 from impl.adapters.kraft.processes import given_up, late_copy, led, without_reply, without_waiting
+from impl.adapters.kraft.quorum import deliver_refusal
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import AlterIsrView, HeartbeatView, RegisterView
+from impl.kraft.errors import ErrorCode
 
 Arguments = Mapping[str, Any]
 RequestView = RegisterView | HeartbeatView | AlterIsrView
@@ -92,6 +94,18 @@ def lose_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Clust
     if envelope is None:
         return Refusal("nothing is under way")
     return given_up(replace(cluster, alterations=without(cluster.alterations, envelope)), envelope)
+
+
+def refuse_alter_isr(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
+    """A request lands at a controller that is not active, and its sender hears so at once."""
+    envelope = matching_alteration(cluster, arguments["request"], before)
+    if envelope is None:
+        return Refusal("nothing lands")
+    cluster = replace(cluster, alterations=without(cluster.alterations, envelope))
+    cluster, response = controllers.call(cluster, envelope.to, envelope.request)
+    if response.error != ErrorCode.NOT_CONTROLLER:
+        return Refusal(f"the answer is {response.error.name}")
+    return deliver_refusal(cluster, envelope, response)
 
 
 def lose_lifecycle_reply(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

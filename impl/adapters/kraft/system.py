@@ -82,6 +82,7 @@ STEPS: dict[str, Action] = {
     "crash": processes.crash,
     "crash_losing_disk": processes.crash_losing_disk,
     "lose_lifecycle_request": network.lose_lifecycle_request,
+    "refuse_alter_isr": network.refuse_alter_isr,
     "lose_lifecycle_reply": network.lose_lifecycle_reply,
     "lose_alter_isr": network.lose_alter_isr,
     "lose_alter_isr_reply": network.lose_alter_isr_reply,
