@@ -145,9 +145,9 @@ def some_brokers_are_preferred() -> bool:
 
 @assume
 def takeover_is_of_a_request() -> bool:
-    """takeovers are of one or two requests, which go then, and by the versions that were read."""
+    """takeovers are of requests that go then, and by the versions that were read."""
     deletes = Design.pinning and Design.request_consumed and Design.epoch_with_office
-    return not Design.takeover or (deletes and Design.versions_read == 1 and Design.max_requests <= 2)
+    return not Design.takeover or (deletes and Design.versions_read == 1)
 
 
 @assume

@@ -102,7 +102,7 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
     who="broker {broker}",
     source="KIP-39, Proposed Change (the document is silent)",
     deviates="the multi writes the epoch again, with a new version: else a third request could have the version of the "
-    "first, and who has read that would take it over. Here a takeover is of two requests at most",
+    "first, and who has read that would take it over. So it is here: models of takeover have two requests at most",
 )
 def settle_request(s: Cluster, broker: Broker) -> None:
     """A controller hears of a request for itself: it is served, and goes.

@@ -32,13 +32,17 @@ from tests.impl.pinning.schedules import SETUPS, Run, run_all, setup_of, validat
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 RUNS = 50
-AT_ONCE = 12
+AT_ONCE = 8
 LIMIT_S = 15.0
 
 
 @pytest.mark.long("real time: a minute or two of wall clock")
 def test_seeded_schedules_are_behaviours_of_the_spec(tmp_path: Path) -> None:
     runs = run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
+    never_began = [one.seed for one in runs if one.problem]  # no broker in office in time: it says nothing of the spec
+    again = run_all(never_began, tmp_path / "again", at_once=1)
+    runs = [one for one in runs if not one.problem] + again
+    assert len(runs) == RUNS
     assert validate(runs, tmp_path).reasons == {}
     for one in runs:
         assert one.figures is not None
