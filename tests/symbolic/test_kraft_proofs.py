@@ -70,6 +70,7 @@ def test_every_safety_property_is_proved_for_three_brokers(membership: Proof) ->
     assert membership.never == []
 
 
+@pytest.mark.long("the proof of the test above")
 def test_neither_faults_nor_messages_are_bounded(membership: Proof) -> None:
     proved = [n for n, f in enumerate(membership.findings) if f.verdict == PROVED]
     kept = {membership.findings[n].claim.name for n in proved if membership.bounds_of(n).words()}
