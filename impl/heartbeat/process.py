@@ -5,14 +5,12 @@ usage: python -m impl.heartbeat.process server.properties [--trace FILE]
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -30,11 +28,11 @@ from impl.heartbeat.requests import Requests
 from impl.heartbeat.scripts import LANES
 from impl.heartbeat.settings import Settings, load
 from impl.heartbeat.znodes import id_path, read_broker
+from impl.runtime.command import run_broker
 from impl.runtime.listener import Listener
-from impl.runtime.logs import log, log_to
-from impl.runtime.loop import CoreLoop, on_signals
+from impl.runtime.logs import log
+from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
-from impl.runtime.properties import ConfigError
 from impl.runtime.recorder import Recorder
 from impl.zookeeper import Event, Found, GetData, OutOfTouch, Result, Submit
 from impl.zookeeper.client import Client
@@ -42,7 +40,6 @@ from impl.zookeeper.znodes import ZnodeError
 
 _LOG = logging.getLogger("impl.heartbeat")
 _PROCESS_LANE = 3
-_USAGE = 2
 _LONGEST_SHUTDOWN_S = 30.0
 
 
@@ -227,34 +224,9 @@ class Process:
         self._measures.heartbeat_answered(latency_ms)
 
 
-async def _until_told(process: Process) -> None:
-    on_signals(process.stop)
-    await process.run()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a broker until it is told to stop. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="impl.heartbeat.process", description="A broker with heartbeats (KIP-343).")
-    parser.add_argument("properties", type=Path, help="its configuration")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="record the steps that it takes")
-    options = parser.parse_args(arguments)
-    try:
-        settings = load(options.properties)
-    except ConfigError as error:
-        print(f"{options.properties}: {error}", file=sys.stderr)
-        return _USAGE
-    log_to(broker=settings.broker_id)
-    try:
-        with ExitStack() as open_until_end:
-            recorder = None
-            if options.trace is not None:
-                name = f"broker{settings.broker_id}"
-                recorder = open_until_end.enter_context(Recorder(options.trace, "heartbeat", name))
-            asyncio.run(_until_told(Process(settings, recorder)))
-    except OSError as error:
-        print(f"{options.properties}: {error}", file=sys.stderr)
-        return _USAGE
-    return 0
+    return run_broker("heartbeat", "A broker with heartbeats (KIP-343).", load, Process, arguments)
 
 
 if __name__ == "__main__":

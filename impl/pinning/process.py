@@ -5,14 +5,12 @@ usage: python -m impl.pinning.process server.properties [--trace FILE]
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import logging
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
@@ -37,11 +35,11 @@ from impl.pinning.messages import (
     refusal,
 )
 from impl.pinning.settings import Settings, load
+from impl.runtime.command import run_broker
 from impl.runtime.listener import Listener
-from impl.runtime.logs import log, log_to
-from impl.runtime.loop import CoreLoop, on_signals
+from impl.runtime.logs import log
+from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
-from impl.runtime.properties import ConfigError
 from impl.runtime.recorder import Recorder
 from impl.runtime.wire import RequestHeader, WireError
 from impl.zookeeper import Event, OutOfTouch, Submit
@@ -49,7 +47,6 @@ from impl.zookeeper.client import Client
 
 _LOG = logging.getLogger("impl.pinning")
 _WORK = "work"
-_USAGE = 2
 _READERS: dict[int, Callable[[bytes], Request]] = {
     PIN_CONTROLLER: read_pin_request,
     DESCRIBE_CONTROLLER: read_describe_request,
@@ -187,34 +184,9 @@ class Process:
             self._recorder.record(did.action, broker, at={"zxid": did.zxid}, note=did.facts)
 
 
-async def _until_told(process: Process) -> None:
-    on_signals(process.stop)
-    await process.run()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a broker until it is told to stop. Returns the exit code."""
-    parser = argparse.ArgumentParser(prog="impl.pinning.process", description="A broker that can be pinned (KIP-39).")
-    parser.add_argument("properties", type=Path, help="its configuration")
-    parser.add_argument("--trace", type=Path, metavar="FILE", help="record the steps that it takes")
-    options = parser.parse_args(arguments)
-    try:
-        settings = load(options.properties)
-    except ConfigError as error:
-        print(f"{options.properties}: {error}", file=sys.stderr)
-        return _USAGE
-    log_to(broker=settings.broker_id)
-    try:
-        with ExitStack() as open_until_end:
-            recorder = None
-            if options.trace is not None:
-                name = f"broker{settings.broker_id}"
-                recorder = open_until_end.enter_context(Recorder(options.trace, "pinning", name))
-            asyncio.run(_until_told(Process(settings, recorder)))
-    except OSError as error:
-        print(f"{options.properties}: {error}", file=sys.stderr)
-        return _USAGE
-    return 0
+    return run_broker("pinning", "A broker that can be pinned (KIP-39).", load, Process, arguments)
 
 
 if __name__ == "__main__":
