@@ -20,9 +20,11 @@ from impl.pinning.tool import ask
 from impl.pinning.znodes import PERSISTENT
 from impl.zookeeper.transaction_log import read_logs
 from tests.benchmarks.printing import line
+from tests.cluster.brokers import address_of
+from tests.cluster.recordings import Life, below
 from tests.cluster.zookeeper import Ensemble, zookeeper
-from tests.impl.pinning.cluster import BROKERS, Cluster, address_of
-from tests.impl.pinning.history import Figures, History, Life, below
+from tests.impl.pinning.cluster import BROKERS, Cluster
+from tests.impl.pinning.history import Figures, History
 
 HAND_OVERS = 50
 PINS = 1_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,54 +13,19 @@ from kazoo.exceptions import KazooException, NodeExistsError
 from kazoo.retry import KazooRetry
 
 from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
+from impl.pinning.process import main
 from impl.pinning.tool import ToolError, ask
 from impl.pinning.znodes import NEXT, PERSISTENT
 from impl.runtime.wire import WireError
 from impl.zookeeper.office import CONTROLLER
-from tests.cluster.proxy import Direction, Proxy
-from tests.cluster.zookeeper import Ensemble, has_multi
-from tests.impl.pinning.brokers import BrokerProcess
+from tests.cluster.brokers import BrokerProcess, address_of
+from tests.cluster.links import Links
+from tests.cluster.zookeeper import Ensemble
 
 BROKERS = 3
 SESSION_MS = 1_000
 START_LIMIT_S = 30.0
 RETRY_LIMIT_S = 60.0
-
-
-class Links:
-    """The links of one broker to all servers of an ensemble, as one."""
-
-    def __init__(self, ensemble: Ensemble) -> None:
-        self._proxies = [Proxy(server.address) for server in ensemble.servers]
-
-    @property
-    def hosts(self) -> str:
-        """As in zookeeper.connect."""
-        return ",".join(link.address for link in self._proxies)
-
-    def cut(self, *directions: Direction) -> None:
-        for link in self._proxies:
-            link.cut(*directions)
-
-    def heal(self) -> None:
-        for link in self._proxies:
-            link.heal()
-
-    def lose_reply(self, meanwhile: Callable[[], None]) -> None:
-        """The reply to the broker's next multi is lost, and its connection with it. meanwhile: done before that."""
-
-        def lost(link: Proxy) -> None:
-            meanwhile()
-            with suppress(RuntimeError, TimeoutError):  # the run may be over by now
-                link.reset()
-                link.heal()
-
-        for link in self._proxies:
-            link.lose_reply(has_multi, lambda link=link: lost(link))  # type: ignore[misc]
-
-    def stop(self) -> None:
-        for link in self._proxies:
-            link.stop()
 
 
 class Cluster:
@@ -103,7 +67,7 @@ class Cluster:
             "controller.pinning.enable": str(self.enables[broker]).lower(),
             **self.further,
         }
-        process = BrokerProcess(broker, self.folder, len(self.processes), settings)
+        process = BrokerProcess(main, broker, self.folder, len(self.processes), settings)
         self.processes.append(process)
         self.current[broker] = process
 
@@ -171,10 +135,3 @@ class Cluster:
 
 def _has(trace: Path, text: str) -> bool:
     return trace.exists() and text in trace.read_text(encoding="utf-8", errors="replace")
-
-
-def address_of(log: Path) -> tuple[str, int] | None:
-    """Where a broker listens, as its log says."""
-    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    found = re.search(r'"event": "listening".*"host": "([^"]*)", "port": (\d+)', text)
-    return None if found is None else (found[1], int(found[2]))

@@ -7,16 +7,15 @@ else a broker does (it hears, pulls, abstains) is left to be found: such steps a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from impl.pinning.znodes import NEXT, NOBODY, READY, read_next, read_ready
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import read_controller, read_decimal
+from tests.cluster.recordings import Life, recorded
 from traces.events import INIT, end_line, event_line, header_line
 
 SILENT_STEPS = 9
@@ -24,15 +23,6 @@ SILENT = (
     "hear_controller", "hear_ready", "abstain", "lose_election", "find_own_office", "stay",
     "set_ready", "hear_of_other", "settle_request", "prepare_takeover", "fail_to_take_over", "resign",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Life:
-    """One process of a broker. ended_ms: when it was killed or told to stop, by the wall clock; None: it was not."""
-
-    broker: int
-    trace: Path
-    ended_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,20 +94,6 @@ class Figures:
     longest_vacancy_ms: int
 
 
-def below(transactions: Sequence[Logged], root: str) -> list[Logged]:
-    """The transactions of one chroot, with its paths; the ends of sessions all stay."""
-    found = []
-    for one in transactions:
-        changes = tuple(
-            replace(change, path=change.path.removeprefix(root))
-            for change in one.changes
-            if change.path.startswith(f"{root}/")
-        )
-        if changes or one.ends_session:
-            found.append(replace(one, changes=changes))
-    return found
-
-
 @dataclass
 class Records:
     """The brokers' own records.
@@ -132,7 +108,7 @@ class Records:
     def add(self, life: Life, until: int | None = None) -> None:
         """until: the zxid of the last transaction of the run; what saw a later one is of its clearing away."""
         of_life = 0
-        for line in _lines(life.trace):
+        for line in recorded(life.trace):
             action, zxid, time_ms = line.get("action", ""), line.get("at", {}).get("zxid", 0), line.get("time_ms", 0)
             name, order = f"broker{life.broker}", (1, time_ms)
             if until is not None and zxid > until:
@@ -151,12 +127,6 @@ class Records:
 
 def _target(broker: int) -> str | None:
     return None if broker == NOBODY else f"broker{broker}"
-
-
-def _lines(trace: Path) -> Iterator[dict[str, Any]]:
-    text = trace.read_bytes() if trace.exists() else b""
-    for line in text.split(b"\n")[:-1]:  # of a process that was killed, the last line may be half
-        yield json.loads(line)
 
 
 class History:

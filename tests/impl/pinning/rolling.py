@@ -19,9 +19,10 @@ from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
 from impl.pinning.tool import ask
 from impl.zookeeper.office import CONTROLLER
 from impl.zookeeper.transaction_log import read_logs
+from tests.cluster.brokers import address_of
+from tests.cluster.recordings import below
 from tests.cluster.zookeeper import Ensemble, zookeeper
-from tests.impl.pinning.cluster import Cluster, address_of
-from tests.impl.pinning.history import below
+from tests.impl.pinning.cluster import Cluster
 
 SIZES = (3, 5, 10)
 LIMIT_S = 30.0

@@ -11,7 +11,8 @@ from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import write_controller, write_decimal
-from tests.impl.pinning.history import Figures, History, Life
+from tests.cluster.recordings import Life
+from tests.impl.pinning.history import Figures, History
 
 SESSIONS = (100, 101)
 BEGUN = 5

@@ -24,11 +24,14 @@ from impl.pinning.tool import main as tool
 from impl.pinning.znodes import NEXT, READY
 from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
+from tests.cluster.brokers import address_of
+from tests.cluster.recordings import Life, below
+from tests.cluster.schedules import Run
 from tests.cluster.zookeeper import Ensemble, zookeeper
-from tests.impl.pinning.cluster import Cluster, address_of
-from tests.impl.pinning.history import History, Life, below
+from tests.impl.pinning.cluster import Cluster
+from tests.impl.pinning.history import History
 from tests.impl.pinning.rolling import restart
-from tests.impl.pinning.schedules import SETUPS, Run, run_all, setup_of, validate
+from tests.impl.pinning.schedules import SCHEDULES, SETUPS
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 RUNS = 50
@@ -38,17 +41,19 @@ LIMIT_S = 15.0
 
 @pytest.mark.long("real time: a minute or two of wall clock")
 def test_seeded_schedules_are_behaviours_of_the_spec(tmp_path: Path) -> None:
-    runs = run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
+    runs = SCHEDULES.run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
     never_began = [one.seed for one in runs if one.problem]  # no broker in office in time: it says nothing of the spec
-    again = run_all(never_began, tmp_path / "again", at_once=1)
+    again = SCHEDULES.run_all(never_began, tmp_path / "again", at_once=1)
     runs = [one for one in runs if not one.problem] + again
     assert len(runs) == RUNS
-    assert validate(runs, tmp_path).reasons == {}
+    assert SCHEDULES.validate(runs, tmp_path).reasons == {}
     for one in runs:
         assert one.figures is not None
-        assert (one.figures.moves_without_cause, one.figures.foreign_deletions) == (0, 0)
+        assert (one.figures["moves_without_cause"], one.figures["foreign_deletions"]) == (0, 0)
     for setup in SETUPS:
-        trace = next(r.trace for r in runs if setup_of(r.seed) is setup and '"action":"begin_term"' in r.trace)
+        trace = next(
+            r.trace for r in runs if SCHEDULES.setup_of(r.seed) is setup and '"action":"begin_term"' in r.trace
+        )
         assert_a_lie_is_rejected(trace, SETUPS.index(setup), tmp_path / f"lie in {setup.name}")
 
 
@@ -60,7 +65,7 @@ def assert_a_lie_is_rejected(trace: str, seed: int, folder: Path) -> None:
     event = json.loads(lines[at])
     others = {"broker0", "broker1", "broker2"} - {event["parameters"]["broker"]}
     lines[at] = json.dumps({**event, "parameters": {"broker": min(others)}}) + "\n"
-    assert list(validate([Run(seed, "".join(lines), None)], folder).reasons) == [seed]
+    assert list(SCHEDULES.validate([Run(seed, "".join(lines), None)], folder).reasons) == [seed]
 
 
 @pytest.fixture(scope="module")

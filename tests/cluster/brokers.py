@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import util
 from pathlib import Path
 
-from impl.pinning.process import main
+Main = Callable[[Sequence[str]], int]
 
 _FORKED = multiprocessing.get_context("forkserver")
 # The last one has what main modules import: a child imports that of its parent again.
-_FORKED.set_forkserver_preload(["impl.pinning.process", "tests.impl.pinning.brokers", "tests.impl.pinning.cluster"])
+_FORKED.set_forkserver_preload(["impl.pinning.process", "impl.heartbeat.process", "tests.cluster.schedules"])
 
 # Its folder is removed at the end, which is no error if a test run has removed it before.
 util.Finalize(None, os.makedirs, args=(util.get_temp_dir(),), kwargs={"exist_ok": True}, exitpriority=-99)
 
 
-def _serve(properties: Path, trace: Path | None, log: Path) -> None:
+def _serve(main: Main, properties: Path, trace: Path | None, log: Path) -> None:
     with log.open("ab", buffering=0) as output:
         os.dup2(output.fileno(), sys.stderr.fileno())
     sys.exit(main([str(properties), *([] if trace is None else ["--trace", str(trace)])]))
 
 
 class BrokerProcess:
-    """One process of a broker. ended_ms: when it was killed or told to stop."""
+    """One process of a broker. main: its command, a function of a module. ended_ms: when it was killed or told to stop.
+
+    number: of the process in its run. records: it records a trace.
+    """
 
     def __init__(
-        self, broker: int, folder: Path, number: int, settings: dict[str, str], *, records: bool = True
+        self, main: Main, broker: int, folder: Path, number: int, settings: Mapping[str, str], *, records: bool = True
     ) -> None:
         name = f"broker{broker}-{number}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +47,7 @@ class BrokerProcess:
         self.log = folder / f"{name}.log"
         self.ended_ms: int | None = None
         self._process = _FORKED.Process(
-            target=_serve, args=(properties, self.trace if records else None, self.log), daemon=True
+            target=_serve, args=(main, properties, self.trace if records else None, self.log), daemon=True
         )
         self._process.start()
 
@@ -76,3 +81,10 @@ class BrokerProcess:
         if pid is not None and self._process.is_alive():
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def address_of(log: Path) -> tuple[str, int] | None:
+    """Where a broker listens, as its log says."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    found = re.search(r'"event": "listening".*"host": "([^"]*)", "port": (\d+)', text)
+    return None if found is None else (found[1], int(found[2]))

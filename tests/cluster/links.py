@@ -1,0 +1,45 @@
+"""The links of a broker to the servers of an ensemble, as one: cut, healed, a reply lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from tests.cluster.proxy import Direction, Proxy
+from tests.cluster.zookeeper import Ensemble, has_multi
+
+
+class Links:
+    """The links of one broker to all servers of an ensemble, as one."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._proxies = [Proxy(server.address) for server in ensemble.servers]
+
+    @property
+    def hosts(self) -> str:
+        """As in zookeeper.connect."""
+        return ",".join(link.address for link in self._proxies)
+
+    def cut(self, *directions: Direction) -> None:
+        for link in self._proxies:
+            link.cut(*directions)
+
+    def heal(self) -> None:
+        for link in self._proxies:
+            link.heal()
+
+    def lose_reply(self, meanwhile: Callable[[], None]) -> None:
+        """The reply to the broker's next multi is lost, and its connection with it. meanwhile: done before that."""
+
+        def lost(link: Proxy) -> None:
+            meanwhile()
+            with suppress(RuntimeError, TimeoutError):  # the run may be over by now
+                link.reset()
+                link.heal()
+
+        for link in self._proxies:
+            link.lose_reply(has_multi, lambda link=link: lost(link))  # type: ignore[misc]
+
+    def stop(self) -> None:
+        for link in self._proxies:
+            link.stop()
