@@ -1,0 +1,1 @@
+"""The consumer coordinator: brokers that elect one, and consumers whose groups it rebalances, over ZooKeeper."""
