@@ -242,6 +242,7 @@ class Broker:
         self.fence.answered(BrokerState(response.current_state), sent_ms)
         exits = self.is_stopping and response.current_state == BrokerState.INACTIVE and self.design.exit_signal
         if exits:
+            self.context.did("exit", broker=mine[0], incarnation=mine[1])
             self.context.effects.append(Exit())
 
     # Control requests.

@@ -40,16 +40,16 @@ class Fence:
     def check(self) -> None:
         """Close it if the lease is over. Called before anything else is handled."""
         if not self.is_fenced and self.end_ms <= self.context.now_ms:
-            self.close("no answer in time")
+            self.close("no answer in time", late_ms=self.context.now_ms - self.end_ms)
 
-    def close(self, cause: str) -> None:
-        """From now on no new request is accepted."""
+    def close(self, cause: str, *, late_ms: int = 0) -> None:
+        """From now on no new request is accepted. late_ms: since when none was: its lease was over while it slept."""
         self.end_ms = 0
         if not self.is_fenced:
             self.is_fenced = True
-            self._tell("fenced", cause, is_warning=True)
+            self._tell("fenced", cause, late_ms=late_ms, is_warning=True)
 
-    def _tell(self, event: str, cause: str, *, is_warning: bool) -> None:
-        facts = {"broker": self.broker, "state": self.state.name, "cause": cause}
+    def _tell(self, event: str, cause: str, *, late_ms: int = 0, is_warning: bool) -> None:
+        facts = {"broker": self.broker, "state": self.state.name, "cause": cause, "late_ms": late_ms}
         self.context.log(event, facts, is_warning=is_warning)
         self.context.did(event, **facts)

@@ -86,7 +86,7 @@ class Process:
                 address = open_until_end.enter_context(served(self._registry, host, self.settings.metrics_port))
                 log(_LOG, "metrics", {"address": address})
             host, port = await self._listener.start(*self.settings.listener)
-            self.node = self._node((host, port))
+            self.node = self._node(self.settings.advertised or (host, port))
             log(_LOG, "listening", {"host": host, "port": port})
             self._client.start()
             self.begin(self._links.fetch())

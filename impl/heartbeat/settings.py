@@ -31,7 +31,8 @@ _INTERVALS_PER_TIMEOUT = 3
 class Settings:
     """The configuration of a broker.
 
-    listener: host and port that requests are taken at; port 0: any that is free. log_dir: None keeps records in memory.
+    listener: host and port that requests are taken at; port 0: any that is free. advertised: where others find it;
+    None: there. log_dir: None keeps records in memory.
     controller_timeout_ms, broker_timeout_ms, interval_ms: controller.heartbeat.timeout.ms, broker.heartbeat.timeout.ms
     and controller.heartbeat.interval.ms. cluster_clients: client ids that may send what brokers send; empty: all.
     """
@@ -39,6 +40,7 @@ class Settings:
     broker_id: int
     zookeeper_connect: str
     listener: tuple[str, int] = ("127.0.0.1", 0)
+    advertised: tuple[str, int] | None = None
     log_dir: Path | None = None
     session_timeout_ms: int = 6_000
     controller_timeout_ms: int = 9_000
@@ -70,6 +72,7 @@ def parse(values: Mapping[str, str]) -> Settings:
         broker_id=broker_id("broker.id", values["broker.id"]),
         zookeeper_connect=values["zookeeper.connect"],
         listener=read("listeners", listener, ("127.0.0.1", 0)),
+        advertised=read("advertised.listeners", listener, None),
         log_dir=read("log.dirs", _folder, None),
         session_timeout_ms=read("zookeeper.session.timeout.ms", timeout_ms, 6_000),
         controller_timeout_ms=read("controller.heartbeat.timeout.ms", timeout_ms, 9_000),
@@ -92,6 +95,7 @@ def parse(values: Mapping[str, str]) -> Settings:
 _KEYS = (
     "broker.id",
     "listeners",
+    "advertised.listeners",
     "log.dirs",
     "zookeeper.connect",
     "zookeeper.session.timeout.ms",

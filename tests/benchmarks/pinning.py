@@ -21,7 +21,7 @@ from impl.pinning.znodes import PERSISTENT
 from impl.zookeeper.transaction_log import read_logs
 from tests.benchmarks.printing import line
 from tests.cluster.brokers import address_of
-from tests.cluster.recordings import Life, below
+from tests.cluster.recordings import below
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import BROKERS, Cluster
 from tests.impl.pinning.history import Figures, History
@@ -69,7 +69,7 @@ def pins(
         last_zxid = cluster.admin.last_zxid
     finally:
         cluster.stop()
-    lives = [Life(one.broker, one.trace, one.ended_ms) for one in cluster.processes]
+    lives = cluster.lives()
     log = read_logs(ensemble.servers[0].log_folder)
     transactions = [one for one in below(log, cluster.root) if one.zxid <= last_zxid]
     return spent_ms, served, History(transactions, lives, BROKERS).figures()

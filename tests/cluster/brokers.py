@@ -13,6 +13,8 @@ from contextlib import suppress
 from multiprocessing import util
 from pathlib import Path
 
+from tests.cluster.recordings import Life
+
 Main = Callable[[Sequence[str]], int]
 
 _FORKED = multiprocessing.get_context("forkserver")
@@ -30,9 +32,9 @@ def _serve(main: Main, properties: Path, trace: Path | None, log: Path) -> None:
 
 
 class BrokerProcess:
-    """One process of a broker. main: its command, a function of a module. ended_ms: when it was killed or told to stop.
+    """One process of a broker. main: its command, a function of a module.
 
-    number: of the process in its run. records: it records a trace.
+    number: of the process in its run. records: it records a trace. ended_ms, asked_ms, began_ms: as of its `Life`.
     """
 
     def __init__(
@@ -46,10 +48,21 @@ class BrokerProcess:
         self.trace = folder / f"{name}.ndjson"
         self.log = folder / f"{name}.log"
         self.ended_ms: int | None = None
+        self.asked_ms: int | None = None
+        self.began_ms = _now_ms()
         self._process = _FORKED.Process(
             target=_serve, args=(main, properties, self.trace if records else None, self.log), daemon=True
         )
         self._process.start()
+
+    @property
+    def life(self) -> Life:
+        """For the history of its run."""
+        return Life(self.broker, self.trace, self.ended_ms, self.asked_ms, self.began_ms)
+
+    def has_recorded(self, action: str) -> bool:
+        """It has taken such a step."""
+        return self.trace.exists() and f'"{action}"' in self.trace.read_text(encoding="utf-8", errors="replace")
 
     @property
     def is_alive(self) -> bool:
@@ -65,12 +78,17 @@ class BrokerProcess:
         """kill -9, of a paused process too."""
         self._end(signal.SIGKILL)
 
+    def ask_to_stop(self) -> None:
+        """SIGTERM, without waiting for its end."""
+        self.asked_ms = _now_ms()
+        self._signal(signal.SIGTERM)
+
     def terminate(self) -> None:
         """SIGTERM: it closes its session."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
-        self.ended_ms = self.ended_ms or time.time_ns() // 1_000_000
+        self.ended_ms = self.ended_ms or _now_ms()
         self._signal(number)
         self._process.join(10)
         if self._process.is_alive():
@@ -81,6 +99,10 @@ class BrokerProcess:
         if pid is not None and self._process.is_alive():
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def address_of(log: Path) -> tuple[str, int] | None:

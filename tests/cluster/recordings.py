@@ -13,11 +13,16 @@ from impl.zookeeper.transaction_log import Logged
 
 @dataclass(frozen=True)
 class Life:
-    """One process of a broker. ended_ms: when it was killed or told to stop, by the wall clock; None: it was not."""
+    """One process of a broker. Times are of the wall clock; None: it was not.
+
+    ended_ms: when it was killed or told to stop; asked_ms: when it was asked to stop as soon as it can.
+    """
 
     broker: int
     trace: Path
     ended_ms: int | None = None
+    asked_ms: int | None = None
+    began_ms: int = 0
 
 
 def below(transactions: Sequence[Logged], root: str) -> list[Logged]:

@@ -74,9 +74,9 @@ class Agenda:
     """Waits, and ends what was begun when its time is over."""
 
     def __init__(self) -> None:
-        self._ends = list[tuple[float, Callable[[], None]]]()
+        self._ends = list[tuple[float, Callable[[], object]]]()
 
-    def after(self, delay_s: float, end: Callable[[], None]) -> None:
+    def after(self, delay_s: float, end: Callable[[], object]) -> None:
         self._ends.append((time.monotonic() + delay_s, end))
 
     def wait(self, delay_s: float) -> None:

@@ -33,14 +33,15 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text(
         "broker.id=3\nlisteners=PLAINTEXT://[::1]:9092\nlog.dirs=/data\nzookeeper.connect=a:1,b:2\n"
+        "advertised.listeners=PLAINTEXT://b3:9093\n"
         "zookeeper.session.timeout.ms=1000\ncontroller.heartbeat.timeout.ms=1500\nbroker.heartbeat.timeout.ms=900\n"
         "controller.heartbeat.interval.ms=300\ninter.broker.protocol.version=2.1-heartbeat\n"
         "replica.lag.time.max.ms=700\nmin.insync.replicas=2\ncontrolled.shutdown.enable=false\n"
         "heartbeat.cluster.clients=broker-1, broker-2\nmetrics.port=0\nheartbeat.setting=repaired\n"
     )
     assert load(file) == Settings(
-        3, "a:1,b:2", ("::1", 9092), Path("/data"), 1_000, 1_500, 900, 300, "2.1-heartbeat", 700, 2, False,
-        frozenset({"broker-1", "broker-2"}), 0,
+        3, "a:1,b:2", ("::1", 9092), ("b3", 9093), Path("/data"), 1_000, 1_500, 900, 300, "2.1-heartbeat", 700, 2,
+        False, frozenset({"broker-1", "broker-2"}), 0,
     )  # fmt: skip
 
 

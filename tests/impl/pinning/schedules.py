@@ -138,7 +138,7 @@ def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
         last_zxid = cluster.last_zxid()
     finally:
         cluster.stop()
-    return Ended(seed, [Life(one.broker, one.trace, one.ended_ms) for one in cluster.processes], last_zxid)
+    return Ended(seed, cluster.lives(), last_zxid)
 
 
 SCHEDULES = Schedules("tests.impl.pinning.schedules", "tests/impl/pinning/recorded.py", SETUPS, run)

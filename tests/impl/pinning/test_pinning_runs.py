@@ -25,7 +25,7 @@ from impl.pinning.znodes import NEXT, READY
 from impl.runtime.wire import RequestHeader, frame, int32, request_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.cluster.brokers import address_of
-from tests.cluster.recordings import Life, below
+from tests.cluster.recordings import below
 from tests.cluster.schedules import Run
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import Cluster
@@ -217,7 +217,7 @@ def test_an_upgrade_and_back_broker_by_broker_with_a_request_standing(server: En
         last_zxid = cluster.last_zxid()
     finally:
         cluster.stop()
-    lives = [Life(one.broker, one.trace, one.ended_ms) for one in cluster.processes]
+    lives = cluster.lives()
     log = [one for one in below(server.transactions(), cluster.root) if one.zxid <= last_zxid]
     figures = History(log, lives, 3).figures()
     assert (figures.moves_without_cause, figures.foreign_deletions) == (0, 0)
