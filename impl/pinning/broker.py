@@ -90,6 +90,8 @@ class Broker:
         self.queue = list[Item]()
         self.running: Generator[Operation, Result, None] | None = None
         self.is_connected = False
+        self.started = 0
+        """The session that it has registered and read everything in: a start that was cut short is begun again."""
         self.under_way: Item | None = None
         """The item whose script runs, or ran last."""
 
@@ -99,7 +101,7 @@ class Broker:
         copied = Broker(self.member.copy())
         copied.office.heard = self.office.heard
         copied.request.asked = dict(self.request.asked)
-        copied.queue, copied.is_connected = list(self.queue), self.is_connected
+        copied.queue, copied.is_connected, copied.started = list(self.queue), self.is_connected, self.started
         return copied
 
     # Inputs. Each returns the effects of what is done at once; the rest waits for `advance`.
@@ -175,7 +177,7 @@ class Broker:
     def _script(self, item: Item) -> Script[None]:
         match item:
             case Start(is_new=is_new):
-                yield from self._start(is_new=is_new)
+                yield from self._start(is_new=is_new and self.started != self.member.session)
             case Call(number=call, request=PinControllerRequest() as request):
                 yield from self.request.pin(call, request)
             case Call(number=call, request=DescribeControllerRequest()):
@@ -242,15 +244,16 @@ class Broker:
             self.member.effects.append(Submit(_OPERATION, operation))
 
     def _drop(self) -> None:
-        """The connection is lost, and with it what was under way, and all watches. An event is handled again."""
+        """The connection is lost, and with it what was under way, and all watches. What only reads is done again."""
         if self.running is None:
             return
         self.running.close()
         self.running = None
-        if isinstance(self.under_way, Call):
-            self.request.lost(self.under_way.number)
-        elif isinstance(self.under_way, Path):
-            self.queue = [self.under_way, *(item for item in self.queue if item != self.under_way)]
+        match self.under_way:
+            case Call(number=call, request=PinControllerRequest()):
+                self.request.lost(call)
+            case Path() | Call() | TimeUp():
+                self.queue = [self.under_way, *(item for item in self.queue if item != self.under_way)]
 
     def _enqueue(self, item: Item) -> None:
         if item not in self.queue:
@@ -267,10 +270,11 @@ class Broker:
         self.is_connected = member.is_in_touch = True
         is_first = not member.session
         member.session = session
+        start = Start(is_new=session != self.started)
         if member.design.expiry_first or is_first or not is_new:
-            self.queue = [Start(is_new), *(item for item in self.queue if not isinstance(item, Start))]
+            self.queue = [start, *(item for item in self.queue if not isinstance(item, Start))]
         else:
-            self._enqueue(Start(is_new))  # what it had queued under its former session is handled before
+            self._enqueue(start)  # what it had queued under its former session is handled before
         member.log("session", {"broker": member.broker, "session": session, "new": is_new})
 
     def _expired(self) -> None:
@@ -292,10 +296,9 @@ class Broker:
     def _start(self, *, is_new: bool) -> Script[None]:
         """Register, and read `next` and /controller with watches; what they say is handled as if it had changed."""
         member = self.member
-        if is_new:
-            yield from self._register()
-            if not member.design.expiry_first:
-                self._forget()
+        yield from self._register()
+        if is_new and not member.design.expiry_first:
+            self._forget()
         standing = None
         if member.design.pinning:
             standing = yield from member.read_next(watch=True)
@@ -305,6 +308,7 @@ class Broker:
         if is_new:
             if holder is None:
                 self._enqueue(Path(CONTROLLER))
+            self.started = member.session
             member.did("start", session=member.session)
             return
         yield from self._reread(holder)

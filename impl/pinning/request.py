@@ -136,10 +136,10 @@ class Request:
     def time_out(self, call: int) -> Script[None]:
         """The time of a request is up: it may still stand, and the answer says how to take it back."""
         yield from self.follow()
+        standing = yield from self.member.read_next()
         asked = self.asked.pop(call, None)
         if asked is None:
             return
-        standing = yield from self.member.read_next()
         stands = standing is not None and standing.request == asked.request
         what = (
             f"broker {asked.target} is not controller yet; the request stands, --unpin takes it back"

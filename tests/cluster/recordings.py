@@ -11,6 +11,10 @@ from typing import Any
 from impl.zookeeper.transaction_log import Logged
 
 
+class NotBegunError(Exception):
+    """A run never got to the state that models start from: it says nothing of the spec."""
+
+
 @dataclass(frozen=True)
 class Life:
     """One process of a broker. Times are of the wall clock; None: it was not.

@@ -17,7 +17,7 @@ from tests.cluster.links import Links
 from tests.cluster.recordings import Life
 from tests.cluster.zookeeper import Ensemble
 
-START_LIMIT_S = 30.0
+START_LIMIT_S = 60.0
 RETRY_LIMIT_S = 60.0
 
 

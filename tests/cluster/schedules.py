@@ -27,6 +27,7 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from impl.zookeeper.transaction_log import Logged
+from tests.cluster.recordings import NotBegunError
 from tests.cluster.zookeeper import Ensemble, Server, zookeeper
 from tests.conftest import ROOT
 
@@ -187,9 +188,11 @@ class Schedules(Generic[S]):
         return [one if isinstance(one, Run) else one.put_together(log) for one in ended]
 
     def _one(self, ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended | Run:
-        """Run one. A Run at once where ZooKeeper did not serve for so long that it could not go on."""
+        """Run one. A Run at once where its brokers did not come up, or ZooKeeper did not serve for too long."""
         try:
             return self._run(ensemble, seed, folder / str(seed), outages)
+        except NotBegunError as error:
+            return Run(seed, "", None, str(error))
         except (KazooException, KazooTimeoutError) as error:
             return Run(seed, "", None, f"ZooKeeper does not serve: {error!r}")
 

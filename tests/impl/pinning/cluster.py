@@ -14,7 +14,8 @@ from impl.pinning.tool import ToolError, ask
 from impl.pinning.znodes import NEXT, PERSISTENT
 from impl.runtime.wire import WireError
 from impl.zookeeper.office import CONTROLLER
-from tests.cluster.brokers import address_of
+from tests.cluster.brokers import BrokerProcess, address_of
+from tests.cluster.recordings import NotBegunError
 from tests.cluster.running import START_LIMIT_S, RunningCluster
 from tests.cluster.zookeeper import Ensemble
 
@@ -49,14 +50,17 @@ class Cluster(RunningCluster):
         }
 
     def begin(self) -> None:
-        """Broker 0 in office, and all others up: the state that models start from."""
+        """Broker 0 in office, and all others up: the state that models start from. Raises NotBegunError."""
         self.start(0)
-        first = self.processes[0]
-        self.wait_for(lambda: first.has_recorded("begin_term"), START_LIMIT_S)
+        self._await_step(self.processes[0], "begin_term")
         for broker in range(1, len(self.links)):
             self.start(broker)
         for process in self.processes[1:]:
-            self.wait_for(lambda process=process: process.has_recorded("start"), START_LIMIT_S)  # type: ignore[misc]
+            self._await_step(process, "start")
+
+    def _await_step(self, process: BrokerProcess, action: str) -> None:
+        if not self.wait_for(lambda: process.has_recorded(action), START_LIMIT_S):
+            raise NotBegunError(f"broker {process.broker} did not {action} within {START_LIMIT_S:.0f} s")
 
     def is_quiet(self) -> bool:
         """Somebody is in office, and no request stands that is yet to be served."""

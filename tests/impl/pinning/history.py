@@ -15,7 +15,7 @@ from impl.pinning.znodes import NEXT, NOBODY, READY, read_next, read_ready
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import read_controller, read_decimal
-from tests.cluster.recordings import Life, recorded
+from tests.cluster.recordings import Life, NotBegunError, recorded
 from traces.events import INIT, end_line, event_line, header_line
 
 SILENT_STEPS = 9
@@ -130,7 +130,7 @@ def _target(broker: int) -> str | None:
 
 
 class History:
-    """One run, put together, up to a zxid. Raises ValueError where it never got to the state that models start from."""
+    """One run, put together, up to a zxid. Raises NotBegunError."""
 
     def __init__(
         self, transactions: Sequence[Logged], lives: Sequence[Life], brokers: int, *, until: int | None = None
@@ -142,16 +142,10 @@ class History:
         terms = [step for step in self.records.local if step.action == "begin_term"]
         first = [next((s for s in self.sessions if s.broker == b and s.is_first), None) for b in range(brokers)]
         if None in first or not terms:
-            raise ValueError("a broker did not start")
+            raise NotBegunError("a broker did not start")
         self.first = [session for session in first if session is not None]
         self.began = max(*(session.zxid for session in self.first), min(term.zxid for term in terms))
-        self.znodes = Znodes()
-        for one in transactions:
-            if one.zxid <= self.began:
-                for change in one.changes:
-                    self.znodes.apply(change, one)
-        if self.znodes.controller is None or self.znodes.controller[1] != self.first[0].id:
-            raise ValueError("broker 0 was not in office any more once all had started")
+        self.znodes = self._at_beginning([one for one in transactions if one.zxid <= self.began])
         self.transactions = [one for one in transactions if one.zxid > self.began]
         self._of_session = {session.id: session for session in self.sessions}
         later = sorted(self.sessions, key=lambda session: (session.zxid, session.time_ms))
@@ -159,6 +153,20 @@ class History:
         self._numbers = {session: number for number, session in enumerate(dict.fromkeys(ids), 1)}
         """An id says on which server a session began, not when."""
         self._down = set[int]()
+
+    def _at_beginning(self, before: Sequence[Logged]) -> Znodes:
+        """The znodes once all have started: nobody was elected but broker 0, and every first session lives."""
+        znodes, elections = Znodes(), 0
+        for one in before:
+            for change in one.changes:
+                znodes.apply(change, one)
+                elections += change.path == CONTROLLER and change.is_create
+        if znodes.controller is None or znodes.controller[1] != self.first[0].id or elections > 1:
+            raise NotBegunError("the office moved before all had started")
+        ended = {one.session for one in before if one.ends_session}
+        if any(session.id in ended for session in self.first):
+            raise NotBegunError("a session ended before all had started")
+        return znodes
 
     def trace(self, name: str, model: str) -> str:
         """The run as a trace, NDJSON."""
@@ -215,7 +223,8 @@ class History:
         if session is None:
             return "", {}
         ended_ms = session.life.ended_ms
-        if ended_ms is None or ended_ms > one.time_ms:
+        goes_on = any(later.life is session.life and later.zxid > one.zxid for later in self.sessions)
+        if ended_ms is None or ended_ms > one.time_ms or goes_on:
             return "expire", {"broker": f"broker{session.broker}"}
         if before.controller is not None and before.controller[1] == one.session:
             return "end_dead_session", {}

@@ -6,6 +6,9 @@ from checker.lang import Model
 from spec.pinning.actions import election, faults, office, operator, sessions, target
 from spec.pinning.initial import broker_0_in_office
 
+ANY = 60
+"""More than a schedule can have: on a slow machine sessions of a second end again and again."""
+
 MODELS = [
     Model(
         name="recorded",
@@ -42,9 +45,9 @@ MODELS = [
         constants={
             "max_requests": 12,
             "max_crashes": 12,
-            "max_expiries": 12,
-            "max_early_lapses": 12,
-            "max_lost_replies": 12,
+            "max_expiries": ANY,
+            "max_early_lapses": ANY,
+            "max_lost_replies": ANY,
             "max_deletions": 12,
         },
     )

@@ -24,7 +24,7 @@ from kazoo.exceptions import NoNodeError
 from impl.zookeeper.office import CONTROLLER
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster.proxy import BOTH, Direction
-from tests.cluster.recordings import Life, below
+from tests.cluster.recordings import Life, NotBegunError, below
 from tests.cluster.schedules import Agenda, Outages, Run, Schedules
 from tests.cluster.zookeeper import Ensemble
 from tests.impl.pinning.cluster import BROKERS, Cluster
@@ -120,7 +120,7 @@ class Ended:
         transactions = [one for one in below(log, root_of(self.seed)) if one.zxid <= self.last_zxid]
         try:
             history = History(transactions, self.lives, BROKERS, until=self.last_zxid)
-        except ValueError as error:
+        except NotBegunError as error:
             return Run(self.seed, "", None, str(error))
         return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), asdict(history.figures()))
 

@@ -11,7 +11,7 @@ from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import write_controller, write_decimal
-from tests.cluster.recordings import Life
+from tests.cluster.recordings import Life, NotBegunError
 from tests.impl.pinning.history import Figures, History
 
 SESSIONS = (100, 101)
@@ -106,5 +106,29 @@ def test_what_a_broker_did_after_the_run_is_left_out(lives: list[Life]) -> None:
 
 
 def test_a_cluster_that_never_came_up_is_reported(lives: list[Life]) -> None:
-    with pytest.raises(ValueError, match="a broker did not start"):
+    with pytest.raises(NotBegunError, match="a broker did not start"):
         History([], lives, 3)
+
+
+def test_a_run_whose_office_moved_before_all_had_started_has_not_begun(lives: list[Life]) -> None:
+    """Though broker 0 is in office again: of its second term it may not have recorded the beginning yet."""
+    with pytest.raises(NotBegunError, match="the office moved"):
+        History([elected(2, 0), resigned(3, 0), elected(5, 0)], lives, 2)
+    with pytest.raises(NotBegunError, match="the office moved"):
+        History([elected(2, 0), resigned(3, 0)], lives, 2)
+
+
+def test_a_run_in_which_a_session_ended_before_all_had_started_has_not_begun(lives: list[Life]) -> None:
+    with pytest.raises(NotBegunError, match="a session ended"):
+        History([elected(4, 0), Logged(5, SESSIONS[1], 50, (), ends_session=True)], lives, 2)
+
+
+def test_a_session_after_which_its_process_began_another_expired(lives: list[Life]) -> None:
+    """It was told to stop before the end was logged, and had not stopped yet."""
+    with lives[0].trace.open("a") as file:
+        line = {"action": "start", "at": {"zxid": 7}, "time_ms": 61, "note": {"session": 102}}
+        file.write(json.dumps(line) + "\n")
+    stopped = [Life(0, lives[0].trace, ended_ms=55), lives[1]]
+    end = Logged(6, SESSIONS[0], 60, (Change(CONTROLLER, None),), ends_session=True)
+    lines = History([elected(4, 0), end], stopped, 2).trace("a run", "recorded").splitlines()[2:-1]
+    assert [json.loads(line)["action"] for line in lines] == ["expire", "renew_session"]

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from impl.pinning.broker import Broker
 from impl.pinning.design import REPAIRED, Design
-from impl.pinning.effects import Did, Effects, Log, Reply, SetTimer
+from impl.pinning.effects import Did, Effects, Log, Reply, SetTimer, Timer
 from impl.pinning.member import Member, Phase
-from impl.pinning.messages import UNPIN, PinControllerRequest, PinControllerResponse, Request
-from impl.pinning.znodes import NEXT, PERSISTENT, READY, read_ready
-from impl.zookeeper import Create, Delete, Operation, SetData, Submit
+from impl.pinning.messages import (
+    UNPIN,
+    DescribeControllerRequest,
+    DescribeControllerResponse,
+    ErrorCode,
+    PinControllerRequest,
+    PinControllerResponse,
+    Request,
+    Response,
+)
+from impl.pinning.znodes import NEXT, PERSISTENT, READY, id_path, read_ready
+from impl.zookeeper import Connected, Create, Delete, Operation, OutOfTouch, SetData, Submit
 from impl.zookeeper.model import ZooKeeper
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 
@@ -22,7 +33,10 @@ TAKEOVER, LEGACY = Design(takeover=True), Design(pinning=False)
 
 
 class Brokers:
-    """Brokers that run, of which broker 0 is in office. asked: its operations, as text; steps: those of the design."""
+    """Brokers that run, of which broker 0 is in office.
+
+    asked: their operations, as text; steps: those of the design; answers: to what was asked of them.
+    """
 
     def __init__(self, count: int, design: Design = REPAIRED, *, legacy: int = 0) -> None:
         self.zookeeper = ZooKeeper.begin(count + 1, PERSISTENT).open_session(count)
@@ -30,6 +44,7 @@ class Brokers:
         self.pending: list[Effects] = [[] for _ in range(count)]
         self.steps: list[str] = []
         self.asked: list[str] = []
+        self.answers: list[Response] = []
         self.moves: list[tuple[object, ...]] = []
         """(from, to, epoch, cause) of the log. requests: that ended with these moves."""
         self.requests: list[object] = []
@@ -65,8 +80,8 @@ class Brokers:
                 case Log(event="took office", facts=facts):
                     self.moves.append((facts["from"], facts["to"], facts["epoch"], facts["cause"]))
                     self.requests.append(facts["request"])
-                case Reply(response=PinControllerResponse(error_code=code)):
-                    assert code == 0
+                case Reply(response=response):
+                    self.answers.append(response)
         return is_any
 
     def settle(self, *brokers: int) -> None:
@@ -101,6 +116,11 @@ class Brokers:
 
     def lose_connection(self, broker: int) -> None:
         self.zookeeper = self.zookeeper.disconnect(broker).reconnect(broker)
+
+    def lose_request(self, broker: int) -> None:
+        """The connection is lost before the operation that a broker has under way reaches a server."""
+        self.pending[broker] = [one for one in self.pending[broker] if not isinstance(one, Submit)]
+        self.lose_connection(broker)
 
     def ask(self, broker: int, request: Request) -> None:
         self.pending[broker] += self.cores[broker].on_request(1, request, 0)
@@ -264,3 +284,82 @@ def test_an_epoch_that_is_gone_begins_anew() -> None:
     brokers.by_hand(Delete(CONTROLLER))
     brokers.settle()
     assert len(brokers.controllers()) == 1 and brokers.zookeeper.tree[CONTROLLER_EPOCH].data == b"1"
+
+
+@pytest.mark.parametrize(
+    "operation", ["GetData(path='/brokers/ids", "Create(path='/brokers/ids", f"path='{CONTROLLER}'"]
+)
+def test_a_start_whose_connection_is_lost_is_begun_again(operation: str) -> None:
+    """Found by a schedule: the leader of the ensemble died, and a broker that was starting never registered."""
+    brokers = Brokers(2)
+    brokers.zookeeper = brokers.zookeeper.crash(1).expire(brokers.cores[1].member.session)
+    brokers.cores[1], brokers.pending[1], brokers.steps = Broker(Member(1, REPAIRED)), [], []
+    brokers.zookeeper = brokers.zookeeper.open_session(1)
+    brokers.until_submits(1, operation)
+    brokers.lose_request(1)
+    brokers.settle()
+    assert id_path(1) in brokers.zookeeper.tree
+    assert brokers.steps.count("start") == 1
+    brokers.lose_connection(1)
+    brokers.settle()
+    assert brokers.steps.count("start") == 1, "its session goes on"
+
+
+def test_a_start_is_not_repeated_where_zookeeper_is_in_touch_again_meanwhile() -> None:
+    brokers = Brokers(1)
+    core = Broker(Member(0, REPAIRED))
+    brokers.zookeeper = brokers.zookeeper.crash(0).open_session(0)
+    brokers.cores[0], brokers.pending[0], brokers.steps = core, [], []
+    brokers.until_submits(0, f"path='{CONTROLLER}'")
+    brokers.pending[0] += core.on_event(OutOfTouch(), 0)
+    brokers.pending[0] += core.on_event(Connected(core.member.session, False, 0), 0)
+    brokers.settle()
+    assert brokers.steps.count("start") == 1
+
+
+def test_a_broker_whose_id_was_taken_registers_though_its_connection_is_lost_meanwhile() -> None:
+    brokers = Brokers(2)
+    former = brokers.cores[1].member.session
+    brokers.zookeeper = brokers.zookeeper.crash(1)
+    brokers.cores[1], brokers.pending[1] = Broker(Member(1, REPAIRED)), []
+    brokers.zookeeper = brokers.zookeeper.open_session(1)
+    brokers.settle()
+    brokers.zookeeper = brokers.zookeeper.expire(former)
+    brokers.pending[1] += brokers.cores[1].on_timer(Timer.REGISTER, 0)
+    brokers.until_submits(1, "Create(path='/brokers/ids")
+    brokers.lose_request(1)
+    brokers.settle()
+    assert id_path(1) in brokers.zookeeper.tree
+
+
+def test_a_question_is_answered_though_the_connection_is_lost_meanwhile() -> None:
+    brokers = Brokers(2)
+    brokers.ask(1, DescribeControllerRequest())
+    brokers.until_submits(1, f"path='{CONTROLLER_EPOCH}'")
+    brokers.lose_request(1)
+    brokers.settle()
+    [answer] = brokers.answers
+    assert isinstance(answer, DescribeControllerResponse) and answer.controller_id == 0
+
+
+def test_a_request_that_may_be_written_down_or_not_is_answered_so() -> None:
+    brokers = Brokers(2)
+    brokers.ask(1, PinControllerRequest(1, 0))
+    brokers.until_submits(1, f"Create(path='{NEXT}'")
+    brokers.lose_request(1)
+    brokers.settle()
+    [answer] = brokers.answers
+    assert isinstance(answer, PinControllerResponse) and answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_whose_time_is_up_is_answered_though_the_connection_is_lost_meanwhile() -> None:
+    brokers = Brokers(3)
+    brokers.ask(2, PinControllerRequest(1, 10))
+    brokers.settle(2)
+    brokers.pending[2] += brokers.cores[2].on_timer(1, 10)
+    for _ in range(2):
+        brokers.until_submits(2, f"GetData(path='{NEXT}'")
+        brokers.lose_request(2)
+    brokers.settle(2)
+    [answer] = brokers.answers
+    assert isinstance(answer, PinControllerResponse) and answer.error_code == ErrorCode.REQUEST_TIMED_OUT
