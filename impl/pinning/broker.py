@@ -249,11 +249,11 @@ class Broker:
             return
         self.running.close()
         self.running = None
-        match self.under_way:
-            case Call(number=call, request=PinControllerRequest()):
-                self.request.lost(call)
-            case Path() | Call() | TimeUp():
-                self.queue = [self.under_way, *(item for item in self.queue if item != self.under_way)]
+        item = self.under_way
+        if isinstance(item, Call) and isinstance(item.request, PinControllerRequest):
+            self.request.lost(item.number)
+        elif isinstance(item, Path | Call | TimeUp):
+            self.queue = [item, *(other for other in self.queue if other != item)]
 
     def _enqueue(self, item: Item) -> None:
         if item not in self.queue:

@@ -33,8 +33,8 @@ FAULTS = [
         "lost reply",
         "an event whose handling was cut off is forgotten",
         "Broker._drop",
-        "isinstance(self.under_way, Path)",
-        "False",
+        "Path | Call | TimeUp",
+        "Call | TimeUp",
     ),
     Fault("mixed", "a legacy broker reads `next`", "Broker._start", "member.design.pinning", "True"),
     Fault(
