@@ -1,5 +1,6 @@
 # make check: install into .venv, then run the main job.  make test: what a person waits for, some minutes.
-# make verify: every test; run again after an interruption, it goes on where it was stopped.  make bench: the figures.
+# make verify: every test but those that passed on the same sources before: after `make test` the rest of them, after an
+# interruption what was not run.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
 # make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
@@ -22,10 +23,10 @@ test: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist loadgroup --tier=quick --cpu=15
+	$(BIN)/pytest -n auto --dist loadgroup --tier=quick --cpu=15 --journal=build/passed.txt
 
 verify: .venv/.installed
-	$(BIN)/pytest -n auto --dist loadgroup --durations=20 --cpu=20 --resume-from=build/verified.txt
+	$(BIN)/pytest -n auto --dist loadgroup --durations=20 --cpu=20 --journal=build/passed.txt
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks

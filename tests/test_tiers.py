@@ -78,13 +78,24 @@ def test_the_seed_is_the_day_and_printed(suite: pytest.Pytester) -> None:
 def test_what_has_passed_is_not_run_again(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = suite.path / "build" / "passed.txt"
     suite.makepyfile(test_suite="def test_one(): pass\ndef test_two(): assert False\n")
-    resume = ("-p", "tests.tiers", "--resume-from", str(journal))
+    resume = ("-p", "tests.tiers", "--journal", str(journal))
     suite.runpytest_inprocess(*resume).assert_outcomes(passed=1, failed=1)
     suite.makepyfile(test_suite="def test_one(): assert False\ndef test_two(): pass\n")
     suite.runpytest_inprocess(*resume).assert_outcomes(passed=1, deselected=1)
-    suite.runpytest_inprocess(*resume).assert_outcomes(deselected=2)
+    nothing_left = suite.runpytest_inprocess(*resume)
+    nothing_left.assert_outcomes(deselected=2)
+    assert nothing_left.ret == pytest.ExitCode.OK
+    monkeypatch.delenv("FENCEPOST_TESTS_PASSED")
+    suite.runpytest_inprocess(*resume, "--tier=quick").assert_outcomes(passed=1, failed=1)
     monkeypatch.setattr("tests.tiers.sources_digest", lambda: "another")
     suite.runpytest_inprocess(*resume).assert_outcomes(passed=1, failed=1)
+
+
+def test_what_passed_in_the_quick_tier_is_left_out_of_the_rest(suite: pytest.Pytester) -> None:
+    suite.makepyfile(test_suite="import pytest\ndef test_one(): pass\n@pytest.mark.long('x')\ndef test_two(): pass\n")
+    journal = ("-p", "tests.tiers", "--journal", str(suite.path / "passed.txt"))
+    suite.runpytest_inprocess(*journal, "--tier=quick").assert_outcomes(passed=1, deselected=1)
+    suite.runpytest_inprocess(*journal).assert_outcomes(passed=1, deselected=1)
 
 
 @pytest.mark.long("the whole suite is collected")
@@ -94,7 +105,7 @@ def test_the_options_of_the_makefile_are_known_whatever_files_there_are(target: 
     journal.touch()
     recipe = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     [command] = [line for line in recipe.splitlines() if "bin/pytest" in line]
-    options = shlex.split(command.replace("-n auto", "-n 0").replace("build/verified.txt", str(journal)))[1:]
+    options = shlex.split(command.replace("-n auto", "-n 0").replace("build/passed.txt", str(journal)))[1:]
     suite = [sys.executable, "-m", "pytest", *options, "--collect-only", "-k", "no_such_test"]
     ran = subprocess.run(suite, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, ran.stdout + ran.stderr

@@ -4,7 +4,8 @@
 by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of yesterday's sample can be
 run again. Without `--tier` everything that was asked for runs.
 
-`--resume-from FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed.
+`--journal FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed: a run
+that was stopped goes on, and all tests after the quick tier are the rest of them. The quick tier leaves none out.
 
 `--cpu N` prints the N families of tests that took most CPU: what to look at when a tier gets too long. Seconds of CPU
 count the processes that a test waited for, and vary less with what else a machine does than those of a clock.
@@ -37,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
     group.addoption("--tier", choices=("quick", "all"), default="all", help="quick: no long tests, samples of families")
     group.addoption("--seed", help="the seed of the quick tier's samples (default: today's date)")
-    group.addoption("--resume-from", type=Path, metavar="FILE", help="leave out what passed as FILE has it")
+    group.addoption("--journal", type=Path, metavar="FILE", help="keep what passed, and leave it out the next time")
     group.addoption("--cpu", type=int, default=0, metavar="N", help="print the N families that took most CPU")
 
 
@@ -49,9 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     os.environ[_SEED] = config.getoption("--seed") or today
     config.pluginmanager.register(_Spent(config.getoption("--cpu")), "spent")
-    file = config.getoption("--resume-from")
+    file = config.getoption("--journal")
     if file is not None:
-        config.pluginmanager.register(_Journal(file), "journal")
+        resumes = config.getoption("--tier") != "quick"
+        config.pluginmanager.register(_Journal(file, resumes=resumes), "journal")
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -137,12 +139,14 @@ class _Spent:
 class _Journal:
     """Record of the passed tests, in a file: a line with a digest of all sources, then a line for each test."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, resumes: bool) -> None:
         digest = sources_digest()
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists() or file.read_text(encoding="utf-8").partition("\n")[0] != digest:
             file.write_text(f"{digest}\n", encoding="utf-8")
         self._file = file
+        if not resumes:
+            return
         snapshot = file.with_suffix(".before")  # what all workers read: the file itself grows
         shutil.copyfile(file, snapshot)
         os.environ[_PASSED] = str(snapshot.resolve())
@@ -151,6 +155,11 @@ class _Journal:
         if report.when == "call" and report.passed:
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(f"{report.nodeid}\n")
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Nothing is left to run: that is no failure."""
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and len(self._file.read_text().splitlines()) > 1:
+            session.exitstatus = pytest.ExitCode.OK
 
 
 def sources_digest() -> str:
