@@ -17,7 +17,7 @@ KAFKA_15665 = Bug(
     model=models.administration.MOVED_RECORD,
     constants={"kafka_15665": False, "completion_keeps_min_isr": False, "spare_brokers": 0},
     violates=properties.reassignment.reassignment_keeps_min_isr,
-    states=3,
+    states=5,
     guard="""A reassignment that leaves fewer replicas than there were completes only when all that remain are in the
         ISR.""",
 )
@@ -85,7 +85,7 @@ CANCEL_KEEPS_MIN_ISR = Bug(
     model=models.administration.MOVED_RECORD,
     constants={"cancel_keeps_min_isr": False, "kafka_19975": False},
     violates=properties.reassignment.reassignment_keeps_min_isr,
-    states=9,
+    states=11,
     guard="""A cancel is refused that would take the ISR below min.insync.replicas when it is not below. With
         KAFKA-19975 fixed, the reassignment of this story completes before it could be cancelled.""",
 )
@@ -116,14 +116,15 @@ UNFENCING_JOINS_NO_ISR = Bug(
     title="Unfencing a broker that is being added puts it into the ISR without its data",
     label="draft only",
     found_in="KIP-631 as written: a reassignment may complete 'during unfencing'",
-    story="""A reassignment adds a broker, which restarts before it has the data. The document has the active controller
-        complete a reassignment when it unfences the broker that this waits for, and that puts the broker into the ISR.
-        Nobody asked the leader, who alone knows how far the broker's log reaches: it acknowledges records without
-        waiting for a replica that the controller counts upon.""",
-    model=models.administration.MOVED_RECORD,
+    story="""A reassignment adds a broker, which crashes and is fenced before it has fetched anything. A heartbeat that
+        it had sent lands now and unfences it. The document has the active controller complete a reassignment when it
+        unfences the broker that this waits for, and that puts the broker into the ISR. Nobody asked the leader, who
+        alone knows how far the broker's log reaches: it acknowledges records without waiting for a replica that the
+        controller counts upon.""",
+    model=models.administration.REASSIGNMENT_ENDS,
     constants={"unfencing_joins_no_isr": False},
     violates=properties.isr.maximal_isr_covers_committed,
-    states=4,
+    states=7,
     guard="Unfencing adds a broker to no ISR. Its leader does, once it has caught up. Kafka does it so.",
 )
 

@@ -169,7 +169,27 @@ KNOWN_RECORD_SETTLES_NOTHING = Bug(
         since stays asked for, until its own reply or a newer record.""",
 )
 
+KAFKA_14154 = Bug(
+    name="kafka-14154",
+    title="A deposed controller refuses a leader that is ahead of it, and the leader waits for metadata that it has",
+    label="known: KAFKA-14154",
+    found_in="Apache Kafka in KRaft mode before 3.3",
+    story="""Controller 1 is elected, and controller 0 does not know of it yet. The new one fences broker 1, which takes
+        it out of the ISR, and unfences it. Broker 0, the leader, has that from the metadata log, sees broker 1 fetch,
+        and asks to add it. The request goes to controller 0, the one that it has known so far, whose partition epoch is
+        an older one: it refuses with INVALID_UPDATE_VERSION. The leader takes that for a sign that it is the one behind
+        and that newer metadata is on its way. There is none. It asks no more, and until something else changes the
+        partition its ISR neither grows nor shrinks.""",
+    model=models.failover.FAILOVER,
+    constants={"kafka_14154": False, "repeats_after_errors": False},
+    violates=properties.alter_isr.awaited_metadata_is_there,
+    states=19,
+    guard="""A controller answers a request that is ahead of it with NOT_CONTROLLER: the leader then looks for the
+        active controller and asks again. A leader that asks again after every answer that leaves its change open
+        (repeats_after_errors) does as well.""",
+)
+
 BUGS = [
     KIP_903, KIP_841, KAFKA_13173, KAFKA_16952, LAPSED_SESSION, LAST_MEMBER_STAYS, SUPERSEDED_STOPS,
-    REFUSAL_RAISES_EPOCH, KNOWN_RECORD_SETTLES_NOTHING,
+    REFUSAL_RAISES_EPOCH, KNOWN_RECORD_SETTLES_NOTHING, KAFKA_14154,
 ]  # fmt: skip
