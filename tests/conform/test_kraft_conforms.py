@@ -91,7 +91,7 @@ NOT_PINNED = {
     "large": "hundreds of millions of transitions",
     "failover": "as small as it can be made it has a million transitions; failover_record has its steps and more",
     "failover_changes": "3,282,356 transitions with its one failover, and next to none without",
-    "moved_record": "without its crash it has 297,415 transitions; reassignment, moved_disk and isr_spurious have its steps",
+    "moved_record": "297,415 transitions without its crash; reassignment, moved_disk and isr_spurious have its steps",
     "stopped_record": "as small as it can be made it has 168,421 transitions; shutdown and lossy have its steps",
     "shutdown_ends": "the behaviours of restarts",
     "restarts_end": "those of restarts, and a crash",

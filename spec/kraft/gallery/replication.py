@@ -180,10 +180,10 @@ KAFKA_14154 = Bug(
         an older one: it refuses with INVALID_UPDATE_VERSION. The leader takes that for a sign that it is the one behind
         and that newer metadata is on its way. There is none. It asks no more, and until something else changes the
         partition its ISR neither grows nor shrinks.""",
-    model=models.failover.FAILOVER,
+    model=models.failover.FAILOVER_CHANGES,
     constants={"kafka_14154": False, "repeats_after_errors": False},
-    violates=properties.alter_isr.awaited_metadata_is_there,
-    states=19,
+    violates=properties.alter_isr.pending_change_is_resolved,
+    states=26,
     guard="""A controller answers a request that is ahead of it with NOT_CONTROLLER: the leader then looks for the
         active controller and asks again. A leader that asks again after every answer that leaves its change open
         (repeats_after_errors) does as well.""",
