@@ -33,6 +33,7 @@ def check_batches(image: Image, batches: Iterable[Batch]) -> None:
             raise no_gap(batch, offset)
         for offset, record in enumerate(batch.records, batch.base_offset):
             ahead.take(record, offset)
+        ahead.require_numbering(offset)
 
 
 def check_records(records: Iterable[Record], offset: int) -> None:
@@ -40,6 +41,7 @@ def check_records(records: Iterable[Record], offset: int) -> None:
     ahead = Ahead(Image())
     for record in records:
         ahead.take(record, offset)
+    ahead.require_numbering(offset)
 
 
 class Ahead:
@@ -50,7 +52,7 @@ class Ahead:
         self._broker_epochs: dict[int, int | None] = {}
         self._topics: dict[UUID, str | None] = {}
         self._names: dict[str, UUID | None] = {}
-        self._partitions: set[PartitionKey] = set()
+        self._partitions: dict[UUID, set[int]] = {}
 
     def take(self, record: Record, offset: int) -> None:
         """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is."""
@@ -64,7 +66,7 @@ class Ahead:
             case PartitionRecord():
                 if self._topic(record.topic_id) is None:
                     raise absent_topic("is about", record.topic_id, offset)
-                self._partitions.add((record.topic_id, record.partition_id))
+                self._partitions.setdefault(record.topic_id, set()).add(record.partition_id)
             case PartitionChangeRecord():
                 self._require_partition((record.topic_id, record.partition_id), offset)
             case _ if isinstance(record, RegistrationChange):
@@ -86,11 +88,25 @@ class Ahead:
         if name is None:
             raise absent_topic("removes", record.topic_id, offset)
         self._topics[record.topic_id] = self._names[name] = None
-        self._partitions = {key for key in self._partitions if key[0] != record.topic_id}
+        self._partitions.pop(record.topic_id, None)
+
+    def require_numbering(self, offset: int) -> None:
+        """Raise ReplayError unless the partitions of each topic are numbered from 0 without a gap.
+
+        Within a batch they may come in any order.
+        """
+        for topic_id, made in self._partitions.items():
+            kept = 0 if topic_id in self._topics else self._image.partition_counts[topic_id]
+            added = [partition_id for partition_id in made if not 0 <= partition_id < kept]
+            if added and (min(added), max(added)) != (kept, kept + len(added) - 1):
+                raise ReplayError(
+                    f"up to offset {offset} partitions from {min(added)} to {max(added)} of topic {topic_id} are made, "
+                    f"some of those from {kept} on left out"
+                )
 
     def _require_partition(self, key: PartitionKey, offset: int) -> None:
         kept = key in self._image.partitions and key[0] not in self._topics
-        if not kept and key not in self._partitions:
+        if not kept and key[1] not in self._partitions.get(key[0], ()):
             raise ReplayError(
                 f"the record at offset {offset} is about partition {key[1]} of topic {key[0]}, which is not there"
             )

@@ -1,8 +1,7 @@
 """The metadata image: what a replay of the log gives. Controllers and brokers replay the same way.
 
-Values in it are immutable, and copies share each dictionary until one of them changes it: an old image never does.
-Indexes spare a scan of all partitions: of which ones a broker is in the ISR, which ones have no leader, which ones are
-being reassigned.
+Values in it are immutable, and copies share what neither changes. Indexes spare a scan of all partitions: of which ones
+a broker is in the ISR, and which ones are being reassigned.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 from uuid import UUID
 
+from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.records import (
     BROKER_RESOURCE,
     LEADER_UNCHANGED,
-    NO_LEADER,
     TOPIC_RESOURCE,
     Batch,
     BrokerRegistrationChangeRecord,
@@ -48,12 +47,6 @@ RegistrationChange = FenceBrokerRecord | UnfenceBrokerRecord | BrokerRegistratio
 
 class ReplayError(ValueError):
     """A record of the log is about what the image does not have. The log is damaged, or was replayed with a gap."""
-
-
-COLLECTIONS = (
-    "registrations", "topics", "topic_ids", "partition_counts", "partitions", "configs", "features", "in_isr",
-    "leaderless", "reassigning",
-)  # fmt: skip
 
 
 def no_gap(batch: Batch, offset: int) -> ReplayError:
@@ -95,10 +88,18 @@ class Partition:
     def is_reassigning(self) -> bool:
         return bool(self.removing_replicas or self.adding_replicas)
 
+    def with_isr(self, isr: tuple[int, ...]) -> Partition:
+        """The partition with another ISR, and all else as it is."""
+        return Partition(
+            self.replicas, isr, self.removing_replicas, self.adding_replicas, self.leader, self.leader_epoch,
+            self.partition_epoch,
+        )  # fmt: skip
+
     def changed(self, record: PartitionChangeRecord) -> Partition:
         """The partition after a change of it."""
         replicas = self.replicas if record.replicas is None else record.replicas
-        leads_anew = record.leader != LEADER_UNCHANGED or not set(self.replicas) <= set(replicas)
+        loses_replica = record.replicas is not None and not set(self.replicas) <= set(replicas)
+        leads_anew = record.leader != LEADER_UNCHANGED or loses_replica
         return Partition(
             replicas=replicas,
             isr=self.isr if record.isr is None else record.isr,
@@ -113,45 +114,34 @@ class Partition:
 
 
 class Image:
-    """The metadata up to `offset`, the last one replayed; -1 where nothing is."""
+    """The metadata up to `offset`, the last one replayed; -1 where nothing is.
+
+    in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
+    """
 
     def __init__(self) -> None:
         self.offset = -1
         self.epoch = 0
         self.registrations: dict[int, Registration] = {}
-        self.topics: dict[UUID, str] = {}
-        self.topic_ids: dict[str, UUID] = {}
-        self.partition_counts: dict[UUID, int] = {}
-        self.partitions: dict[PartitionKey, Partition] = {}
-        self.configs: dict[tuple[int, str], dict[str, str]] = {}
         self.features: dict[str, tuple[int, int]] = {}
-        self.in_isr: dict[int, set[PartitionKey]] = {}
-        self.leaderless: set[PartitionKey] = set()
-        self.reassigning: set[PartitionKey] = set()
-        self._is_shared: dict[str | int, bool] = dict.fromkeys(COLLECTIONS, False)
+        self.topics: CopyOnWriteDict[UUID, str] = CopyOnWriteDict()
+        self.topic_ids: CopyOnWriteDict[str, UUID] = CopyOnWriteDict()
+        self.partition_counts: CopyOnWriteDict[UUID, int] = CopyOnWriteDict()
+        self.configs: CopyOnWriteDict[tuple[int, str], dict[str, str]] = CopyOnWriteDict()
+        self.partitions: CopyOnWriteDict[PartitionKey, Partition] = CopyOnWriteDict()
+        self.in_isr: dict[int, CopyOnWriteDict[PartitionKey, None]] = {}
+        self.reassigning: CopyOnWriteDict[PartitionKey, None] = CopyOnWriteDict()
 
     def copy(self) -> Image:
-        """An image that changes on its own. The two share each collection until one of them changes it."""
-        self._is_shared = dict.fromkeys((*COLLECTIONS, *self.in_isr), True)
+        """An image that changes on its own. What a copy costs depends on the number of brokers alone."""
         other = Image.__new__(Image)
-        vars(other).update(vars(self), _is_shared=dict(self._is_shared))
+        other.offset, other.epoch = self.offset, self.epoch
+        other.registrations, other.features = self.registrations.copy(), self.features.copy()
+        other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
+        other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
+        other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
+        other.in_isr = {broker_id: keys.copy() for broker_id, keys in self.in_isr.items()}
         return other
-
-    def _own(self, *names: str) -> None:
-        """Make collections this image's own, before they change."""
-        for name in names:
-            if self._is_shared[name]:
-                setattr(self, name, getattr(self, name).copy())
-                self._is_shared[name] = False
-
-    def _keys_in_isr(self, broker_id: int) -> set[PartitionKey]:
-        """The partitions in whose ISR a broker is: a set of this image's own, before it changes."""
-        self._own("in_isr")
-        keys = self.in_isr.get(broker_id)
-        if keys is None or self._is_shared.get(broker_id, False):
-            keys = self.in_isr[broker_id] = set(keys or ())
-            self._is_shared[broker_id] = False
-        return keys
 
     def is_active(self, broker_id: int) -> bool:
         """The broker is registered, unfenced and not shutting down."""
@@ -201,19 +191,15 @@ class Image:
             case RegisterBrokerRecord():
                 self.register(record)
             case FenceBrokerRecord() | UnfenceBrokerRecord():
-                self._own("registrations")
                 registration = self.registrations[record.broker_id]
                 fenced = isinstance(record, FenceBrokerRecord)
                 self.registrations[record.broker_id] = replace(registration, fenced=fenced)
             case BrokerRegistrationChangeRecord(in_controlled_shutdown=shuts_down):
-                self._own("registrations")
                 registration = self.registrations[record.broker_id]
                 self.registrations[record.broker_id] = replace(registration, in_controlled_shutdown=shuts_down)
             case UnregisterBrokerRecord():
-                self._own("registrations")
                 del self.registrations[record.broker_id]
             case TopicRecord():
-                self._own("topics", "topic_ids", "partition_counts")
                 self.topics[record.topic_id] = record.name
                 self.topic_ids[record.name] = record.topic_id
                 self.partition_counts[record.topic_id] = 0
@@ -229,7 +215,6 @@ class Image:
                 assert_never(record)
 
     def register(self, record: RegisterBrokerRecord) -> None:
-        self._own("registrations")
         self.registrations[record.broker_id] = Registration(
             broker_id=record.broker_id,
             incarnation_id=record.incarnation_id,
@@ -242,7 +227,6 @@ class Image:
         )
 
     def create_partition(self, record: PartitionRecord) -> None:
-        self._own("partition_counts")
         self.partition_counts[record.topic_id] = max(self.partition_counts[record.topic_id], record.partition_id + 1)
         self.put_partition(
             (record.topic_id, record.partition_id),
@@ -259,36 +243,35 @@ class Image:
 
     def put_partition(self, key: PartitionKey, partition: Partition) -> None:
         """Set a partition, and keep the indexes right."""
-        self._own("partitions", "leaderless", "reassigning")
         before = self.partitions.get(key)
-        if before is not None:
-            self.drop_from_indexes(key, before)
         self.partitions[key] = partition
-        for broker_id in partition.isr:
-            self._keys_in_isr(broker_id).add(key)
-        if partition.leader == NO_LEADER:
-            self.leaderless.add(key)
-        if partition.is_reassigning:
-            self.reassigning.add(key)
+        self.index(key, before, partition)
 
-    def drop_from_indexes(self, key: PartitionKey, partition: Partition) -> None:
-        for broker_id in partition.isr:
-            self._keys_in_isr(broker_id).discard(key)
-        self.leaderless.discard(key)
-        self.reassigning.discard(key)
+    def index(self, key: PartitionKey, before: Partition | None, after: Partition | None) -> None:
+        """Keep the indexes right where a partition has changed; None stands for no partition."""
+        old = set(() if before is None else before.isr)
+        new = set(() if after is None else after.isr)
+        for broker_id in old - new:
+            del self.in_isr[broker_id][key]
+        for broker_id in new - old:
+            if broker_id not in self.in_isr:
+                self.in_isr[broker_id] = CopyOnWriteDict()
+            self.in_isr[broker_id][key] = None
+        if after is not None and after.is_reassigning:
+            self.reassigning[key] = None
+        elif before is not None and before.is_reassigning:
+            del self.reassigning[key]
 
     def remove_topic(self, topic_id: UUID) -> None:
-        self._own("partitions", "leaderless", "reassigning", "partition_counts", "topics", "topic_ids", "configs")
         for key, partition in list(self.of_topic(topic_id)):
-            self.drop_from_indexes(key, partition)
             del self.partitions[key]
+            self.index(key, partition, None)
         del self.partition_counts[topic_id]
         name = self.topics.pop(topic_id)
         del self.topic_ids[name]
         self.configs.pop((TOPIC_RESOURCE, name), None)
 
     def set_config(self, record: ConfigRecord) -> None:
-        self._own("configs")
         resource = (record.resource_type, record.resource_name)
         configs = {name: value for name, value in self.configs.pop(resource, {}).items() if name != record.name}
         if record.value is not None:
@@ -297,7 +280,6 @@ class Image:
             self.configs[resource] = configs
 
     def set_feature(self, record: FeatureLevelRecord) -> None:
-        self._own("features")
         if record.max_feature_level == 0:
             self.features.pop(record.name, None)
         else:

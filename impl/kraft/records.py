@@ -120,6 +120,12 @@ class PartitionChangeRecord:
     removing_replicas: tuple[Int32, ...] | None = None
     adding_replicas: tuple[Int32, ...] | None = None
 
+    @property
+    def names_anything(self) -> bool:
+        """It changes more than the partition epoch."""
+        lists = self.isr, self.replicas, self.removing_replicas, self.adding_replicas
+        return self.leader != LEADER_UNCHANGED or lists != (None, None, None, None)
+
 
 @dataclass(frozen=True, slots=True)
 class FenceBrokerRecord:

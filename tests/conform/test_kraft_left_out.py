@@ -6,10 +6,12 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from checker.conform.canonical import Canonical
+from checker.conform.check import ConformOptions, conform
 from checker.conform.driver import Driver
 from checker.conform.graph import LeftOut
 from checker.conform.spec_side import SpecSide, kernel_of
@@ -18,7 +20,9 @@ from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.state_rules import BROKER_IMAGE, RULES
 from impl.adapters.kraft.values import replace
-from impl.kraft.image import COLLECTIONS, Image
+from impl.kraft import copy_on_write
+from impl.kraft.copy_on_write import CopyOnWriteDict
+from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
 
 Change = Callable[[random.Random, Cluster], Cluster]
@@ -93,9 +97,15 @@ def forgotten(rng: random.Random, cluster: Cluster) -> Cluster:
 
 
 def shared_images(rng: random.Random, cluster: Cluster) -> Cluster:
+    """Dicts of images are divided otherwise, and whatever changes in one is copied first."""
+
     def of_controller(host: Any) -> Any:
         for image in (host.core.committed, host.core.speculative):
-            image._is_shared = dict.fromkeys((*COLLECTIONS, *image.in_isr), True)
+            for part in (*vars(image).values(), *image.in_isr.values()):
+                if isinstance(part, CopyOnWriteDict):
+                    part._mask = rng.choice((0, 1, 7))
+                    part._divide()
+            image.copy()
         return host
 
     return with_hosts(cluster, of_controller, same)
@@ -141,7 +151,7 @@ CHANGES: dict[Change, set[str]] = {
                     "FollowerState.leader_end_offset"},
     more_calls: {"ControllerHost.made"},
     forgotten: {"Remembering.memory"},
-    shared_images: {"Image._is_shared"},
+    shared_images: {"CopyOnWriteDict._owned", "CopyOnWriteDict._mask"},
     other_replies: {"BrokerHeartbeatResponse.is_caught_up"},
     more_failures: {"Lifecycle.failures"},
     newer_images: {f"Broker.image.{name}" for name in vars(Image()) if name != "registrations"},
@@ -183,6 +193,18 @@ def test_a_twin_does_the_same(name: str, changes: dict[str, str], change: Change
             system, key = driver.step(system, action, arguments, moves.state, spec.looks(words))
             twin, other = driver.step(twin, action, arguments, moves.state, spec.looks(words))
             assert key == other
+
+
+def test_the_size_of_chunks_decides_nothing() -> None:
+    """How a dict of an image is divided, which another number of entries would change."""
+    model = load("kraft/reassignment", {"max_reassignments": "1", "max_early_expiries": "0"})
+    options, reports = ConformOptions(jobs=1, max_depth=4), []
+    for most in (1, 64):
+        with patch.object(copy_on_write, "MOST_A_CHUNK", most):
+            reports.append(conform(model, SYSTEM, "kraft", options))
+    divided, whole = reports
+    assert divided.divergence is whole.divergence is None
+    assert (divided.counts, divided.pairs, divided.receivers) == (whole.counts, whole.pairs, whole.receivers)
 
 
 def keys(canonical: Canonical, cluster: Cluster) -> Any:

@@ -93,6 +93,33 @@ def test_a_record_may_not_be_about_what_one_before_it_removes(records: tuple[Rec
         check_batches(image(), [Batch(3, 1, records)])
 
 
+def made(*partition_ids: int) -> tuple[Record, ...]:
+    return tuple(PartitionRecord(number, TOPIC, (0,), (0,)) for number in partition_ids)
+
+
+@pytest.mark.parametrize("partition_ids", [(1,), (2, 1), (0,), (0, 1), (3, 2, 1)], ids=str)
+def test_partitions_of_a_batch_come_in_any_order_and_again(partition_ids: tuple[int, ...]) -> None:
+    check_batches(image(), [Batch(3, 1, made(*partition_ids))])
+    check_batches(image(), [Batch(3, 1, made(1)), Batch(4, 1, made(2))])
+    check_batches(image(), [Batch(3, 1, (RemoveTopicRecord(TOPIC), TopicRecord("orders", TOPIC), *made(1, 0)))])
+
+
+@pytest.mark.parametrize("partition_ids", [(2,), (-1,), (-1, 0, 1), (1, 3), ((1 << 31) - 1,)], ids=str)
+def test_partitions_with_gaps_are_refused(partition_ids: tuple[int, ...]) -> None:
+    """Nobody could list the partitions of such a topic, in time, or at all."""
+    end = 2 + len(partition_ids)
+    with pytest.raises(ReplayError, match=f"up to offset {end} partitions from .* are made, some of those from 1 on"):
+        check_batches(image(), [Batch(3, 1, made(*partition_ids))])
+
+
+def test_a_topic_begins_with_partition_0() -> None:
+    recreated = RemoveTopicRecord(TOPIC), TopicRecord("orders", TOPIC), *made(1)
+    with pytest.raises(ReplayError, match="those from 0 on left out"):
+        check_batches(image(), [Batch(3, 1, recreated)])
+    with pytest.raises(ReplayError, match="those from 0 on left out"):
+        check_records([TopicRecord("orders", TOPIC), *made(1)], 9)
+
+
 def test_records_of_a_snapshot_are_looked_at_too() -> None:
     with pytest.raises(ReplayError, match="offset 9 is about partition 0"):
         check_records([PartitionChangeRecord(0, TOPIC)], 9)

@@ -296,7 +296,7 @@ class Sealed(dict[Any, Any]):
 def test_a_heartbeat_that_changes_nothing_looks_at_no_partition() -> None:
     runtime = begun(0, 1, 2)
     runtime.register(3)
-    image = runtime.image
+    image: Any = runtime.image
     image.partitions = image.in_isr = Sealed()
     runtime.heartbeat(1)
     runtime.heartbeat(3, want_fence=True)

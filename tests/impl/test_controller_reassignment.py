@@ -78,7 +78,7 @@ def test_more_replicas_wait_for_those_that_are_added(runtime: ControllerRuntime,
     reassign(runtime, 1, 2, 3, 4)
     partition = runtime.partition(key)
     assert (partition.adding_replicas, partition.removing_replicas) == ((4,), ()) and partition.is_reassigning
-    assert runtime.image.reassigning == {key}
+    assert list(runtime.image.reassigning) == [key]
     runtime.alter_isr(key, 1, 2, 3, 4)
     partition = runtime.partition(key)
     assert not partition.is_reassigning and partition.leader_epoch == 0, "nothing went"

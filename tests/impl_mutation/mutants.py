@@ -30,7 +30,7 @@ CORE = (
     *(f"broker.{name}" for name in (
         "leader", "lifecycle", "core", "fetch", "replica_log", "states", "timers", "settings",
     )),
-    "image", "snapshot", "log", "fields", "continuity",
+    "image", "copy_on_write", "snapshot", "log", "fields", "continuity",
 )  # fmt: skip
 """The modules that are mutated, in this order. What is not here holds values only, or drives the core under test."""
 GIVE = "give"  # the name of functions that stand for tables and defaults

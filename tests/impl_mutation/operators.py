@@ -20,7 +20,7 @@ _PAIRS = (
     ("leaders", "followers"),
     ("caught_up_ms", "fetched_ms"), ("log_end_offset", "leader_end_offset"), ("fenced", "in_controlled_shutdown"),
     ("want_fence", "want_shut_down"), ("metadata_offset", "shutdown_offset"), ("base_offset", "last_offset"),
-    ("leaderless", "reassigning"), ("retry_backoff_ms", "retry_backoff_max_ms"),
+    ("retry_backoff_ms", "retry_backoff_max_ms"),
     ("min_supported_version", "max_supported_version"), ("start", "renew"), ("union", "difference"),
 )  # fmt: skip
 _CONFUSED = dict([*_PAIRS, *((b, a) for a, b in _PAIRS), ("maximal_isr", "isr")])

@@ -30,6 +30,7 @@ from impl.kraft.broker import (
 from impl.kraft.controller import Controller, Session
 from impl.kraft.controller.controller import Waiting
 from impl.kraft.controller.sessions import Sessions
+from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image, Partition, PartitionKey, Registration
 from impl.kraft.messages import (
     AlterPartitionRequest,
@@ -84,7 +85,7 @@ def in_order(value: Any, _: Any, graph: Graph) -> Structure:
 # Metadata.
 
 
-def partitions(value: dict[PartitionKey, Partition], _: Any, graph: Graph) -> Structure:
+def partitions(value: CopyOnWriteDict[PartitionKey, Partition], _: Any, graph: Graph) -> Structure:
     history = graph.context.history
     return tuple(
         [
@@ -95,10 +96,20 @@ def partitions(value: dict[PartitionKey, Partition], _: Any, graph: Graph) -> St
     )  # fmt: skip
 
 
-def non_empty(value: dict[int, set[PartitionKey]], _: Any, graph: Graph) -> Structure:
+def non_empty(value: dict[int, CopyOnWriteDict[PartitionKey, None]], _: Any, graph: Graph) -> Structure:
     return tuple((id_, frozenset(keys)) for id_, keys in sorted(value.items()) if keys)
 
 
+def entries(chunks: list[dict[Any, Any]], _: Any, graph: Graph) -> Structure:
+    return graph.of(chunks[0] if len(chunks) == 1 else {key: chunk[key] for chunk in chunks for key in chunk})
+
+
+COPY_ON_WRITE_DICT: Fields = {
+    "_chunks": entries,
+    "_mask": LeftOut("how its entries are divided among the chunks, which are read as one dict"),
+    "_size": plain,
+    "_owned": LeftOut("which chunks are copied before they change"),
+}
 IMAGE: Fields = {
     "offset": mark,
     "epoch": epoch_of_controller,
@@ -110,9 +121,7 @@ IMAGE: Fields = {
     "configs": plain,
     "features": plain,
     "in_isr": non_empty,
-    "leaderless": plain,
     "reassigning": plain,
-    "_is_shared": LeftOut("whether its collections are copied before they change"),
 }
 REGISTRATION: Fields = {
     "broker_id": plain,
@@ -205,7 +214,7 @@ def image_beside(value: Image, host: ControllerHost, graph: Graph) -> Structure:
 def is_same(one: Image, other: Image) -> bool:
     mine, theirs = vars(one), vars(other)
     return len(mine) == len(theirs) and all(
-        name == "_is_shared" or part is theirs.get(name) or part == theirs.get(name) for name, part in mine.items()
+        part is theirs.get(name) or part == theirs.get(name) for name, part in mine.items()
     )
 
 
@@ -459,6 +468,7 @@ RULES: Rules = {
     Sessions: {"timeout_ms": plain, "of_broker": in_sight(sessions)},
     Session: SESSION,
     Waiting: WAITING,
+    CopyOnWriteDict: COPY_ON_WRITE_DICT,
     Image: IMAGE,
     Registration: REGISTRATION,
     Partition: PARTITION,

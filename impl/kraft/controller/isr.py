@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from impl.kraft.controller.decision import Decision
 from impl.kraft.controller.partitions import change, raised_epoch
 from impl.kraft.controller.settings import ControllerSettings
@@ -32,7 +30,7 @@ def altered(image: Image, settings: ControllerSettings, key: PartitionKey, isr: 
     """The change of the ISR, and all that follows from it. For an ISR that is there already nothing is written."""
     before = image.partitions[key]
     isr = before.isr if set(isr) == set(before.isr) else isr
-    records = change(image, settings, key, replace(before, isr=isr), image.is_active)
+    records = change(image, settings, key, before.with_isr(isr), image.is_active)
     after = before.changed(*records) if records else before
     if after.leader != before.leader:
         return Decision(AlterPartitionResponse(ErrorCode.NEW_LEADER_ELECTED), records)

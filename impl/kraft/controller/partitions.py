@@ -5,7 +5,7 @@ KIP-631, Partition Reassignment; KIP-455. Every change of a partition goes throu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from impl.kraft.controller.settings import ControllerSettings
@@ -44,7 +44,7 @@ def change(
         removing_replicas=after.removing_replicas if after.removing_replicas != before.removing_replicas else None,
         adding_replicas=after.adding_replicas if after.adding_replicas != before.adding_replicas else None,
     )
-    return () if record == raised_epoch(key) else (record,)
+    return (record,) if record.names_anything else ()
 
 
 def raised_epoch(key: PartitionKey) -> PartitionChangeRecord:
@@ -65,10 +65,10 @@ def taken_out(image: Image, settings: ControllerSettings, broker_id: int) -> tup
         return candidate != broker_id and image.is_active(candidate)
 
     records: list[Record] = []
-    for key in in_order(image.in_isr.get(broker_id, set())):
+    for key in in_order(image.in_isr.get(broker_id, ())):
         partition = image.partitions[key]
         rest = tuple(member for member in partition.isr if member != broker_id)
-        records += change(image, settings, key, replace(partition, isr=rest or partition.isr), may_lead)
+        records += change(image, settings, key, partition.with_isr(rest or partition.isr), may_lead)
     return tuple(records)
 
 
@@ -79,12 +79,14 @@ def led_anew(image: Image, settings: ControllerSettings, broker_id: int) -> tupl
         return candidate == broker_id or image.is_active(candidate)
 
     records: list[Record] = []
-    for key in in_order(image.in_isr.get(broker_id, set()) & image.leaderless):
-        records += change(image, settings, key, image.partitions[key], may_lead)
+    for key in in_order(image.in_isr.get(broker_id, ())):
+        partition = image.partitions[key]
+        if partition.leader == NO_LEADER:
+            records += change(image, settings, key, partition, may_lead)
     return tuple(records)
 
 
-def in_order(keys: set[PartitionKey]) -> list[PartitionKey]:
+def in_order(keys: Iterable[PartitionKey]) -> list[PartitionKey]:
     """By topic id and partition id, so that what is decided depends on nothing but the image."""
     return sorted(keys, key=lambda key: (key[0].int, key[1]))
 

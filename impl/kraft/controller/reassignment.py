@@ -91,7 +91,7 @@ def list_reassignments(image: Image, request: ListPartitionReassignmentsRequest)
         keys = in_order(image.reassigning)
     else:
         found = (find(image, topic, partition_id) for topic, partition_id in request.partitions)
-        keys = [key for key in found if key in image.reassigning]
+        keys = [key for key in found if key is not None and key in image.reassigning]
     return ListPartitionReassignmentsResponse(ErrorCode.NONE, tuple(ongoing(image, key) for key in keys))
 
 

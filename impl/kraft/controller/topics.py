@@ -109,10 +109,9 @@ def delete_topic(image: Image, request: DeleteTopicRequest) -> Decision:
     """Deletes a topic with all of its partitions, whatever reassignments they are in."""
     if (request.topic_id is None) == (request.name is None):
         return Decision(DeleteTopicResponse(ErrorCode.INVALID_REQUEST))
-    topic_id = request.topic_id
-    if request.name is not None:
-        if (topic_id := image.topic_ids.get(request.name)) is None:
-            return Decision(DeleteTopicResponse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-    elif topic_id not in image.topics:
+    topic_id = request.topic_id if request.name is None else image.topic_ids.get(request.name)
+    if topic_id is None:
+        return Decision(DeleteTopicResponse(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    if topic_id not in image.topics:
         return Decision(DeleteTopicResponse(ErrorCode.UNKNOWN_TOPIC_ID))
     return Decision(DeleteTopicResponse(ErrorCode.NONE), (RemoveTopicRecord(topic_id=topic_id),))

@@ -75,15 +75,23 @@ def snapshots(shape: Shape, host: ControllerHost) -> None:
     loaded = shape.controller(written)
     for name, value in contents(asking.core.committed).items():
         asking.require(contents(loaded.committed)[name] == value, f"{name} of a snapshot is {value}")
-    before = contents(asking.core.committed)
-    other = asking.core.copy()
-    for request in (UpdateFeatureRequest("feature", 4), AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", "3")):
-        effects = other.handle(0, request, asking.now_ms)
-        asking.require(bool(effects), "a change is written")
-    asking.require(contents(asking.core.committed) == contents(asking.core.speculative) == before,
-                   "a copy that changes leaves its original as it was")  # fmt: skip
     again = loaded.snapshot()
     asking.require(again == written, f"a snapshot is written again as {again}, not {written}")
+    copies(asking)
+
+
+def copies(asking: Asking) -> None:
+    """A controller and its copy change each on its own."""
+    for level, original_changes in ((4, False), (5, True)):
+        core, copy = asking.core, asking.core.copy()
+        changing, kept = (core, copy) if original_changes else (copy, core)
+        before = contents(kept.speculative)
+        config = AlterConfigRequest(BROKER_RESOURCE, "", "retention.ms", str(level))
+        for request in (UpdateFeatureRequest("feature", level), config):
+            effects = changing.handle(0, request, asking.now_ms)
+            asking.require(bool(effects), "a change is written")
+        asking.require(contents(kept.committed) == contents(kept.speculative) == before,
+                       "a copy and its original change each on its own")  # fmt: skip
 
 
 def contents(image: Image) -> dict[str, object]:
@@ -99,6 +107,5 @@ def contents(image: Image) -> dict[str, object]:
         "configs": {resource: dict(values) for resource, values in image.configs.items()},
         "features": dict(image.features),
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
-        "leaderless": frozenset(image.leaderless),
         "reassigning": frozenset(image.reassigning),
     }
