@@ -1,0 +1,79 @@
+"""Effects on the disk that a core asks for, as values, and what carries them out.
+
+The order of a list is kept, and all of these are done when the next begins: so `Persist` is a barrier, and a message
+behind a `Flush` or `TruncateLog` tells of nothing that a crash can take away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.storage import QuorumStorage
+
+
+@dataclass(frozen=True, slots=True)
+class Persist:
+    """Remember epoch, leader and vote."""
+
+    state: ElectionState
+
+
+@dataclass(frozen=True, slots=True)
+class AppendToLog:
+    """Append whole batches, the leader's own or fetched in this epoch."""
+
+    data: bytes
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Make what is appended durable; the core hears of its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateLog:
+    """Cut what is at this offset and behind, durably."""
+
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSnapshot:
+    """Let the log start at the end of a snapshot that was received."""
+
+    snapshot_id: SnapshotId
+
+
+DiskEffect = Persist | AppendToLog | Flush | TruncateLog | InstallSnapshot
+Other = TypeVar("Other")
+
+
+def carry_out(
+    storage: QuorumStorage,
+    effects: Iterable[DiskEffect | Other],
+    on_flushed: Callable[[int], None],
+    otherwise: Callable[[Other], None],
+) -> None:
+    """Carry out effects in order. on_flushed: is given the end of what is on disk. otherwise: messages, timers.
+
+    Raises StorageError; what stands behind the effect that failed is not carried out.
+    """
+    for effect in effects:
+        match effect:
+            case Persist():
+                storage.persist(effect.state)
+            case AppendToLog():
+                storage.append(effect.data, effect.epoch)
+            case Flush():
+                on_flushed(storage.flush())
+            case TruncateLog():
+                storage.truncate(effect.end_offset)
+            case InstallSnapshot():
+                storage.install(effect.snapshot_id)
+            case _:
+                otherwise(effect)

@@ -1,0 +1,333 @@
+"""The log of `__cluster_metadata-0` on a disk: segments of batches, appended and flushed, cut and read.
+
+Each method leaves the disk so that a crash at any moment is recovered by `Log.open`. What is appended counts once
+`flush` has returned its end.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from impl.kraft.storage.batches import Header, headers
+from impl.kraft.storage.disk import Disk
+from impl.kraft.storage.epochs import CHECKPOINT, EpochHistory, read_checkpoint, write_checkpoint
+from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
+from impl.kraft.storage.flush_point import FlushPoint
+from impl.kraft.storage.recovery import is_torn, scan
+from impl.kraft.storage.segment import SUFFIX, Segment
+
+DELETED = ".deleted"
+_INDEXES = (".index", ".timeindex")
+_SEGMENT_BYTES = 1 << 30
+_COPY_BYTES = 4 << 20
+_SEGMENT_MS = 7 * 24 * 3600 * 1000
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """segment_bytes, segment_ms: a batch that would make a segment larger, or span more time, begins another.
+
+    sector_bytes: the least that the disk writes as a whole, or a divisor of it.
+    """
+
+    segment_bytes: int = _SEGMENT_BYTES
+    segment_ms: int = _SEGMENT_MS
+    sector_bytes: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class PendingFlush:
+    """A flush under way: `run` may be called in a thread of its own, while batches are appended."""
+
+    segment: Segment
+    end_offset: int
+    cuts: int
+
+    def run(self) -> None:
+        self.segment.file.fsync()
+
+
+class Log:
+    """Offsets count records; ends are exclusive. flushed_end: everything below survives a crash."""
+
+    def __init__(self, disk: Disk, directory: str, settings: LogSettings) -> None:
+        self._disk, self._directory, self._settings = disk, directory, settings
+        self._flush_point = FlushPoint(disk, directory)
+        self._segments: list[Segment] = []
+        self._cuts = 0
+        self.epochs = EpochHistory()
+        self.flushed_end = 0
+
+    @classmethod
+    def open(
+        cls, disk: Disk, directory: str, settings: LogSettings | None = None, snapshot: tuple[int, int] | None = None
+    ) -> Log:
+        """The log that a process left, recovered and flushed. snapshot: end offset and epoch of the newest.
+
+        Raises BitRotError where something is damaged that was written, and no crash can have damaged it.
+        """
+        log = cls(disk, directory, settings or LogSettings())
+        try:
+            log._load(snapshot)
+            log._cover(snapshot)
+            log._make_durable()
+        except BaseException:
+            log.close()
+            raise
+        return log
+
+    @property
+    def start_offset(self) -> int:
+        return self._segments[0].base_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._active.end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        return self.epochs.last()
+
+    @property
+    def _active(self) -> Segment:
+        return self._segments[-1]
+
+    def append(self, data: bytes, epoch: int) -> int:
+        """Append whole batches as they are, the leader's own or fetched; the end of the log. Not flushed yet.
+
+        epoch: this node's; no batch may be of a later one. Raises BatchError, or LogUseError where they cannot follow.
+        """
+        batches = list(headers(data))
+        self._check(batches, epoch)
+        begun = 0
+        for at, header in batches:
+            if self._is_full(header, at - begun):
+                self._write(data[begun:at])
+                self._roll()
+                begun = at
+        self._write(data[begun:])
+        return self.end_offset
+
+    def flush(self) -> int:
+        """Everything appended so far is on disk once this returns; its end."""
+        pending = self.begin_flush()
+        pending.run()
+        return self.finish_flush(pending)
+
+    def begin_flush(self) -> PendingFlush:
+        return PendingFlush(self._active, self.end_offset, self._cuts)
+
+    def finish_flush(self, pending: PendingFlush) -> int:
+        """`pending.run` has returned: the end of what is flushed. What was appended meanwhile is not."""
+        if pending.cuts == self._cuts and pending.end_offset > self.flushed_end:
+            self._flushed(pending.end_offset)
+        return self.flushed_end
+
+    def truncate(self, end_offset: int) -> int:
+        """Cut what is at this offset and behind, durably; the end of the log. A batch is cut as a whole."""
+        if not self.start_offset <= end_offset:
+            raise LogUseError(f"a log that starts at {self.start_offset} cannot be truncated to {end_offset}")
+        if end_offset >= self.end_offset:
+            return self.end_offset
+        self._cuts += 1
+        self._flush_point.set_durably(min(end_offset, self.flushed_end))
+        self.flushed_end = min(end_offset, self.flushed_end)
+        while self._active.base_offset >= end_offset and len(self._segments) > 1:
+            self._drop(self._segments.pop())
+        self._active.cut(end_offset)
+        self.epochs.cut(self.end_offset)
+        write_checkpoint(self._disk, self._directory, self.epochs)
+        self._flushed(self.end_offset)
+        return self.end_offset
+
+    def restart_at(self, offset: int, epoch: int) -> None:
+        """Empty the log: it starts at the end of a snapshot, with its epoch, that is on disk."""
+        self._cuts += 1
+        self._flush_point.set_durably(0)
+        while self._segments:
+            self._drop(self._segments.pop())
+        self.epochs = EpochHistory()
+        self._begin_segment(offset)
+        self.epochs.note(epoch, offset)
+        write_checkpoint(self._disk, self._directory, self.epochs)
+        self._flushed(offset)
+
+    def delete_before(self, offset: int) -> None:
+        """Delete the segments that lie whole below this offset, which a snapshot on disk must reach.
+
+        Their files are renamed; `delete_leftovers` deletes them, at some time.
+        """
+        while len(self._segments) > 1 and self._segments[1].base_offset <= offset:
+            self._drop(self._segments.pop(0))
+        self.epochs.cut_front(self.start_offset)
+
+    def read(self, offset: int, size_bytes: int) -> bytes:
+        """Whole batches from the one with this offset on, at least one, then up to so many bytes; b"" at the end.
+
+        Raises LogUseError outside of the log, BitRotError where a batch is no longer what was written.
+        """
+        if not self.start_offset <= offset <= self.end_offset:
+            raise LogUseError(f"offset {offset} is not in a log from {self.start_offset} to {self.end_offset}")
+        found: list[bytes] = []
+        for header, data in self._batches_from(offset):
+            size_bytes -= header.size_bytes
+            if found and size_bytes < 0:
+                break
+            found.append(bytes(data))
+        return b"".join(found)
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """The largest epoch not above this one, and its end, for a fetch that diverges. None: all are above."""
+        return self.epochs.end_of(epoch, self.end_offset)
+
+    def close(self) -> None:
+        for segment in self._segments:
+            segment.file.close()
+        self._flush_point.close()
+
+    # Recovery
+
+    def _load(self, snapshot: tuple[int, int] | None) -> None:
+        """Read the whole log. A torn tail is cut."""
+        names = self._disk.names(self._directory)
+        bases = sorted(int(name[: -len(SUFFIX)]) for name in names if name.endswith(SUFFIX))
+        for base_offset in bases:
+            if self._segments and base_offset != self.end_offset:
+                raise self._rotten(f"ends at offset {self.end_offset}, and the next segment begins at {base_offset}")
+            self._load_segment(base_offset, is_last=base_offset == bases[-1])
+        if not self._segments:
+            self._begin_segment(0 if snapshot is None else snapshot[0])
+        flushed = self._flush_point.offset
+        if flushed is not None and self.end_offset < flushed and not self._is_behind(snapshot):
+            raise self._rotten(f"ends at offset {self.end_offset}, and {flushed} was once flushed")
+        if self.start_offset > 0 and (snapshot is None or snapshot[0] < self.start_offset):
+            raise self._rotten(f"is of a log that starts at {self.start_offset}, and no snapshot reaches there")
+        if flushed is not None:
+            self._compare_epochs()
+
+    def _compare_epochs(self) -> None:
+        kept = read_checkpoint(self._disk, self._directory)
+        expected, found = (
+            history and history.before(self.start_offset, self.end_offset) for history in (kept, self.epochs)
+        )
+        if expected is not None and expected != found:
+            raise self._rotten(f"the epochs in the log begin at {found}, and {CHECKPOINT} has {expected}")
+
+    def _load_segment(self, base_offset: int, *, is_last: bool) -> None:
+        segment = Segment(self._disk, self._directory, base_offset)
+        self._segments.append(segment)
+        damage = scan(segment, self.epochs)
+        if damage is None:
+            return
+        flushed = self._flush_point.offset or 0
+        if not is_last or damage.offset < flushed or not is_torn(segment, damage, self._settings.sector_bytes):
+            raise self._rotten(f"position {damage.position}, offset {damage.offset}: {damage.reason}")
+        logger.warning(
+            "%s: a torn tail of %d bytes is cut at offset %d (%s)",
+            segment.path, segment.file.size() - damage.position, damage.offset, damage.reason,
+        )  # fmt: skip
+        segment.file.truncate(damage.position)
+        segment.file.fsync()
+
+    def _rotten(self, what: str) -> BitRotError:
+        return BitRotError(f"{self._active.path}: {what}. {REBUILD}")
+
+    def _is_behind(self, snapshot: tuple[int, int] | None) -> bool:
+        """Is the snapshot newer than the end of the log? Then the log has nothing that it needs."""
+        return snapshot is not None and (snapshot[1], snapshot[0]) > (self.last_epoch, self.end_offset)
+
+    def _cover(self, snapshot: tuple[int, int] | None) -> None:
+        if snapshot is not None and self._is_behind(snapshot):
+            logger.warning(
+                "%s: the log ends at %d, before its snapshot: it is emptied", self._directory, self.end_offset
+            )
+            self.restart_at(*snapshot)
+        elif snapshot is not None and self.end_offset == snapshot[0]:
+            self.epochs.note(snapshot[1], snapshot[0])  # nothing of that epoch is left in the log
+
+    def _make_durable(self) -> None:
+        """What was read may be in memory only, if the last process ended at an fsync that failed: write it again."""
+        for segment in self._segments:
+            known = max(segment.base_offset, self._flush_point.offset or 0)
+            if segment.end_offset > known:
+                for at in range(segment.position_before(known), segment.size_bytes, _COPY_BYTES):
+                    segment.file.write(at, segment.file.read(at, min(_COPY_BYTES, segment.size_bytes - at)))
+            segment.file.fsync()
+        self._disk.sync_directory(self._directory)
+        self.flushed_end = self.end_offset
+        self._flush_point.set_durably(self.end_offset)
+        write_checkpoint(self._disk, self._directory, self.epochs)
+        for segment in self._segments[:-1]:
+            self._write_indexes(segment)
+
+    # Segments
+
+    def _write(self, data: bytes) -> None:
+        """Batches that belong into the active segment."""
+        segment, batches = self._active, [header for _, header in headers(data)]
+        if sum(self.epochs.note(header.epoch, header.base_offset) for header in batches):
+            write_checkpoint(self._disk, self._directory, self.epochs)
+        segment.file.write(segment.size_bytes, data)
+        for header in batches:
+            segment.add(header)
+
+    def _is_full(self, header: Header, ahead_bytes: int) -> bool:
+        """ahead_bytes: will be written to the active segment before this batch."""
+        segment = self._active
+        size_bytes = segment.size_bytes + ahead_bytes
+        began = segment.first_timestamp
+        return size_bytes > 0 and (
+            size_bytes + header.size_bytes > self._settings.segment_bytes
+            or (began is not None and header.max_timestamp - began > self._settings.segment_ms)
+        )
+
+    def _roll(self) -> None:
+        """Begin another segment, once all of this one is on disk."""
+        self._active.file.fsync()
+        self._flushed(self.end_offset)
+        self._write_indexes(self._active)
+        self._begin_segment(self.end_offset)
+
+    def _begin_segment(self, base_offset: int) -> None:
+        self._segments.append(Segment(self._disk, self._directory, base_offset))
+        self._disk.sync_directory(self._directory)
+
+    def _drop(self, segment: Segment) -> None:
+        """One after the other, each durably: a crash leaves no gap."""
+        segment.file.close()
+        self._disk.rename(segment.path, segment.path + DELETED)
+        self._disk.sync_directory(self._directory)
+
+    def _write_indexes(self, segment: Segment) -> None:
+        """For Kafka's tools; nothing here reads them."""
+        for suffix, data in zip(_INDEXES, segment.indexes(), strict=True):
+            file = self._disk.open(segment.path.removesuffix(SUFFIX) + suffix, create=True)
+            if file.read(0, file.size()) != data:
+                file.truncate(0)
+                file.write(0, data)
+                file.fsync()
+            file.close()
+
+    def _flushed(self, end_offset: int) -> None:
+        self.flushed_end = end_offset
+        self._flush_point.advance(end_offset)
+
+    def _check(self, batches: list[tuple[int, Header]], epoch: int) -> None:
+        end, last = self.end_offset, self.last_epoch
+        for _, header in batches:
+            if header.base_offset != end:
+                raise LogUseError(f"a batch at offset {header.base_offset} cannot follow a log that ends at {end}")
+            if not last <= header.epoch <= epoch:
+                raise LogUseError(f"a batch of epoch {header.epoch} in epoch {epoch} behind one of epoch {last}")
+            end, last = header.end_offset, header.epoch
+
+    def _batches_from(self, offset: int) -> Iterator[tuple[Header, memoryview]]:
+        at = bisect_right([segment.base_offset for segment in self._segments], offset) - 1
+        for segment in self._segments[at:]:
+            for _, header, data in segment.batches_from(offset):
+                yield header, data

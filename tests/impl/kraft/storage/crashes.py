@@ -1,0 +1,194 @@
+"""Seeded crash runs: a storage works, is crashed, recovered and goes on, some lives long; the ledger judges each.
+
+python -m tests.impl.kraft.storage.crashes --runs 100000 --resume-from build/crash-runs.txt
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError, StorageError
+from impl.kraft.storage.flush_point import NAME, parse
+from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
+from tests.impl.kraft.storage.ledger import BrokenPromise, Ledger
+from tests.impl.kraft.storage.workload import DIRECTORY, OPERATIONS, Worker, formatted, settings_of
+
+LIVES = 4
+_STEP = 500
+
+
+class Run:
+    """One seed: faults and how often, sizes, and the mix of operations are all drawn from it."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = rng = Random(seed)
+        self.disk = formatted(SimulatedDisk(rng.randrange, sector_bytes=rng.choice([64, 512])))
+        self.ledger = Ledger()
+        self.settings = settings_of(self.disk, segment_bytes=rng.choice([150, 400, 1_500, 1 << 30]))
+        self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
+        self.rots = rng.randrange(4) == 0
+        self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
+        self.weights[0] += 1
+        self.excused_from: int | None = None
+        self.seen: Counter[str] = Counter()
+
+    def go(self) -> Counter[str]:
+        """How often each fault happened. Raises BrokenPromise; BitRotError where nothing is rotten."""
+        for _ in range(self.rng.randrange(1, LIVES)):
+            lost_power = self.live()
+            if self.rots and self.rng.randrange(2):
+                self.rot(lost_power)
+                with suppress(BitRotError):
+                    self.recover_twice()
+                    self.seen["rot that did no harm"] += 1
+                return self.seen
+        self.recover_twice()
+        return self.seen
+
+    def live(self) -> bool:
+        """One process, from its start to its end. True: power was lost."""
+        rng, disk = self.rng, self.disk
+        fault = rng.choice(self.faults)
+        disk.operations = 0
+        if fault is not Fault.FULL:
+            disk.faults = {rng.randrange(1, 60): fault}
+        try:
+            worker = self.worker().open()
+            if fault is Fault.FULL:
+                disk.capacity_bytes = disk.used_bytes() + rng.randrange(3_000)
+            self.work(worker)
+        except PowerLossError:
+            return self.lose_power(fault)
+        except (ProcessKilledError, StorageError, OSError) as ended:
+            if isinstance(ended, BitRotError):
+                raise
+            self.seen[fault.name] += 1
+        else:
+            if fault is Fault.POWER_LOSS:
+                return self.lose_power(fault)
+        disk.capacity_bytes = None
+        disk.after_kill()
+        return False
+
+    def work(self, worker: Worker) -> None:
+        operations = [operation for _, operation in OPERATIONS.values()]
+        for operation in self.rng.choices(operations, self.weights, k=self.rng.randrange(2, 25)):
+            try:
+                operation(worker)
+            except DiskFullError:
+                persist_all_the_same(worker)
+                raise
+            except StorageEndedError:
+                self.disk.faults = {}
+                refuses_everything(worker)
+                raise
+
+    def lose_power(self, fault: Fault) -> bool:
+        self.seen[fault.name] += 1
+        self.disk = self.disk.after_power_loss()
+        return True
+
+    def recover_twice(self) -> None:
+        """Whether a crash interrupts a recovery or not, the next finds what this one has found."""
+        self.disk.operations, self.disk.faults = 0, {self.rng.randrange(1, 25): Fault.POWER_LOSS}
+        try:
+            self.worker().open(self.excused_from)
+        except PowerLossError:
+            self.seen["power lost in a recovery"] += 1
+        self.disk = self.disk.after_power_loss()
+        self.worker().open(self.excused_from)
+        found = self.ledger.log
+        self.disk = self.disk.after_power_loss()
+        self.worker().open()
+        if self.ledger.log != found:
+            raise BrokenPromise("a second recovery finds another log")
+
+    def rot(self, lost_power: bool) -> None:
+        """Flip a bit of a file. After a power loss what is behind the flush point on disk may look like a torn tail."""
+        files = {path: data for path, data in self.disk.image().items() if path.startswith(DIRECTORY)}
+        paths = [path for path, data in files.items() if data and not path.endswith(UNCHECKED)]
+        if not paths:
+            return
+        path = self.rng.choice(paths)
+        self.disk.rot(path, self.rng.randrange(len(files[path])), 1 << self.rng.randrange(8))
+        self.seen["rot"] += 1
+        if lost_power and path.endswith(".log"):
+            self.excused_from = parse(files.get(f"{DIRECTORY}/{NAME}", b"")) or 0
+
+    def worker(self) -> Worker:
+        return Worker(self.disk, self.ledger, self.settings, self.rng)
+
+
+UNCHECKED = ("quorum-state", "partition.metadata")
+"""Kafka's formats have no checksum for these: a bit that turns one number into another is not seen."""
+
+
+def persist_all_the_same(worker: Worker) -> None:
+    """On a full disk a leader resigns, and a vote can be given."""
+    try:
+        worker.persist()
+    except DiskFullError:
+        raise BrokenPromise("on a full disk no election state can be persisted") from None
+
+
+def refuses_everything(worker: Worker) -> None:
+    """Behind a write that failed, whatever comes later proves nothing."""
+    storage = worker.storage
+    for attempt in (storage.flush, partial(storage.persist, ElectionState(1)), partial(storage.truncate, 1 << 40)):
+        with suppress(StorageEndedError):
+            attempt()
+            raise BrokenPromise("a storage goes on behind a write that failed") from None
+
+
+def run_all(seeds: range) -> Counter[str]:
+    """All of these seeds. Raises BrokenPromise, which names the seed."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        try:
+            seen += Run(seed).go()
+        except (BrokenPromise, BitRotError) as broken:
+            raise BrokenPromise(f"seed {seed}: {broken}") from broken
+    return seen
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: every promise was kept; 1: one was broken; 3: interrupted, to be resumed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.impl.kraft.storage.crashes")
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--resume-from", type=Path, help="a file that keeps how many have passed")
+    options = parser.parse_args(arguments)
+    file, done = options.resume_from, 0
+    if file is not None and file.exists():
+        done = int(file.read_text())
+    began, first = time.process_time(), done
+    logging.disable(logging.WARNING)
+    try:
+        while done < options.runs:
+            run_all(range(done, min(done + _STEP, options.runs)))
+            done = min(done + _STEP, options.runs)
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(f"{done}\n")
+            rate = (done - first) / (time.process_time() - began)
+            print(f"{done:,} of {options.runs:,} crash runs, {rate:,.0f} a CPU second", flush=True)
+    except BrokenPromise as broken:
+        print(f"violated: {broken}")
+        return 1
+    except KeyboardInterrupt:
+        print(f"incomplete: {done:,} crash runs are done")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""The storage after crashes: everything flushed is there, nothing is that was not written, rot is never served."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.impl.kraft.storage.crashes import main, run_all
+from tests.impl.kraft.storage.exhaustive import Script, explore
+from tests.impl.kraft.storage.workload import Worker
+
+
+@pytest.fixture(autouse=True)
+def no_log_lines() -> Iterator[None]:
+    logging.disable(logging.WARNING)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def append(worker: Worker) -> None:
+    worker.append(1, size_bytes=30)
+
+
+def truncate_to_1(worker: Worker) -> None:
+    worker.truncate_to(worker.ledger.log[0].end_offset)
+
+
+SCRIPTS: dict[str, tuple[int, Script]] = {
+    "append": (1 << 20, [append, append, Worker.flush, append]),
+    "vote": (1 << 20, [Worker.persist, Worker.persist]),
+    "roll": (150, [append, Worker.flush, append, append, Worker.flush]),
+    "truncate": (1 << 20, [append, append, Worker.flush, truncate_to_1, append]),
+    "truncate_segments": (150, [append, append, append, Worker.flush, truncate_to_1, append, Worker.flush]),
+    "snapshot": (150, [append, append, Worker.flush, Worker.snapshot]),
+    "install": (150, [append, append, Worker.flush, Worker.install, append]),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_crash_of_a_small_workload_is_recovered(name: str) -> None:
+    segment_bytes, script = SCRIPTS[name]
+    explored = explore(script, segment_bytes)
+    print(name, explored)
+    assert explored.recoveries > explored.states > explored.crash_points > 10
+
+
+def test_seeded_crash_runs_keep_every_promise() -> None:
+    seen = run_all(range(2_000))
+    assert min(seen.values()) > 100, seen
+
+
+def test_crash_runs_are_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "runs" / "done.txt"
+    assert main(["--runs", "20", "--resume-from", str(file)]) == 0
+    assert main(["--runs", "30", "--resume-from", str(file)]) == 0
+    assert file.read_text() == "30\n"
+    assert capsys.readouterr().out.splitlines()[-1].startswith("30 of 30 crash runs")

@@ -1,0 +1,167 @@
+"""Operations on a storage, each beside its entry in the ledger: written before it begins, closed once it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from uuid import UUID
+
+from impl.kraft.storage.batches import Record, RecordBatch, encode
+from impl.kraft.storage.directories import PARTITION, format_directories
+from impl.kraft.storage.disk import read_whole
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.log import LogSettings
+from impl.kraft.storage.simulated_disk import SimulatedDisk
+from impl.kraft.storage.snapshots import Snapshots, name_of
+from impl.kraft.storage.storage import QuorumStorage, StorageSettings
+from tests.impl.kraft.storage.ledger import Entry, Ledger
+
+ROOT = "/data"
+DIRECTORY = f"{ROOT}/{PARTITION}"
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def formatted(disk: SimulatedDisk) -> SimulatedDisk:
+    format_directories(disk, [ROOT], CLUSTER, 1, [], random_id=lambda: UUID(int=1), now_ms=lambda: 0)
+    disk.operations = 0
+    return disk
+
+
+def settings_of(disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 512) -> StorageSettings:
+    return StorageSettings(LogSettings(segment_bytes, sector_bytes=disk.sector_bytes), reserve_bytes)
+
+
+@dataclass
+class Worker:
+    """A process that uses a storage as Raft would. rng: for sizes, contents and epochs."""
+
+    disk: SimulatedDisk
+    ledger: Ledger
+    settings: StorageSettings
+    rng: Random
+    storage: QuorumStorage = field(init=False)
+
+    def open(self, excused_from: int | None = None) -> Worker:
+        self.storage = QuorumStorage.open(self.disk, ROOT, self.settings)
+        self.ledger.check(self.storage, excused_from)
+        return self
+
+    def persist(self) -> None:
+        last = self.ledger.elections[-1]
+        epoch = (0 if last is None else last.epoch) + self.rng.randrange(2)
+        state = ElectionState(epoch, self.rng.choice([None, 1, 2]), self.rng.choice([None, 1, 2]), (1, 2, 3))
+        self.ledger.elections.append(state)
+        self.storage.persist(state)
+        self.ledger.elections = [state]
+
+    def append(self, batches: int = 1, size_bytes: int | None = None) -> None:
+        ledger, new = self.ledger, list[Entry]()
+        epoch = max(ledger.epoch, 1) + (self.rng.randrange(4) == 0)
+        for _ in range(batches):
+            begin = new[-1].end_offset if new else ledger.end
+            values = [self.rng.randbytes(self._size(size_bytes)) for _ in range(self.rng.randrange(1, 3))]
+            batch = RecordBatch(begin, epoch, 0, tuple(map(Record, values)))
+            new.append(Entry(begin, batch.end_offset, epoch, encode(batch)))
+        ledger.change((*ledger.log, *new))
+        self.storage.append(b"".join(entry.data for entry in new), epoch)
+
+    def flush(self) -> None:
+        self.ledger.flushed(self.storage.flush())
+
+    def flush_beside_append(self) -> None:
+        """A flush in a worker thread that is slow: what is appended meanwhile is not part of it."""
+        pending = self.storage.begin_flush()
+        if self.rng.randrange(2):
+            pending.run()
+            self.append()
+        else:
+            self.append()
+            pending.run()  # this fsync covers the append, too, and may not be credited with it
+        end = self.storage.finish_flush(pending)
+        self.ledger.flushed(end)
+
+    def truncate(self) -> None:
+        ledger = self.ledger
+        least = max([ledger.start, *(end for end, _ in ledger.snapshots)])
+        ends = [entry.base_offset for entry in ledger.log if entry.base_offset >= least]
+        if ends:
+            self.truncate_to(self.rng.choice(ends))
+
+    def truncate_to(self, end_offset: int) -> None:
+        ledger = self.ledger
+        ledger.change(tuple(entry for entry in ledger.log if entry.end_offset <= end_offset))
+        end = self.storage.truncate(end_offset)
+        ledger.flushed(end)
+
+    def snapshot(self) -> None:
+        """Of a prefix of the log; half of the time what it stands for is deleted."""
+        ledger = self.ledger
+        newest = max(ledger.snapshots, default=(0, 0))
+        ends = [entry for entry in ledger.log if (entry.end_offset, entry.epoch) > newest]
+        if not ends:
+            return
+        last = self.rng.choice(ends)
+        snapshot_id = (last.end_offset, last.epoch)
+        data = self._snapshot_bytes(snapshot_id)
+        ledger.coming[snapshot_id] = data
+        with self.storage.writing_snapshot():
+            writer = self.storage.create_snapshot(snapshot_id, 0, now_ms=0)
+            writer.append([Record(b"of %d" % last.end_offset)])
+            writer.freeze()
+        ledger.snapshots[snapshot_id] = ledger.coming.pop(snapshot_id)
+        if self.rng.randrange(2):
+            self.delete_before()
+
+    def delete_before(self) -> None:
+        ledger = self.ledger
+        newest = max(ledger.snapshots)
+        ledger.going |= {i: data for i, data in ledger.snapshots.items() if i < newest}
+        ledger.snapshots = {newest: ledger.snapshots[newest]}
+        self.storage.delete_before(newest)
+        ledger.start = self.storage.log.start_offset
+        if self.rng.randrange(2):
+            self.storage.delete_leftovers()
+
+    def install(self) -> None:
+        """A snapshot of a leader that is ahead: the log is emptied to it."""
+        ledger = self.ledger
+        snapshot_id = (ledger.end + self.rng.randrange(1, 5), ledger.epoch + self.rng.randrange(2))
+        if snapshot_id[1] == 0:
+            return
+        data = self._snapshot_bytes(snapshot_id)
+        ledger.coming[snapshot_id] = data
+        ledger.installing = snapshot_id
+        with self.storage.writing_snapshot():
+            receiver = self.storage.receive_snapshot(snapshot_id)
+            cut = self.rng.randrange(len(data))
+            receiver.append(data[:cut])
+            receiver.append(data[cut:])
+            receiver.freeze()
+        ledger.snapshots[snapshot_id] = ledger.coming.pop(snapshot_id)
+        self.storage.install(snapshot_id)
+        ledger.versions, ledger.start, ledger.installing = [()], snapshot_id[0], None
+
+    def _snapshot_bytes(self, snapshot_id: tuple[int, int]) -> bytes:
+        """As the storage of another node writes it."""
+        disk = SimulatedDisk()
+        writer = Snapshots(disk, "").create(snapshot_id, 0, now_ms=0)
+        writer.append([Record(b"of %d" % snapshot_id[0])])
+        writer.freeze()
+        return read_whole(disk, f"/{name_of(snapshot_id)}")
+
+    def _size(self, size_bytes: int | None) -> int:
+        return self.rng.choice([1, 40, self.rng.randrange(600)]) if size_bytes is None else size_bytes
+
+
+Operation = Callable[[Worker], None]
+OPERATIONS: dict[str, tuple[int, Operation]] = {
+    "append": (6, lambda worker: worker.append(worker.rng.randrange(1, 4))),
+    "flush": (5, Worker.flush),
+    "flush_beside_append": (2, Worker.flush_beside_append),
+    "persist": (2, Worker.persist),
+    "truncate": (2, Worker.truncate),
+    "snapshot": (2, Worker.snapshot),
+    "install": (1, Worker.install),
+}
+"""With their weights."""
