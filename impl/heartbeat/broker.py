@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from impl.heartbeat.control_requests import (
+    ANY_INCARNATION,
     Endpoint,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -250,8 +251,9 @@ class Broker:
     def on_leader_and_isr(self, request: LeaderAndIsrRequest, now_ms: int) -> tuple[LeaderAndIsrResponse, Effects]:
         """A controller says who leads the replicas of this broker."""
         self._begin(now_ms)
-        if not self._hears(request.controller_id, request.controller_epoch):
-            return LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH), self.context.taken()
+        refused = self._refuses(request)
+        if refused is not None:
+            return LeaderAndIsrResponse(refused), self.context.taken()
         for state in request.partitions:
             replica = self.replicas.get(state.partition)
             if replica is None:
@@ -270,20 +272,27 @@ class Broker:
     def on_update_metadata(self, request: UpdateMetadataRequest, now_ms: int) -> tuple[UpdateMetadataResponse, Effects]:
         """A controller says what clients are to be shown."""
         self._begin(now_ms)
-        if not self._hears(request.controller_id, request.controller_epoch):
-            return UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH), self.context.taken()
+        refused = self._refuses(request)
+        if refused is not None:
+            return UpdateMetadataResponse(refused), self.context.taken()
         self.live = request.live_brokers
         for state in request.partitions:
             self.shown[state.partition] = state
         return UpdateMetadataResponse(ErrorCode.NONE), self.context.taken()
 
-    def _hears(self, controller: int, epoch: int) -> bool:
+    def _refuses(self, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> ErrorCode | None:
+        """Refuse what is for another incarnation, or of a former controller; else know the controller by it."""
+        controller, epoch = request.controller_id, request.controller_epoch
+        facts = {"broker": self.settings.broker, "controller": controller, "epoch": epoch}
+        if request.incarnation not in (ANY_INCARNATION, self.registration.owned):
+            others = {"incarnation": request.incarnation, "own": self.registration.owned}
+            self.context.log("for another incarnation", {**facts, **others}, is_warning=True)
+            return ErrorCode.INVALID_INCARNATION_ID
         if epoch < self.controller_epoch:
-            facts = {"broker": self.settings.broker, "controller": controller, "epoch": epoch}
             self.context.log("a former controller", {**facts, "seen": self.controller_epoch}, is_warning=True)
-            return False
+            return ErrorCode.STALE_CONTROLLER_EPOCH
         self.controller, self.controller_epoch = controller, epoch
-        return True
+        return None
 
     def _took(self, state: PartitionState) -> None:
         leads = state.leader == self.settings.broker
@@ -337,6 +346,8 @@ class Broker:
 
     def fetch_requests(self) -> dict[int, ReplicaFetchRequest]:
         """The fetch to send next to each leader that this broker follows."""
+        if self.fence.is_fenced and self.design.fetches_unfenced:
+            return {}
         positions = dict[int, list[FetchPosition]]()
         for _, replica in sorted(self.replicas.items()):
             if not replica.leads and replica.leader >= 0:
@@ -367,7 +378,7 @@ class Broker:
         self.context.set_timer(Timer.ISR, self.context.now_ms + self._isr_interval_ms)
         if self.fence.is_fenced:
             return
-        self.leader.propose(self.registration.incarnation)
+        self.leader.propose(self.settings.broker, self.registration.incarnation)
         if not self.settings.is_legacy:
             self._ask()
         elif self.legacy.wanted:

@@ -89,7 +89,8 @@ class Control:
     def _tell(self, to: Endpoint, known: Known, partitions: Iterable[TopicPartition], *, leads: bool) -> None:
         self.numbers += 1
         known.sent[self.numbers] = leads
-        self.context.effects.append(Tell(to, known.incarnation, self.numbers, leads, tuple(sorted(partitions))))
+        sent = Tell(to, known.incarnation, self.numbers, leads, tuple(sorted(partitions)), known.is_legacy)
+        self.context.effects.append(sent)
 
     def request(self, office: Office, tell: Tell) -> ControlRequest | None:
         """The request as it is to be sent now, with the newest that is known; None: it is not to be sent any more."""
@@ -99,7 +100,7 @@ class Control:
         found = (self.partitions.shown(of) for of in tell.partitions if of in self.partitions.known)
         states = tuple(one for one in found if one is not None)
         if not tell.leads:
-            return UpdateMetadataRequest(self.broker, office.epoch, states, self.live)
+            return UpdateMetadataRequest(self.broker, office.epoch, states, self.live, tell.incarnation)
         leaders = {state.leader for state in states}
         live_leaders = tuple(one for one in self.live if one.broker in leaders)
-        return LeaderAndIsrRequest(self.broker, office.epoch, states, live_leaders)
+        return LeaderAndIsrRequest(self.broker, office.epoch, states, live_leaders, tell.incarnation)

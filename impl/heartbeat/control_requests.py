@@ -1,19 +1,24 @@
-"""Requests between controller and brokers as Kafka 2.0 has them.
+"""Requests between controller and brokers as Kafka has them.
 
-LeaderAndIsr v1 and UpdateMetadata v4 are the controller's; by ControlledShutdown v1 a broker of the former protocol
-asks to be shut down.
+LeaderAndIsr v1 and UpdateMetadata v4 are those of Kafka 2.0. The next versions, of Kafka 2.2, name the incarnation that
+they are for (KIP-380): a process that was started in the place of another, at its address, is not to take what the
+other was sent, nor to acknowledge it. By ControlledShutdown v1 a broker of the former protocol asks to be shut down.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 
-from impl.runtime.wire import Reader, array, int8, int16, int32, int32_array, nullable_string
+from impl.runtime.wire import Reader, array, int8, int16, int32, int32_array, int64, nullable_string
 
-LEADER_AND_ISR, LEADER_AND_ISR_VERSION = 4, 1
-UPDATE_METADATA, UPDATE_METADATA_VERSION = 6, 4
+LEADER_AND_ISR, LEADER_AND_ISR_VERSION, LEADER_AND_ISR_TO_INCARNATION = 4, 1, 2
+UPDATE_METADATA, UPDATE_METADATA_VERSION, UPDATE_METADATA_TO_INCARNATION = 6, 4, 5
 CONTROLLED_SHUTDOWN, CONTROLLED_SHUTDOWN_VERSION = 7, 1
 NO_LEADER = -1
+ANY_INCARNATION = -1
+"""For whichever process listens there."""
 _PLAINTEXT = "PLAINTEXT"
 _PLAINTEXT_TYPE = 0
 
@@ -42,9 +47,9 @@ class PartitionState:
     replicas: tuple[int, ...]
 
     def fields(self) -> bytes:
+        """All but the topic."""
         return (
-            nullable_string(self.partition.topic)
-            + int32(self.partition.partition)
+            int32(self.partition.partition)
             + int32(self.controller_epoch)
             + int32(self.leader)
             + int32(self.leader_epoch)
@@ -65,35 +70,54 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsrRequest:
-    """The replicas that a broker holds, and who leads them."""
+    """The replicas that a broker holds, and who leads them. incarnation: of the process that it is for."""
 
     controller_id: int
     controller_epoch: int
     partitions: tuple[PartitionState, ...]
     live_leaders: tuple[Endpoint, ...]
+    incarnation: int = ANY_INCARNATION
 
-    def body(self) -> bytes:
+    def body(self, version: int = LEADER_AND_ISR_VERSION) -> bytes:
         leaders = [int32(one.broker) + nullable_string(one.host) + int32(one.port) for one in self.live_leaders]
-        states = [one.fields() + int8(0) for one in self.partitions]  # is_new: false
-        return int32(self.controller_id) + int32(self.controller_epoch) + array(states) + array(leaders)
+        names_incarnation = version >= LEADER_AND_ISR_TO_INCARNATION
+        states = _states(self.partitions, int8(0), by_topic=names_incarnation)  # is_new: false
+        return _head(self, names_incarnation) + array(states) + array(leaders)
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataRequest:
-    """The partitions and the live brokers, as clients are shown them."""
+    """The partitions and the live brokers, as clients are shown them. incarnation: of the process that it is for."""
 
     controller_id: int
     controller_epoch: int
     partitions: tuple[PartitionState, ...]
     live_brokers: tuple[Endpoint, ...]
+    incarnation: int = ANY_INCARNATION
 
-    def body(self) -> bytes:
-        states = [one.fields() + int32_array(()) for one in self.partitions]  # no replica is on a failed disk
+    def body(self, version: int = UPDATE_METADATA_VERSION) -> bytes:
+        names_incarnation = version >= UPDATE_METADATA_TO_INCARNATION
+        states = _states(self.partitions, int32_array(()), by_topic=names_incarnation)  # no replica's disk has failed
         brokers = [
             int32(one.broker) + array([_end_point(one)]) + nullable_string(None)  # in no rack
             for one in self.live_brokers
         ]
-        return int32(self.controller_id) + int32(self.controller_epoch) + array(states) + array(brokers)
+        return _head(self, names_incarnation) + array(states) + array(brokers)
+
+
+def _head(request: LeaderAndIsrRequest | UpdateMetadataRequest, names_incarnation: bool) -> bytes:
+    incarnation = int64(request.incarnation) if names_incarnation else b""
+    return int32(request.controller_id) + int32(request.controller_epoch) + incarnation
+
+
+def _states(partitions: tuple[PartitionState, ...], last: bytes, *, by_topic: bool) -> list[bytes]:
+    """The states, each with a last field; by_topic: an entry for each topic."""
+    if not by_topic:
+        return [nullable_string(one.partition.topic) + one.fields() + last for one in partitions]
+    return [
+        nullable_string(topic) + array([one.fields() + last for one in of_topic])
+        for topic, of_topic in groupby(partitions, lambda one: one.partition.topic)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,32 +165,24 @@ class ControlledShutdownResponse:
         )
 
 
-def read_leader_and_isr_request(data: bytes) -> LeaderAndIsrRequest:
+def read_leader_and_isr_request(data: bytes, version: int = LEADER_AND_ISR_VERSION) -> LeaderAndIsrRequest:
     """Raises WireError."""
     reader = Reader(data)
-
-    def state() -> PartitionState:
-        found = _state(reader)
-        reader.int8("is_new")
-        return found
 
     def leader() -> Endpoint:
         return Endpoint(reader.int32("leader"), reader.string("host"), reader.int32("port"))
 
-    head = reader.int32("controller_id"), reader.int32("controller_epoch")
-    request = LeaderAndIsrRequest(*head, reader.array("partitions", 31, state), reader.array("leaders", 10, leader))
+    names_incarnation = version >= LEADER_AND_ISR_TO_INCARNATION
+    controller, epoch, incarnation = _read_head(reader, names_incarnation)
+    states = _read_states(reader, lambda: reader.int8("is_new"), 29, by_topic=names_incarnation)
+    request = LeaderAndIsrRequest(controller, epoch, states, reader.array("leaders", 10, leader), incarnation)
     reader.end()
     return request
 
 
-def read_update_metadata_request(data: bytes) -> UpdateMetadataRequest:
+def read_update_metadata_request(data: bytes, version: int = UPDATE_METADATA_VERSION) -> UpdateMetadataRequest:
     """Of a broker with several endpoints the first is kept. Raises WireError."""
     reader = Reader(data)
-
-    def state() -> PartitionState:
-        found = _state(reader)
-        reader.int32_array("offline_replicas")
-        return found
 
     def endpoint() -> tuple[str, int]:
         port, host = reader.int32("port"), reader.string("host")
@@ -180,9 +196,11 @@ def read_update_metadata_request(data: bytes) -> UpdateMetadataRequest:
         host, port = endpoints[0] if endpoints else ("", 0)
         return Endpoint(broker_id, host, port)
 
-    head = reader.int32("controller_id"), reader.int32("controller_epoch")
-    partitions = reader.array("partitions", 34, state)
-    request = UpdateMetadataRequest(*head, partitions, reader.array("live_brokers", 10, broker))
+    names_incarnation = version >= UPDATE_METADATA_TO_INCARNATION
+    controller, epoch, incarnation = _read_head(reader, names_incarnation)
+    states = _read_states(reader, lambda: reader.int32_array("offline_replicas"), 32, by_topic=names_incarnation)
+    live = reader.array("live_brokers", 10, broker)
+    request = UpdateMetadataRequest(controller, epoch, states, live, incarnation)
     reader.end()
     return request
 
@@ -191,9 +209,35 @@ def _end_point(of: Endpoint) -> bytes:
     return int32(of.port) + nullable_string(of.host) + nullable_string(_PLAINTEXT) + int16(_PLAINTEXT_TYPE)
 
 
-def _state(reader: Reader) -> PartitionState:
+def _read_head(reader: Reader, names_incarnation: bool) -> tuple[int, int, int]:
+    """Controller, its epoch, and the incarnation that the request is for."""
+    controller, epoch = reader.int32("controller_id"), reader.int32("controller_epoch")
+    return controller, epoch, reader.int64("broker_epoch") if names_incarnation else ANY_INCARNATION
+
+
+def _read_states(
+    reader: Reader, read_last: Callable[[], object], least_bytes: int, *, by_topic: bool
+) -> tuple[PartitionState, ...]:
+    """The states, each with a last field that nobody looks at; least_bytes: of one without its topic."""
+
+    def state(topic: str) -> PartitionState:
+        found = _state(reader, topic)
+        read_last()
+        return found
+
+    if not by_topic:
+        return reader.array("partitions", least_bytes + 2, lambda: state(reader.string("topic")))
+
+    def of_topic() -> tuple[PartitionState, ...]:
+        topic = reader.string("topic")
+        return reader.array("partitions", least_bytes, lambda: state(topic))
+
+    return tuple(state for states in reader.array("topics", 6, of_topic) for state in states)
+
+
+def _state(reader: Reader, topic: str) -> PartitionState:
     return PartitionState(
-        TopicPartition(reader.string("topic"), reader.int32("partition")),
+        TopicPartition(topic, reader.int32("partition")),
         reader.int32("controller_epoch"),
         reader.int32("leader"),
         reader.int32("leader_epoch"),

@@ -354,15 +354,27 @@ class Controller:
         self._see_later(changed)
         office = self._in_office()
         moved = list[int]()
-        for call, request in waiting:
+        for at, (call, request) in enumerate(waiting):
             if self.heartbeats.has_to_wait(request):
                 self._park(call, request)
             elif self.heartbeats.handle(office, call, request):
                 moved.append(request.broker_id)
+                if self._asks_for_writes(request.broker_id):
+                    self._put_back(waiting[at + 1 :])
+                    break
         if moved:
             self._look_at(moved)
             self.control.members_changed()
         self._await_leases()
+
+    def _asks_for_writes(self, broker: int) -> bool:
+        return any(self.partitions.wanted(of) is not None for of in self.partitions.of_broker(broker))
+
+    def _put_back(self, heartbeats: list[tuple[int, MetadataHeartbeatRequest]]) -> None:
+        """Handle these after the writes that are asked for by now."""
+        self.waiting[:0] = heartbeats
+        if self.waiting:
+            self.scripts.add(Serve())
 
     def _park(self, call: int, request: MetadataHeartbeatRequest) -> None:
         former = self.parked.get(request.broker_id)

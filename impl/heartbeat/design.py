@@ -48,6 +48,8 @@ class Design:
     "And it is the incarnation that the leader has seen (KIP-903)."
     fetch_names_incarnation: bool = True
     "A leader takes no fetch of a lower incarnation than it has seen."
+    fetches_unfenced: bool = True
+    "A fenced follower does not fetch: its leader is not to want it in the ISR."
     refusal_raises_version: bool = True
     "An ISR change that is refused for its members raises the version: a late copy of it is not granted."
     controller_epoch_in_heartbeat: bool = True

@@ -58,7 +58,7 @@ class Tell:
     """A controller sends a broker what is. `Controller.control_request` says what, each time that it is sent.
 
     It is sent until it is acknowledged, or superseded. number: rises with each. leads: LeaderAndIsr of these
-    partitions, else UpdateMetadata.
+    partitions, else UpdateMetadata. to_legacy: in the version of the former protocol.
     """
 
     to: Endpoint
@@ -66,6 +66,7 @@ class Tell:
     number: int
     leads: bool
     partitions: tuple[TopicPartition, ...]
+    to_legacy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Leader:
         self.replicas = dict[TopicPartition, Replica]()
         self.asked: Asked | None = None
 
-    def propose(self, incarnation: int) -> None:
+    def propose(self, broker: int, incarnation: int) -> None:
         """Want ISRs without those that lag, and with those that have caught up."""
         if not incarnation:
             return
@@ -43,7 +43,10 @@ class Leader:
                 out = replica.lagging(self.context.now_ms, self.lag_ms)
                 joining = replica.caught_up()
                 if out or joining:
+                    before = replica.isr
                     replica.want(out, joining)
+                    facts = {"broker": broker, "partition": str(replica.of), "leader_epoch": replica.leader_epoch}
+                    self.context.did("want_isr", **facts, isr=list(replica.proposed), known=list(before))
 
     def request(self, broker: int, incarnation: int, number: int) -> IsrChangeRequest | None:
         """Ask for all that is wanted; None: nothing is, or something is asked already."""

@@ -10,8 +10,10 @@ from impl.heartbeat.control_requests import (
     CONTROLLED_SHUTDOWN,
     CONTROLLED_SHUTDOWN_VERSION,
     LEADER_AND_ISR,
+    LEADER_AND_ISR_TO_INCARNATION,
     LEADER_AND_ISR_VERSION,
     UPDATE_METADATA,
+    UPDATE_METADATA_TO_INCARNATION,
     UPDATE_METADATA_VERSION,
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
@@ -137,11 +139,14 @@ class Links:
             return code
         peer = self.process.peers.peer(_CONTROL, (tell.to.host, tell.to.port))
         timeout_ms = self.process.settings.interval_ms
+        names_incarnation = self.version == REPAIRED and not tell.to_legacy
         try:
             if isinstance(request, LeaderAndIsrRequest):
-                answer = await peer.ask(LEADER_AND_ISR, LEADER_AND_ISR_VERSION, request.body(), timeout_ms)
+                version = LEADER_AND_ISR_TO_INCARNATION if names_incarnation else LEADER_AND_ISR_VERSION
+                answer = await peer.ask(LEADER_AND_ISR, version, request.body(version), timeout_ms)
                 return read_leader_and_isr_response(answer).error_code
-            answer = await peer.ask(UPDATE_METADATA, UPDATE_METADATA_VERSION, request.body(), timeout_ms)
+            version = UPDATE_METADATA_TO_INCARNATION if names_incarnation else UPDATE_METADATA_VERSION
+            answer = await peer.ask(UPDATE_METADATA, version, request.body(version), timeout_ms)
             return read_update_metadata_response(answer).error_code
         except (OSError, TimeoutError, WireError):
             return None

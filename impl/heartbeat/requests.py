@@ -90,10 +90,10 @@ class Requests:
             case control.CONTROLLED_SHUTDOWN:
                 answer = await self._ask(control.read_controlled_shutdown_request(body))
             case control.LEADER_AND_ISR:
-                led = control.read_leader_and_isr_request(body)
+                led = control.read_leader_and_isr_request(body, version)
                 answer = await self.process.stepped(lambda now_ms: node.on_control_request(led, now_ms))
             case control.UPDATE_METADATA:
-                shown = control.read_update_metadata_request(body)
+                shown = control.read_update_metadata_request(body, version)
                 answer = await self.process.stepped(lambda now_ms: node.on_control_request(shown, now_ms))
             case key if key == REPLICA_FETCH:
                 wanted = read_fetch_request(body)

@@ -62,12 +62,13 @@ class Scripts(Generic[Item]):
         self._results: list[Result | None] = []
 
     def add(self, item: Item, *, first: bool = False) -> None:
-        """An item for the queue, unless the same one waits there."""
-        if item not in self.queue:
-            if first:
-                self.queue.appendleft(item)
-            else:
-                self.queue.append(item)
+        """An item for the queue, once. first: it is the next one, even where the same one waits behind others."""
+        if first:
+            if item in self.queue:
+                self.queue.remove(item)
+            self.queue.appendleft(item)
+        elif item not in self.queue:
+            self.queue.append(item)
 
     def begin(self, script: Script[None]) -> None:
         """Run a script up to its first operations, or its end."""

@@ -48,8 +48,9 @@ class BrokerProcess:
         self.trace = folder / f"{name}.ndjson"
         self.log = folder / f"{name}.log"
         self.ended_ms: int | None = None
+        self._paused_ms: int | None = None
         self.asked_ms: int | None = None
-        self.began_ms = _now_ms()
+        self.began_ms = now_ms()
         self._process = _FORKED.Process(
             target=_serve, args=(main, properties, self.trace if records else None, self.log), daemon=True
         )
@@ -70,9 +71,11 @@ class BrokerProcess:
 
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
+        self._paused_ms = now_ms()
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
+        self._paused_ms = None
 
     def kill(self) -> None:
         """kill -9, of a paused process too."""
@@ -80,7 +83,7 @@ class BrokerProcess:
 
     def ask_to_stop(self) -> None:
         """SIGTERM, without waiting for its end."""
-        self.asked_ms = _now_ms()
+        self.asked_ms = now_ms()
         self._signal(signal.SIGTERM)
 
     def terminate(self) -> None:
@@ -88,7 +91,7 @@ class BrokerProcess:
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
-        self.ended_ms = self.ended_ms or _now_ms()
+        self.ended_ms = self.ended_ms or self._paused_ms or now_ms()  # one that is paused does nothing any more
         self._signal(number)
         self._process.join(10)
         if self._process.is_alive():
@@ -101,7 +104,8 @@ class BrokerProcess:
                 os.kill(pid, number)
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
+    """By the wall clock."""
     return time.time_ns() // 1_000_000
 
 

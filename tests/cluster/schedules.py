@@ -32,6 +32,7 @@ from tests.cluster.zookeeper import Ensemble, Server, zookeeper
 from tests.conftest import ROOT
 
 _BATCH = 100
+_TRIALS = 3
 _MOST_CANDIDATES = 300_000
 
 
@@ -169,6 +170,15 @@ class Schedules(Generic[S]):
             if own:
                 found += self._run_on(servers, own, folder, at_once)
         return found
+
+    def run_until_begun(self, seeds: Iterable[int], folder: Path, *, at_once: int) -> list[Run]:
+        """As `run_all`; those that never began, which say nothing of the model, again, one at a time."""
+        runs = self.run_all(seeds, folder, at_once=at_once)
+        for trial in range(_TRIALS):
+            never_began = [one.seed for one in runs if one.problem]
+            runs = [one for one in runs if not one.problem]
+            runs += self.run_all(never_began, folder / f"again{trial}", at_once=1)
+        return runs
 
     def _run_on(self, servers: int, seeds: Sequence[int], folder: Path, at_once: int) -> list[Run]:
         with zookeeper(servers) as ensemble:

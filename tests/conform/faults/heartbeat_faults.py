@@ -235,7 +235,7 @@ FAULTS = [
     Fault(
         "failover",
         "the epoch of a controller is not remembered",
-        "Broker._hears",
+        "Broker._refuses",
         "self.controller, self.controller_epoch = (controller, epoch)",
         "self.controller = controller",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,6 +99,20 @@ def test_control_requests_are_these_bytes() -> None:
     endpoint = " 00 00 00 01 00 00 00 09 00 01 68 00 09 50 4c 41 49 4e 54 45 58 54 00 00 ff ff"
     assert shown.body().hex(" ") == head + state + " 00 00 00 00" + " 00 00 00 01 00 00 00 01" + endpoint
     assert ControlledShutdownRequest(3).body().hex(" ") == "00 00 00 03"
+
+
+def test_control_requests_to_an_incarnation_are_these_bytes() -> None:
+    """LeaderAndIsr v2 and UpdateMetadata v5 (KIP-380): an entry for each topic, and the broker epoch in the head."""
+    head = "00 00 00 01 00 00 00 07 00 00 00 00 00 00 00 2a 00 00 00 01 00 01 74 00 00 00 01 "
+    state = "00 00 00 02 00 00 00 07 00 00 00 01 00 00 00 04 00 00 00 02 00 00 00 01 00 00 00 03 00 00 00 06 "
+    state += "00 00 00 02 00 00 00 01 00 00 00 03"
+    told = LeaderAndIsrRequest(1, 7, (STATE,), (), 42)
+    assert told.body(2).hex(" ") == head + state + " 00 00 00 00 00"
+    shown = UpdateMetadataRequest(1, 7, (STATE,), (), 42)
+    assert shown.body(5).hex(" ") == head + state + " 00 00 00 00 00 00 00 00"
+    parts = tuple(replace(STATE, partition=TopicPartition(topic, n)) for topic in "ab" for n in range(2))
+    assert read_leader_and_isr_request(replace(told, partitions=parts).body(2), 2).partitions == parts
+    assert read_update_metadata_request(replace(shown, partitions=parts).body(5), 5).partitions == parts
 
 
 PARTITIONS = st.builds(

@@ -38,18 +38,13 @@ pytestmark = pytest.mark.xdist_group("zookeeper")
 RUNS = 50
 AT_ONCE = 8
 LIMIT_S = 15.0
-TRIALS = 3
 PATIENT = {"zookeeper.session.timeout.ms": "10000"}
 """Where no session is to end, however slow the machine."""
 
 
 @pytest.mark.long("real time: a minute or two of wall clock")
 def test_seeded_schedules_are_behaviours_of_the_spec(tmp_path: Path) -> None:
-    runs = SCHEDULES.run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
-    for trial in range(TRIALS):  # of what never began, which says nothing of the spec; one at a time
-        never_began = [one.seed for one in runs if one.problem]
-        runs = [one for one in runs if not one.problem]
-        runs += SCHEDULES.run_all(never_began, tmp_path / f"again{trial}", at_once=1)
+    runs = SCHEDULES.run_until_begun(range(RUNS), tmp_path, at_once=AT_ONCE)
     assert sorted(one.seed for one in runs) == list(range(RUNS))
     assert SCHEDULES.validate(runs, tmp_path).reasons == {}
     for one in runs:

@@ -1,0 +1,447 @@
+"""The history of a run: from ZooKeeper's transaction log and the processes' own records to a trace, and to figures.
+
+Every write to ZooKeeper is in the log, in one order; what processes do without writing they record with the time, and
+all clocks of a run are of one machine. That gives one order of all: a process's own step stands after what it had read,
+and where the log and the step have the same millisecond, before what it had not. Two steps stand elsewhere than where
+they are recorded: a lease is over when it is, however late its process wakes up to that; and a term begins with what
+the new controller has read. Heartbeats that change nothing, fetches and answers are left to be found: silent steps.
+
+The model has one controller, and a failover in one step: what a former one does after its successor has read everything
+is left out. It changes nothing, as every write of it is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from impl.heartbeat.znodes import (
+    CONTROLLER_EPOCH,
+    LeaderAndIsr,
+    id_path,
+    read_broker,
+    read_state,
+    state_path,
+)
+from impl.zookeeper.transaction_log import Change, Logged
+from impl.zookeeper.znodes import read_decimal
+from tests.cluster.recordings import Life, NotBegunError, recorded
+from tests.impl.heartbeat.cluster import PARTITION, REPLICAS
+from traces.events import INIT, end_line, event_line, header_line
+
+SILENT_STEPS = 12
+SILENT = (
+    "send_heartbeat", "handle_heartbeat", "take_reply", "take_control_request", "take_incarnation", "read_ids",
+    "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
+)  # fmt: skip
+_STATE = state_path(PARTITION)
+_IDS = {id_path(broker): broker for broker in REPLICAS}
+CONTROLLER = {"controller": "controller0"}
+Order = tuple[float, float, int]
+"""Of steps: the time in ms, the zxid, and whether it is before (-1) or after (1) the transaction of this zxid (0)."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """`/brokers/ids/<id>`."""
+
+    czxid: int
+    session: int
+    is_legacy: bool
+
+
+@dataclass
+class Znodes:
+    """The znodes as a transaction left them."""
+
+    ids: dict[int, Registered] = field(default_factory=dict)
+    partition: LeaderAndIsr | None = None
+    version: int = -1
+    epoch: int = 0
+
+    def apply(self, change: Change, one: Logged) -> None:
+        data = change.data
+        if change.path == CONTROLLER_EPOCH and data is not None:
+            self.epoch = read_decimal(CONTROLLER_EPOCH, data)
+        elif change.path == _STATE and data is not None:
+            self.version = 0 if change.is_create else self.version + 1
+            self.partition = read_state(_STATE, data)
+        elif change.path in _IDS:
+            self.ids.pop(_IDS[change.path], None)
+            if data is not None:
+                is_legacy = read_broker(change.path, data).is_legacy
+                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session, is_legacy)
+
+    def state(self) -> dict[str, Any]:
+        """As the spec has them. A legacy leader writes the state without the incarnation."""
+        state = self.partition
+        assert state is not None, "the run has begun"
+        partition: dict[str, Any] = {
+            "leader": f"broker{state.leader}" if state.leader >= 0 else None,
+            "leader_epoch": state.leader_epoch,
+            "isr": [f"broker{one}" for one in sorted(state.isr)],
+            "version": self.version,
+            "controller_epoch": state.controller_epoch,
+        }
+        if not any(one.is_legacy for one in self.ids.values()):
+            partition["leader_incarnation"] = state.leader_incarnation or None
+        ids = {}
+        for broker in REPLICAS:
+            one = self.ids.get(broker)
+            ids[f"broker{broker}"] = one and {
+                "process": f"process{broker}", "czxid": one.czxid, "legacy": one.is_legacy
+            }  # fmt: skip
+        return {"partition": partition, "ids": ids}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the trace, before what goes with it is filled in. life: of whom it is a step.
+
+    epoch: of the controller whose step it is; None: of none. begins: the epoch of the term that begins with it. ends:
+    the process is gone after it.
+    """
+
+    order: Order
+    action: str | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    life: Life | None = None
+    epoch: int | None = None
+    begins: int | None = None
+    transaction: Logged | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measured on the records. double_serving_ms: how long two processes served at a time (S2)."""
+
+    failovers: int
+    leader_changes: int
+    self_fenced: int
+    expired_sessions: int
+    double_serving_ms: int
+
+
+class History:
+    """One run, put together. Raises NotBegunError where it never got to the state that models start from.
+
+    began: the zxid, and the time by the wall clock, at which it was seen to be there; until_ms: the time of its end.
+    """
+
+    def __init__(
+        self, transactions: Sequence[Logged], lives: Sequence[Life], began: tuple[int, int], until_ms: int
+    ) -> None:
+        self.lives = lives
+        self.began_zxid, self.began_ms = began
+        self.until_ms = until_ms
+        self.znodes = Znodes()
+        self.writes = dict[tuple[int, int], tuple[int, int]]()
+        """By leader epoch and version: the zxid, and the time, of the write."""
+        self.times = dict[int, int]()
+        self.transactions = list[Logged]()
+        before = Znodes()
+        for one in transactions:
+            self.times[one.zxid] = max(one.time_ms, max(self.times.values(), default=0))
+            for change in one.changes:
+                before.apply(change, one)
+            if before.partition is not None:
+                self.writes.setdefault((before.partition.leader_epoch, before.version), (one.zxid, one.time_ms))
+            if one.zxid <= self.began_zxid:
+                self.znodes = replace(before, ids=dict(before.ids))
+            else:
+                self.transactions.append(one)
+        self.lines = {id(life): list(recorded(life.trace)) for life in lives}
+        self._of_session = dict[int, Life]()
+        self._causes = dict[tuple[int, int], str]()
+        self._decided_us = dict[int, int]()
+        """By leader epoch, when a controller had the last reason for it."""
+        self._exits = dict[int, int]()
+        """By life, when it was given leave to exit."""
+        self._read_lines()
+        self._check_beginning()
+
+    def _read_lines(self) -> None:
+        for life in self.lives:
+            decided_us = 0
+            for line in self.lines[id(life)]:
+                note = line.get("note", {})
+                match line.get("action"):
+                    case "broker_state":
+                        decided_us = note["time_us"]
+                    case "register":
+                        self._of_session[note["session"]] = life
+                    case "update_partition":
+                        self._causes[note["leader_epoch"], note["version"]] = note["cause"]
+                        self._decided_us[note["leader_epoch"]] = decided_us
+                    case "exit":
+                        self._exits[id(life)] = line["time_ms"]
+
+    def _check_beginning(self) -> None:
+        state = self.znodes.partition
+        if state is None or state.leader != REPLICAS[0] or sorted(state.isr) != list(REPLICAS):
+            raise NotBegunError("broker 0 did not lead with every replica in the ISR")
+        czxids = [self.znodes.ids[one].czxid if one in self.znodes.ids else 0 for one in REPLICAS]
+        if 0 in czxids or czxids != sorted(czxids):
+            raise NotBegunError("brokers were not registered in their order")
+        for broker in REPLICAS:
+            if sum(life.broker == broker and life.began_ms < self.began_ms for life in self.lives) != 1:
+                raise NotBegunError("a broker was started twice")
+            if not self.znodes.ids[broker].is_legacy and self._is_fenced_at_first(broker):
+                raise NotBegunError("a broker was fenced")
+
+    def _is_fenced_at_first(self, broker: int) -> bool:
+        life = next(life for life in self.lives if life.broker == broker)
+        before = [line["action"] for line in self.lines[id(life)] if line.get("time_ms", self.began_ms) < self.began_ms]
+        return [one for one in before if one in ("fenced", "unfenced")][-1:] != ["unfenced"]
+
+    # The trace.
+
+    def trace(self, name: str, model: str) -> str:
+        """The run as a trace, NDJSON."""
+        lines = [header_line(model, name=name, silent={"steps": SILENT_STEPS, "actions": SILENT})]
+        lines.append(event_line(INIT, None, self.znodes.state()))
+        for step, znodes in self._filled_in():
+            state = {**znodes.state(), **step.state}
+            lines.append(event_line(step.action, step.parameters or None, state))
+        return "".join([*lines, end_line(len(lines) - 1)])
+
+    def _filled_in(self) -> Iterator[tuple[Step, Znodes]]:
+        """All steps in order, with the znodes after each, and with the steps that others imply."""
+        znodes = replace(self.znodes, ids=dict(self.znodes.ids))
+        epoch = self.znodes.epoch
+        up = {broker: next(life for life in self.lives if life.broker == broker) for broker in REPLICAS}
+        for step in sorted(self._steps(), key=lambda step: step.order):
+            if step.order[0] > self.until_ms:
+                return
+            if step.epoch is not None and step.epoch != epoch:
+                continue  # of a former controller
+            epoch = step.begins if step.begins is not None else epoch
+            before = replace(znodes, ids=dict(znodes.ids))
+            if step.transaction is not None:
+                for change in step.transaction.changes:
+                    znodes.apply(change, step.transaction)
+                step = self._of_transaction(step, before, znodes, up)
+            for implied in self._implied(step, before, up):
+                yield implied, before
+            if step.action != "":
+                yield step, znodes
+            if step.ends and step.life is not None:
+                up.pop(step.life.broker, None)
+
+    def _steps(self) -> Iterator[Step]:
+        for one in self.transactions:
+            yield Step((self.times[one.zxid], one.zxid, 0), None, transaction=one)
+        for life in self.lives:
+            if life.broker in REPLICAS:
+                yield from self._of_life(life)
+        yield from self._recorded()
+
+    def _of_life(self, life: Life) -> Iterator[Step]:
+        """What was done to a process."""
+        process = {"process": f"process{life.broker}"}
+        if life.asked_ms is not None:
+            yield Step((life.asked_ms, 0, 1), "request_shutdown", process, life=life)
+        if life.ended_ms is None or any(self._is_closing(one, life) for one in self.transactions):
+            return
+        own = [one for one in self.transactions if self._of_session.get(one.session) is life and not one.ends_session]
+        ended_ms = max([life.ended_ms, *(self.times[one.zxid] for one in own)])
+        yield Step((ended_ms, max((one.zxid for one in own), default=0), 1), "crash", process, life=life, ends=True)
+
+    def _is_closing(self, one: Logged, life: Life) -> bool:
+        """A process leaves in good order by this: it closes its session before anybody kills it."""
+        is_own = one.ends_session and self._of_session.get(one.session) is life
+        return (
+            is_own
+            and id(life) in self._exits
+            and self._exits[id(life)] <= one.time_ms <= (life.ended_ms or self.until_ms)
+        )
+
+    def _recorded(self) -> Iterator[Step]:
+        """What processes have recorded, each after all that was written before something that is recorded before it."""
+        zxid, terms = 0, dict[int, int | None]()
+        lines = [(line, life) for life in self.lives for line in self.lines[id(life)] if "note" in line]
+        for line, life in sorted(lines, key=lambda one: int(one[0]["note"]["time_us"])):
+            action, note, seen = line["action"], line["note"], line.get("at", {}).get("zxid", 0)
+            if action in ("take_office", "leave_office"):
+                terms[id(life)] = note["epoch"] if action == "take_office" else None
+            if action == "take_control_request":
+                seen = self.writes.get((note["leader_epoch"], note["version"]), (seen, 0))[0]
+            zxid = max(zxid, seen)
+            step = self._named(action, note, life) if line["time_ms"] > self.began_ms else None
+            if step is None:
+                continue
+            order = max(line["time_ms"], self._time_of(zxid)), zxid, 1
+            match action:
+                case "take_office":
+                    step = replace(step, order=(self._time_of(seen), seen, 1), begins=note["epoch"])
+                case "take_control_request" if self._is_superseded(note):
+                    step = replace(step, order=(self._time_of(seen), seen, 1))
+                case "fenced" if note["late_ms"]:
+                    at_ms = line["time_ms"] - note["late_ms"]
+                    step = replace(step, order=(at_ms, self._last_at(at_ms), 1))
+                case "broker_state":
+                    step = replace(step, order=order, epoch=terms.get(id(life)))
+                case _:
+                    step = replace(step, order=order)
+            yield step
+
+    def _time_of(self, zxid: int) -> int:
+        """When the last transaction of the run up to this zxid was."""
+        return max((at_ms for one, at_ms in self.times.items() if one <= zxid), default=0)
+
+    def _last_at(self, time_ms: int) -> int:
+        """The last transaction of the run at this time."""
+        return max((one for one, at_ms in self.times.items() if at_ms <= time_ms), default=0)
+
+    def _is_superseded(self, note: Mapping[str, Any]) -> bool:
+        """A newer leader epoch was decided on while it was under way: it stands where it was sent."""
+        newer = min(
+            ((epoch, at) for (epoch, _), at in self.writes.items() if epoch > note["leader_epoch"]), default=None
+        )
+        if newer is None:
+            return False
+        epoch, (_, time_ms) = newer
+        return self._decided_us.get(epoch, 1_000 * time_ms) <= int(note["time_us"])
+
+    def _named(self, action: str, note: Mapping[str, Any], life: Life) -> Step | None:
+        """The step of the spec that a process recorded."""
+        if action == "take_office":
+            return Step((0, 0, 0), "fail_over", CONTROLLER)
+        broker = note.get("broker")
+        if broker not in REPLICAS:
+            return None
+        process = {"process": f"process{broker}"}
+        if action == "broker_state":
+            state = {"controllers": {"controller0": {"states": {f"broker{broker}": note["to"]}}}}
+            of_broker = {**CONTROLLER, "broker": f"broker{broker}"}
+            match note["cause"]:
+                case "heartbeat":
+                    return Step((0, 0, 0), "handle_heartbeat", {**CONTROLLER, **process}, state)
+                case "lease over":
+                    return Step((0, 0, 0), "expire", of_broker, state)
+                case "registered" | "znode gone":
+                    return Step((0, 0, 0), "read_ids", of_broker, state)
+            return Step((0, 0, 0), None, {}, state)
+        if action == "take_control_request":
+            leads = note["leader"] == broker
+            own = {process["process"]: {"leader_epoch": note["leader_epoch"], "leads": leads}}
+            return Step((0, 0, 0), "take_control_request", {**CONTROLLER, **process}, {"processes": own}, life)
+        if action == "fenced" and id(life) in self._exits and note["cause"] == "answered INACTIVE":
+            return None  # its leave to exit: it is gone when it has closed its session
+        if action == "unfenced" or note.get("cause") == "answered INACTIVE":
+            own = {process["process"]: {"fenced": action == "fenced"}}
+            return Step((0, 0, 0), "take_reply", process, {"processes": own}, life)
+        if action == "fenced" and note["cause"] in ("no answer in time", "a new session"):
+            return Step((0, 0, 0), "self_fence", process, {}, life)
+        return self._of_wish(note, process, life) if action == "want_isr" else None
+
+    @staticmethod
+    def _of_wish(note: Mapping[str, Any], process: Mapping[str, Any], life: Life) -> Step:
+        """A leader asks for another ISR. With two replicas that is one member more or less."""
+        (member,) = set(note["isr"]) ^ set(note["known"])
+        action = "ask_to_expand" if member in note["isr"] else "ask_to_shrink"
+        return Step((0, 0, 0), action, {**process, "member": f"broker{member}"}, {}, life)
+
+    def _of_transaction(self, step: Step, before: Znodes, after: Znodes, up: Mapping[int, Life]) -> Step:
+        """The step of the spec that a transaction is; without an action: of one of several; "": none."""
+        one = step.transaction
+        assert one is not None
+        for broker in REPLICAS:
+            was, now = before.ids.get(broker), after.ids.get(broker)
+            if was != now and now is not None:
+                life = self._of_session.get(one.session) or self._life_at(broker, one.time_ms)
+                return replace(step, action="register", parameters={"process": f"process{broker}"}, life=life)
+            if was != now and was is not None:
+                return self._end_of_session(step, broker, was, up)
+        if before.version == after.version:
+            return replace(step, action="")
+        return self._of_partition(step, before, after, up)
+
+    def _life_at(self, broker: int, time_ms: int) -> Life:
+        return [life for life in self.lives if life.broker == broker and life.began_ms <= time_ms][-1]
+
+    def _end_of_session(self, step: Step, broker: int, was: Registered, up: Mapping[int, Life]) -> Step:
+        process = {"process": f"process{broker}"}
+        assert step.transaction is not None
+        life = self._of_session.get(was.session) or self._life_at(broker, 0)
+        if up.get(broker) is not life:
+            return replace(step, action="end_dead_session", parameters={"broker": f"broker{broker}"})
+        if self._is_closing(step.transaction, life):
+            return replace(step, action="take_reply", parameters=process, life=life, ends=True)
+        return replace(step, action="expire_session", parameters=process, life=life)
+
+    def _of_partition(self, step: Step, before: Znodes, after: Znodes, up: Mapping[int, Life]) -> Step:
+        was, now = before.partition, after.partition
+        assert was is not None and now is not None
+        if was.leader_epoch != now.leader_epoch:
+            cause = self._causes.get((now.leader_epoch, after.version))
+            names = {"brokers' states": "update_partition", "controlled shutdown": "move_leadership"}
+            return replace(step, action=names.get(cause or ""), parameters=CONTROLLER if cause in names else {})
+        process = {"process": f"process{was.leader}"}
+        leader = before.ids.get(was.leader)
+        assert step.transaction is not None
+        if leader is not None and leader.is_legacy and leader.session == step.transaction.session:
+            own = up.get(was.leader)
+            answered = own is not None and any(
+                line.get("action") == "write_isr" and line["note"]["version"] == after.version
+                for line in self.lines[id(own)]
+            )
+            return replace(step, action="write_isr", parameters={**process, "answered": answered})
+        return replace(step, action="handle_isr_change", parameters={**CONTROLLER, **process})
+
+    def _implied(self, step: Step, before: Znodes, up: dict[int, Life]) -> Iterator[Step]:
+        """The steps that are seen by what follows from them."""
+        if step.life is not None and step.action not in ("crash", "") and step.life.broker not in up:
+            process = {"process": f"process{step.life.broker}"}
+            up[step.life.broker] = step.life
+            yield replace(step, action="start", parameters=process, state={}, transaction=None, ends=False)
+        if step.action == "self_fence" and self._is_registered(step.life, before):
+            yield replace(step, action="cut_off", state={})
+        if step.action == "ask_to_shrink":
+            yield replace(step, action="append_further", parameters={"process": step.parameters["process"]})
+        if step.action == "expire":
+            broker = int(step.parameters["broker"].removeprefix("broker"))
+            if broker in up:
+                yield replace(step, action="cut_off", parameters={"process": f"process{broker}"}, state={})
+
+    def _is_registered(self, life: Life | None, znodes: Znodes) -> bool:
+        own = None if life is None else znodes.ids.get(life.broker)
+        return own is not None and self._of_session.get(own.session) is life
+
+    # Figures.
+
+    def figures(self) -> Figures:
+        """What happened, and S2, by the records."""
+        named = [step.action for step, _ in self._filled_in()]
+        epochs = {epoch for epoch, _ in self.writes}
+        return Figures(
+            named.count("fail_over"), len(epochs) - 1, named.count("self_fence"), named.count("expire_session"),
+            self._double_serving_ms(),
+        )  # fmt: skip
+
+    def _double_serving_ms(self) -> int:
+        times = [span for life in self.lives if life.broker in REPLICAS for span in self._served(life)]
+        times.sort()
+        return sum(max(0, min(before[1], after[1]) - after[0]) for before, after in itertools.pairwise(times))
+
+    def _served(self, life: Life) -> Iterator[tuple[int, int]]:
+        """From when to when a process accepted requests as the leader, in ms."""
+        is_fenced, leads, since_ms = True, False, 0
+        for line in self.lines[id(life)]:
+            note, served = line.get("note", {}), leads and not is_fenced
+            match line.get("action"):
+                case "fenced" | "unfenced" as action:
+                    is_fenced = action == "fenced"
+                case "take_control_request":
+                    leads = note["leader"] == life.broker
+            at_ms = line.get("time_ms", 0) - note.get("late_ms", 0)
+            if served and not (leads and not is_fenced):
+                yield since_ms, max(since_ms, at_ms)
+            elif not served and leads and not is_fenced:
+                since_ms = at_ms
+        if leads and not is_fenced:
+            yield since_ms, min(life.ended_ms or self.until_ms, self.until_ms)

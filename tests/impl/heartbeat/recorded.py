@@ -1,0 +1,69 @@
+"""The model that traces of real runs are validated on: every step that processes take, and room for many faults."""
+
+from __future__ import annotations
+
+from checker.lang import Model, action, require
+from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, registration, replica
+from spec.heartbeat.initial import all_active
+from spec.heartbeat.state import Cluster, serves
+from spec.heartbeat.types import Process
+
+_ROOM = 60
+"""For faults: more than a schedule has."""
+
+
+@action(who="process {process}", source="Kafka, replication: leader, in-sync replicas, acks=all")
+def append_further(s: Cluster, process: Process) -> None:
+    """The leader appends records beyond the one that is modelled: no follower is seen to have them yet."""
+    require(serves(s.processes[process]))
+    s.processes[process].caught_up = frozenset()
+
+
+MODELS = [
+    Model(
+        name="recorded",
+        doc="Two brokers that have the partition, any faults: for traces that were recorded.",
+        init=all_active,
+        actions=(
+            heartbeat.send_heartbeat,
+            heartbeat.handle_heartbeat,
+            heartbeat.take_reply,
+            heartbeat.self_fence,
+            heartbeat.expire,
+            control.update_partition,
+            control.move_leadership,
+            control.reread_partition,
+            control.take_control_request,
+            control.fail_over,
+            isr.ask_to_shrink,
+            isr.ask_to_expand,
+            isr.ask_again,
+            isr.handle_isr_change,
+            isr.take_isr_reply,
+            replica.fetch,
+            append_further,
+            registration.register,
+            registration.take_incarnation,
+            registration.expire_session,
+            registration.end_dead_session,
+            registration.read_ids,
+            legacy.write_isr,
+            legacy.reread_isr,
+            faults.cut_off,
+            faults.heal,
+            faults.crash,
+            faults.start,
+            faults.request_shutdown,
+        ),
+        properties=(),
+        constants={
+            "records": 0,
+            "max_silences": _ROOM,
+            "max_crashes": _ROOM,
+            "max_expiries": _ROOM,
+            "max_failovers": _ROOM,
+            "max_shutdowns": _ROOM,
+            "max_lost_replies": _ROOM,
+        },
+    )
+]
