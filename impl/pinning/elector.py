@@ -156,12 +156,14 @@ class Elector:
                 member.ended = standing.request
             else:
                 found.append(Check(NEXT, standing.version))
-        elif admin is not None:
-            found.append(Check(ADMIN, admin.stat.version))
+        takes_back = False
         if member.design.office_failure_spends and not member.design.takeover:
             ready = yield from member.read_ready()
             if ready is not None and ready.owner == member.session:
                 found.append(Delete(READY, ready.version))
+                takes_back = True
+        if admin is not None and (standing is None or takes_back):
+            found.append(Check(ADMIN, admin.stat.version))  # no request came, and its `ready` is its own still
         return found
 
     def lost(self) -> Script[None]:

@@ -84,10 +84,13 @@ class Office:
 
     def spend_request(self) -> Script[None]:
         member = self.member
-        standing = yield from member.read_next()
-        if standing is None or standing.target != member.broker:
-            return
-        yield Multi((Delete(NEXT, standing.version), *(yield from self.target.own_ready())))
+        while True:
+            standing = yield from member.read_next()
+            if standing is None or standing.target != member.broker:
+                return
+            own = yield from self.target.own_ready()
+            if isinstance((yield Multi((Delete(NEXT, standing.version), *own))).outcome, Committed):
+                return
 
     def fail(self) -> Script[None]:
         """The work of a controller cannot begin: leave office at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from impl.pinning.effects import Timer
 from impl.pinning.elector import Elector
 from impl.pinning.member import Member, Next, Phase, ReadyBy, Script, Seen
-from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
+from impl.pinning.znodes import ADMIN, NEXT, READY, Ready, ready_bytes
 from impl.zookeeper import (
     Absent,
     Check,
@@ -47,9 +47,17 @@ class Target:
     def set_ready(self, standing: Next) -> Script[None]:
         """Say that it is ready to serve, as far as nobody else's `ready` is in the way; hear when that goes."""
         member = self.member
-        ready = yield from self.write_ready(standing)
-        if member.design.ready_renewed and (ready is None or ready.owner != member.session):
-            yield from member.read_ready(watch=True)
+        while True:
+            ready = yield from self.write_ready(standing)
+            if not member.design.ready_renewed or (ready is not None and ready.owner == member.session):
+                return
+            there = yield from member.read_ready(watch=True)
+            if there is not None and there == ready:
+                return
+            if (yield from member.read_next()) != standing:
+                return  # an event of `next` is on its way
+            if there is None and not isinstance((yield Exists(READY)).outcome, Absent):
+                return  # it is garbage, or somebody has just made it: an event of it is on its way, or will be
 
     def write_ready(self, standing: Next) -> Script[ReadyBy | None]:
         """`ready` as it is after it was created, or its data set. None: another request came between, or another's.
@@ -60,23 +68,23 @@ class Target:
         request = standing.request if member.design.request_checked else None
         data = ready_bytes(Ready(member.broker, request))
         stands = (Check(NEXT, standing.version),) if member.design.request_checked else ()
+        is_marked = member.design.one_ready_each
+        unchanged = (yield from self.check_of_creations()) if is_marked else ()
         there = yield from member.read_ready()
         is_own = there is not None and there.owner == member.session
         is_former = there is not None and member.design.former_ready_removed and there.request != request
         if there is None or (is_former and not is_own):
             removed = () if there is None else (Delete(READY, there.version),)
-            version = 0 if there is None else there.version + 1
-            told_apart = (
-                SetData(READY, data),
-            ) * version  # made anew it has version 0: its owner would delete this one
-            result = yield Multi((*stands, *removed, Create(READY, data, ephemeral=True), *told_apart))
+            mark = (SetData(ADMIN, b""),) if is_marked else ()  # else the owner of the former one would delete this one
+            created = (Create(READY, data, ephemeral=True), *mark)
+            result = yield Multi((*stands, *unchanged, *removed, *created))
             is_done = isinstance(result.outcome, Committed)
-            return ReadyBy(member.broker, request, member.session, version) if is_done else None
+            return ReadyBy(member.broker, request, member.session, 0) if is_done else None
         if not is_own and member.design.ready_owned_by_target:
             return there
         if request is not None and (there.broker, there.request) == (member.broker, request):
             return there  # where it names no request, nobody could see that it is new
-        result = yield Multi((*stands, SetData(READY, data, there.version)))
+        result = yield Multi((*stands, *unchanged, SetData(READY, data, there.version)))
         is_done = isinstance(result.outcome, Committed)
         return ReadyBy(member.broker, request, there.owner, there.version + 1) if is_done else None
 
@@ -89,7 +97,7 @@ class Target:
         if standing is None or standing.target != member.broker:
             return
         if (yield from member.read_ready()) is None:
-            yield from self.write_ready(standing)
+            yield from self.set_ready(standing)
 
     def settle(self, standing: Next) -> Script[bool]:
         """A request for the one in office is served, and goes. Returns False where it is not in office any more.
@@ -108,12 +116,19 @@ class Target:
         member.did("settle_request", request=standing.request)
         return isinstance(result.outcome, Committed)
 
-    def own_ready(self) -> Script[tuple[Delete, ...]]:
+    def check_of_creations(self) -> Script[tuple[Check, ...]]:
+        """Fails if a `next` or a `ready` was created since this was read."""
+        admin = yield from self.member.read(ADMIN)
+        return () if admin is None else (Check(ADMIN, admin.stat.version),)
+
+    def own_ready(self) -> Script[tuple[Check | Delete, ...]]:
         """Its own `ready`, to be deleted with something else."""
         if self.member.design.takeover:
             return ()
+        unchanged = (yield from self.check_of_creations()) if self.member.design.one_ready_each else ()
         ready = yield from self.member.read_ready()
-        return (Delete(READY, ready.version),) if ready is not None and ready.owner == self.member.session else ()
+        is_own = ready is not None and ready.owner == self.member.session
+        return (*unchanged, Delete(READY, ready.version)) if is_own and ready is not None else ()
 
     def hear_of_other(self, standing: Next | None) -> Script[None]:
         """The request is another's, or gone: take its own `ready` back; a controller watches `ready`."""

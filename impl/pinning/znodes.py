@@ -12,7 +12,8 @@ from impl.zookeeper.office import CONTROLLER_EPOCH
 from impl.zookeeper.znodes import ZnodeError, read_decimal, read_int, read_json, write_decimal, write_json
 
 ADMIN = "/admin"
-"""Its version changes with each request that is created: an absent request cannot be checked, this can."""
+"""Its version changes with each `next` and each `ready` that is created. An absent znode cannot be checked, nor can one
+be told from another of the same name and version: this can."""
 NEXT = "/admin/next_controller"
 READY = "/admin/ready_to_serve_as_controller"
 BROKER_IDS = "/brokers/ids"

@@ -69,8 +69,8 @@ class Design:
     """A target removes the `ready` of a former request by the multi that creates its own: the owner of that one may
     hang."""
     ready_told_apart: bool = True
-    """A target that replaces the `ready` of a former request gives its own the next version, by sets in the same multi.
-    Else both have version 0, and who deletes the one deletes the other."""
+    """Who creates `ready` also writes `/admin`, in the same multi, and who takes its own back checks that nobody has.
+    Else all have version 0, and who deletes the one that it has read deletes the one that is there."""
     ready_owned_by_target: bool = True
     "A target leaves another's `ready` alone. Else it sets the data of one that is there, whose owner stays."
     pulls_again: bool = True
@@ -110,6 +110,10 @@ class Design:
     unpin_keeps_version: bool = True
     """An operator who takes a request back sets `next` to nobody, and its version goes on. Else `next` is deleted, and
     the next request has the version of the former one."""
+
+    settling_renews_epoch: bool = True
+    """A controller that settles a request for itself writes the epoch again, with a new version. Else a later request
+    can have the version of the former one under the same epoch."""
 
     next_is_replaced: bool = True
     "Alternative: a request made while another stands replaces it. Without it, such a request is refused."
@@ -209,7 +213,7 @@ DRAFT: dict[str, bool | int] = {
 }
 """The document as written, on the Kafka of 2015. KAFKA-928, KAFKA-1096 and KAFKA-1451 were mended by then, and
 KAFKA-5473 was a bug of a client that came later: these guards stay on. The document has no way to take a request back,
-so `unpin_keeps_version` does, too."""
+so `unpin_keeps_version` does, too, and nothing settles a request, so `settling_renews_epoch` says nothing."""
 
 UNPINNED: dict[str, bool | int] = {
     **dict.fromkeys(DRAFT, False),

@@ -6,7 +6,7 @@ from checker.lang import Map, init
 from spec.pinning.decisions.watching import standing_watches
 from spec.pinning.design import Design
 from spec.pinning.state import BrokerProcess, Cluster, Controller, Faults, Member
-from spec.pinning.types import Broker, ControllerEpoch, Path, Phase, ProcessState, is_preferred
+from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase, ProcessState, is_preferred
 from spec.zookeeper.sessions import Session
 
 
@@ -17,6 +17,7 @@ def broker_0_in_office() -> Cluster:
     return Cluster(
         controller=Controller(Broker(0), Session(0)),
         epoch=first,
+        epoch_version=EpochVersion(0),
         next_controller=None,
         ready=None,
         members=frozenset(Member(b, Session(b.index)) for b in Broker if is_preferred(b)),

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from checker.lang import AtMost, History, Map, Nat, Option, Seq, Set, message, record, state
 from spec.pinning.design import Design
-from spec.pinning.types import Answer, Broker, ControllerEpoch, Path, Phase, ProcessState
+from spec.pinning.types import Answer, Broker, ControllerEpoch, EpochVersion, Path, Phase, ProcessState
 from spec.zookeeper.sessions import Session, is_own
 from spec.zookeeper.tree import Zxid
 
@@ -63,7 +63,7 @@ class Seen:
     """The versions that a target has read, and which its multi checks."""
 
     next_version: Version
-    epoch: ControllerEpoch
+    epoch_version: EpochVersion
 
 
 Members = Annotated[Set[Member], AtMost(lambda: Design.preferred_brokers if Design.preferred else 0)]
@@ -142,6 +142,7 @@ class Cluster:
 
     controller: Option[Controller]
     epoch: ControllerEpoch
+    epoch_version: EpochVersion
     next_controller: Option[NextController]
     ready: Option[Ready]
     members: Members

@@ -13,7 +13,11 @@ class Broker(Identity, size=lambda: Design.brokers):
 
 
 class ControllerEpoch(Ordinal):
-    """The data of `/controller_epoch`. Each write raises it, and its version with it: one stands for the other."""
+    """The data of `/controller_epoch`. Within its term a controller knows its version, too."""
+
+
+class EpochVersion(Ordinal):
+    """The version of `/controller_epoch`. Each write raises it, also one that leaves the epoch as it is."""
 
 
 class Path(Enum):

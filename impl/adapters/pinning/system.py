@@ -21,6 +21,7 @@ from impl.zookeeper.office import CONTROLLER
 Arguments = Mapping[str, Any]
 ALWAYS_ON = (
     "epoch_is_own", "watches_after_expiry", "loser_watches", "session_retried", "fallback", "unpin_keeps_version",
+    "settling_renews_epoch",
 )  # fmt: skip
 """Guards that the implementation has without a switch: most of them, every Kafka of the time had."""
 

@@ -57,6 +57,7 @@ class AskedView(NamedTuple):
 class ClusterView(NamedTuple):
     controller: tuple[int, Ordinal] | None
     epoch: Ordinal
+    epoch_version: Ordinal
     next_controller: NextView | None
     ready: ReadyView | None
     written: tuple[Ordinal, ...]
@@ -71,6 +72,10 @@ def _session(value: int) -> Ordinal:
 
 def _epoch(value: int) -> Ordinal:
     return Ordinal("epoch", value)
+
+
+def _version(value: int) -> Ordinal:
+    return Ordinal("epoch version", value)
 
 
 def _zxid(value: int) -> Ordinal:
@@ -91,6 +96,7 @@ def observe(cluster: Cluster) -> ClusterView:
         if controller is None
         else (read_controller(CONTROLLER, controller.data), _session(controller.stat.owner)),
         epoch=_epoch(read_decimal(CONTROLLER_EPOCH, epoch.data)),
+        epoch_version=_version(epoch.stat.version),
         next_controller=None
         if standing is None
         else NextView(read_next(standing.data), standing.stat.version, _zxid(standing.stat.mzxid)),
@@ -127,7 +133,7 @@ def _observed(cluster: Cluster, broker: int) -> BrokerView:
         epoch=None if member.term is None else _epoch(member.term.epoch),
         decided=() if member.decided is None else (_epoch(member.decided.epoch),),
         heard=_heard(cluster, broker),
-        seen=() if member.seen is None else ((member.seen.next_version, _epoch(member.seen.epoch.epoch)),),
+        seen=() if member.seen is None else ((member.seen.next_version, _version(member.seen.epoch.version)),),
         hears_of=frozenset({NAMES[path] for path in client.data_watches if path in NAMES} | set(events)),
         events=events,
     )
@@ -162,6 +168,7 @@ def expect(state: Any, *, shows_request: bool) -> ClusterView:
     return ClusterView(
         controller=None if controller is None else (controller.broker.index, _session(controller.owner.value)),
         epoch=_epoch(state.epoch.value),
+        epoch_version=_version(state.epoch_version.value),
         next_controller=None
         if standing is None
         else NextView(
@@ -193,7 +200,7 @@ def _expected(process: Any) -> BrokerView:
         epoch=None if process.epoch is None else _epoch(process.epoch.value),
         decided=tuple(_epoch(one.value) for one in process.decided),
         heard=tuple(_epoch(one.value) for one in process.heard),
-        seen=tuple((one.next_version, _epoch(one.epoch.value)) for one in process.seen),
+        seen=tuple((one.next_version, _version(one.epoch_version.value)) for one in process.seen),
         hears_of=frozenset(path.name for path in (*process.armed, *process.events)),
         events=tuple(path.name for path in process.events),
     )

@@ -15,7 +15,7 @@ from spec.pinning.decisions.office import (
 from spec.pinning.decisions.watching import after_pull, may_renew_ready, notified, path_if, with_ready
 from spec.pinning.design import Design
 from spec.pinning.state import BrokerProcess, Cluster, Controller, believes_in_office, owns_office, runs
-from spec.pinning.types import Broker, ControllerEpoch, Path, Phase, is_preferred
+from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase, is_preferred
 
 
 def is_barred(broker: Broker) -> bool:
@@ -123,6 +123,7 @@ def run(s: Cluster, broker: Broker, answered: bool, missed: bool) -> None:
     s.moves = min(s.moves + 1, Design.counted_moves)
     s.controller = Controller(broker, session)
     s.epoch = issued
+    s.epoch_version = fresh(s, EpochVersion) if Design.epoch_with_office else s.epoch_version
     s.next_controller = standing
     s.ready = ready
     if answered:

@@ -8,7 +8,7 @@ from spec.pinning.decisions.office import must_hand_over, out_of_office
 from spec.pinning.decisions.watching import notified, with_ready
 from spec.pinning.design import Design
 from spec.pinning.state import BrokerProcess, Cluster, Heard, is_target, owns_office, owns_ready, runs
-from spec.pinning.types import Broker, ControllerEpoch, Path, Phase, ProcessState, is_legacy
+from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase, ProcessState, is_legacy
 from spec.zookeeper.watches import queued
 
 
@@ -28,6 +28,7 @@ def begin_term(s: Cluster, broker: Broker) -> None:
     takes_back = spends and owns_ready(s, broker)
     if not Design.epoch_with_office:
         s.epoch = fresh(s, ControllerEpoch)
+        s.epoch_version = fresh(s, EpochVersion)
     epoch = process.epoch if Design.epoch_with_office else s.epoch
     s.brokers[broker].epoch = epoch
     s.brokers[broker].phase = Phase.IN_OFFICE

@@ -21,7 +21,7 @@ from spec.pinning.state import (
     owns_ready,
     runs,
 )
-from spec.pinning.types import Broker, ControllerEpoch, Path, Phase
+from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase
 from spec.zookeeper.watches import is_next
 
 
@@ -102,7 +102,7 @@ def ready_as_set(s: Cluster, broker: Broker) -> Option[Ready]:
     who="broker {broker}",
     source="KIP-39, Proposed Change (the document is silent)",
     deviates="the multi writes the epoch again, with a new version: else a third request could have the version of the "
-    "first, and who has read that would take it over. So it is here: models of takeover have two requests at most",
+    "first, and who has read that would take it over",
 )
 def settle_request(s: Cluster, broker: Broker) -> None:
     """A controller hears of a request for itself: it is served, and goes.
@@ -115,6 +115,8 @@ def settle_request(s: Cluster, broker: Broker) -> None:
     settles = owns_office(s, broker) and s.epoch == process.epoch
     if settles:
         takes_back = owns_ready(s, broker)
+        if Design.settling_renews_epoch:
+            s.epoch_version = fresh(s, EpochVersion)
         s.next_controller = None
         if takes_back:
             s.ready = None
@@ -150,7 +152,7 @@ def prepare_takeover(s: Cluster, broker: Broker) -> None:
     require(hears(s, broker, Path.NEXT) and is_target(s, broker) and process.phase != Phase.IN_OFFICE)
     require(Design.takeover)
     standing = require_some(s.next_controller)
-    process.seen = (Seen(standing.version, s.epoch),)
+    process.seen = (Seen(standing.version, s.epoch_version),)
     process.events = process.events[1:]
     process.armed |= {Path.NEXT}
 
@@ -159,7 +161,7 @@ def prepare_takeover(s: Cluster, broker: Broker) -> None:
     who="broker {broker}",
     source="design switch takeover: an alternative to KIP-39, Handling the admin request",
     deviates="a check of a version cannot tell a request from a later one under the same path; the check of the epoch "
-    "does, which every election raises that deletes a request",
+    "does, whose version rises with every election and settling that deletes a request",
 )
 def take_over(s: Cluster, broker: Broker, answered: bool) -> None:
     """The target takes the office by one multi: /controller is its own, the epoch is raised, the request is gone."""
@@ -167,7 +169,7 @@ def take_over(s: Cluster, broker: Broker, answered: bool) -> None:
     require(runs(process) and not believes_in_office(process) and len(process.seen) > 0)
     session = require_some(process.session)
     standing = require_some(s.next_controller)
-    require(process.seen[0].next_version == standing.version and process.seen[0].epoch == s.epoch)
+    require(process.seen[0].next_version == standing.version and process.seen[0].epoch_version == s.epoch_version)
     require(answered or s.faults.lost_replies < Design.max_lost_replies)
     issued = fresh(s, ControllerEpoch)
     if s.wanted == broker:
@@ -176,6 +178,7 @@ def take_over(s: Cluster, broker: Broker, answered: bool) -> None:
     s.moves = min(s.moves + 1, Design.counted_moves)
     s.controller = Controller(broker, session)
     s.epoch = issued
+    s.epoch_version = fresh(s, EpochVersion)
     s.next_controller = None
     if answered:
         s.brokers[broker] = elected(s.brokers[broker], issued)
@@ -200,7 +203,7 @@ def fail_to_take_over(s: Cluster, broker: Broker) -> None:
         believes_in_office(process)
         or standing is None
         or process.seen[0].next_version != standing.version
-        or process.seen[0].epoch != s.epoch
+        or process.seen[0].epoch_version != s.epoch_version
     )
     asks = standing is not None and standing.target == broker and not believes_in_office(process)
-    process.seen = (Seen(standing.version, s.epoch),) if standing is not None and asks else ()
+    process.seen = (Seen(standing.version, s.epoch_version),) if standing is not None and asks else ()

@@ -117,8 +117,8 @@ REMOVED_LATE = Bug(
     constants={"ready_told_apart": False},
     violates=properties.liveness.target_takes_office,
     states=7,
-    guard="""The multi that replaces `ready` sets the data of the new one as often as it takes for the version to be the
-        next one; and who takes its own back checks the version of the request, too.""",
+    guard="""Whoever creates `ready` also writes `/admin` by the same multi; and who takes its own back checks the
+        version of `/admin`, read before `ready`, and that of the request, too.""",
 )
 
 UNPIN_DELETES = Bug(
@@ -136,6 +136,23 @@ UNPIN_DELETES = Bug(
     violates=properties.moves.no_move_without_cause,
     states=6,
     guard="A request is taken back by setting the data of the znode to nobody, which raises its version.",
+)
+
+SETTLED_REQUEST = Bug(
+    name="settled-request",
+    title="A target takes the office over by a request that was settled, and spends that of another",
+    label="repaired design; no report",
+    found_in="takeover by one multi: a request for the one in office is deleted under the same epoch",
+    story="""The target has read the version of its request, 0, and that of the epoch, and is about to take the office
+        over. An operator asks for the controller itself instead, which is served at once: the controller deletes the
+        znode. The next request creates it again, for a third broker, with version 0; nobody was elected meanwhile. The
+        multi of the first target passes all of its checks, and deletes the request for the third broker.""",
+    model=models.alternatives.TAKEOVER,
+    constants={"settling_renews_epoch": False},
+    violates=properties.moves.no_move_without_cause,
+    states=7,
+    guard="""The multi that settles a request writes the epoch again, unchanged: its version rises, and whoever has read
+        that has to read again.""",
 )
 
 OVERWRITTEN_READY = Bug(
@@ -287,6 +304,6 @@ HOPE = Bug(
 
 BUGS = [
     THREE_ABSTAINERS, HUNG_TARGET, REQUEST_STANDS, RESIGNS_FOR_ITSELF, REQUEST_CHECKED, FORMER_READY, REMOVED_LATE,
-    UNPIN_DELETES, OVERWRITTEN_READY, READY_STAYS, OWN_FORMER_READY, OFFICE_READS_READY, WATCH_WHERE_ABSENT,
-    OFFICE_FAILURE, LEGACY_WINNER, PREFERRED_HANGS, NO_FALLBACK, HOPE,
+    UNPIN_DELETES, SETTLED_REQUEST, OVERWRITTEN_READY, READY_STAYS, OWN_FORMER_READY, OFFICE_READS_READY,
+    WATCH_WHERE_ABSENT, OFFICE_FAILURE, LEGACY_WINNER, PREFERRED_HANGS, NO_FALLBACK, HOPE,
 ]  # fmt: skip

@@ -77,7 +77,7 @@ PREFERRED = Model(
 
 TAKEOVER = Model(
     name="takeover",
-    doc="As repin_crash, with targets that take the office over by one multi: there is no `ready`, nobody abstains.",
+    doc="Three requests, and targets that take the office over by one multi: there is no `ready`, nobody abstains.",
     init=broker_0_in_office,
     actions=(*TAKEOVER_ACTIONS, operator.unpin, *ANSWERS, *ELECTION, faults.crash, *RESTART),
     properties=(
@@ -92,13 +92,13 @@ TAKEOVER = Model(
     constants={
         "takeover": True,
         "versions_read": 1,
-        "max_requests": 2,
+        "max_requests": 3,
         "answers": 1,
         "max_unpins": 1,
         "max_crashes": 1,
     },
     settings={"repaired": {}},
-    faults="two requests, for any brokers, of which one is taken back; one broker dies at any time and starts again",
+    faults="three requests, for any brokers, of which one is taken back; one broker dies at any time and starts again",
     not_modelled=NOT_MODELLED,
 )
 

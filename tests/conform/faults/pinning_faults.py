@@ -171,7 +171,7 @@ FAULTS = [
         "member.read_ready(watch=True)",
         "member.read_ready()",
     ),
-    Fault("crash", "`ready` is not set anew", "Target.renew", "self.write_ready(standing)", "self.member.read_ready()"),
+    Fault("crash", "`ready` is not set anew", "Target.renew", "self.set_ready(standing)", "self.member.read_ready()"),
     Fault(
         "requests",
         "the `ready` of a former request stays",
@@ -214,6 +214,13 @@ FAULTS = [
         "Target.fail_to_take_over",
         "standing is not None and standing.target == member.broker and not member.believes_in_office",
         "False",
+    ),
+    Fault(
+        "takeover",
+        "a request that is settled leaves the version of the epoch",
+        "Target.settle",
+        "rewriting(term)",
+        "Check('/controller_epoch', term.version)",
     ),
     # The office.
     Fault(

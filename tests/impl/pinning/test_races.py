@@ -114,6 +114,21 @@ class Brokers:
         self.zookeeper = self.zookeeper.submit(broker, submitted)
         self.zookeeper = self.zookeeper.disconnect(broker, done=1).reconnect(broker)
 
+    def die(self, broker: int) -> int:
+        """The process of a broker is gone, and another has a session. Returns the former session, which lives on."""
+        former = self.cores[broker].member.session
+        self.zookeeper = self.zookeeper.crash(broker).open_session(broker)
+        self.cores[broker], self.pending[broker] = Broker(Member(broker, self.cores[broker].member.design)), []
+        return former
+
+    def expire(self, session: int) -> None:
+        self.zookeeper = self.zookeeper.expire(session)
+
+    def ready(self) -> int | None:
+        """Whom `ready` names."""
+        found = self.zookeeper.tree.get(READY)
+        return None if found is None else read_ready(found.data).broker
+
     def lose_connection(self, broker: int) -> None:
         self.zookeeper = self.zookeeper.disconnect(broker).reconnect(broker)
 
@@ -127,9 +142,12 @@ class Brokers:
 
     def request(self, target: int, through: int) -> None:
         self.ask(through, PinControllerRequest(target, 0))
-        done = self.steps.count("request")
-        while self.steps.count("request") == done:
-            assert self.step(through), "it is not written down"
+        self.until_done(through, "request")
+
+    def until_done(self, broker: int, action: str) -> None:
+        done = self.steps.count(action)
+        while self.steps.count(action) == done:
+            assert self.step(broker), f"broker {broker} does not {action}"
 
     def controllers(self) -> list[int]:
         return [n for n, core in enumerate(self.cores) if core.member.phase is Phase.IN_OFFICE]
@@ -144,10 +162,58 @@ def test_a_former_target_does_not_delete_the_ready_that_replaced_its_own() -> No
     brokers.until_submits(1, f"Delete(path='{READY}'")
     brokers.settle(2)
     brokers.settle(1)
-    ready = brokers.zookeeper.tree.get(READY)
-    assert ready is not None and read_ready(ready.data).broker == 2
+    assert brokers.ready() == 2
     brokers.settle()
     assert brokers.controllers() == [2]
+
+
+def test_a_former_target_does_not_delete_the_ready_of_one_that_has_restarted_meanwhile() -> None:
+    """Broker 2 has put its own in the place of broker 1's, has died, and has made another."""
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.settle(1)
+    brokers.request(2, through=2)
+    brokers.until_submits(1, f"Delete(path='{READY}'")
+    brokers.settle(2)
+    brokers.expire(brokers.die(2))
+    brokers.settle(2)
+    brokers.settle(1)
+    assert brokers.ready() == 2
+    brokers.settle()
+    assert brokers.controllers() == [2]
+
+
+def test_who_is_elected_does_not_delete_the_ready_of_one_that_has_restarted_meanwhile() -> None:
+    """Broker 1 takes its own `ready` along, which is another's by then; the request that it has read stands."""
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.settle(1)
+    brokers.expire(brokers.die(0))
+    brokers.until_submits(1, f"path='{CONTROLLER_EPOCH}'")
+    brokers.request(2, through=2)
+    brokers.until_submits(1, f"Create(path='{CONTROLLER}'")
+    brokers.until_done(2, "set_ready")
+    brokers.expire(brokers.die(2))
+    brokers.until_done(2, "set_ready")
+    brokers.settle(1)
+    assert brokers.ready() == 2
+    brokers.settle()
+    assert brokers.controllers() == [2]
+
+
+@pytest.mark.parametrize("operation", ["watch=False", "watch=True"])
+def test_a_target_sets_ready_though_what_was_in_the_way_goes_before_it_watches(operation: str) -> None:
+    """That of its former session, which ends between its reading it and its setting a watch."""
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.settle(1)
+    former = brokers.die(1)
+    brokers.until_submits(1, f"path='{READY}', {operation}")
+    brokers.expire(former)
+    brokers.settle(1)
+    assert brokers.ready() == 1
+    brokers.settle()
+    assert brokers.controllers() == [1]
 
 
 def test_a_takeover_does_not_serve_a_later_request_of_the_same_version() -> None:
