@@ -33,9 +33,9 @@ from impl.zookeeper.events import (
     Written,
 )
 from impl.zookeeper.office import (
-    CONTROLLER,
-    CONTROLLER_EPOCH,
+    CONTROLLER_SEAT,
     Epoch,
+    Seat,
     creation,
     election,
     raising,
@@ -43,7 +43,7 @@ from impl.zookeeper.office import (
     resignation,
 )
 from impl.zookeeper.operations import Create, Delete, Exists, GetData, Operation, Submit
-from impl.zookeeper.znodes import ZnodeError, read_controller, write_decimal
+from impl.zookeeper.znodes import ZnodeError, write_decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,14 @@ class Phase(Enum):
 class Election:
     """One broker's part in the election. Plain data: `copy.copy` copies it.
 
-    id: of the operations that it submits, one at a time. policy: see Policy.
+    id: of the operations that it submits, one at a time. policy: see Policy. seat: the office, if not the controller's.
     """
 
     def __init__(
         self, broker: int, policy: Policy, *, id: int = 0, epoch_with_office: bool = True,
-        conditional_resign: bool = True,
+        conditional_resign: bool = True, seat: Seat = CONTROLLER_SEAT,
     ) -> None:  # fmt: skip
+        self.seat = seat
         self.broker = broker
         self.policy = policy
         self.id = id
@@ -171,7 +172,7 @@ class Election:
                 return self._look()
             case Expired():
                 return self._expired()
-            case WatchEvent(path=path) if path == CONTROLLER or self.phase is Phase.BLOCKED:
+            case WatchEvent(path=path) if path == self.seat.path or self.phase is Phase.BLOCKED:
                 return self._look()
             case Result(id=self.id) if self.is_awaiting:
                 self.is_awaiting = False
@@ -198,7 +199,7 @@ class Election:
         self.look_again = self.is_awaiting
         if self.is_awaiting or not self.session:
             return []
-        return self._submit(Phase.LOOKING, Exists(CONTROLLER, watch=True))
+        return self._submit(Phase.LOOKING, Exists(self.seat.path, watch=True))
 
     # Results, each in the phase that awaits it.
 
@@ -235,9 +236,9 @@ class Election:
         self.created = self.resigned = None
         left = self._left(Cause.DELETED)
         if isinstance(outcome, Found):
-            return left + self._submit(Phase.READING, GetData(CONTROLLER))
+            return left + self._submit(Phase.READING, GetData(self.seat.path))
         if isinstance(outcome, Failed):
-            return left + self._blocked(f"{CONTROLLER} cannot be read: {outcome.code.value} {outcome.message}")
+            return left + self._blocked(f"{self.seat.path} cannot be read: {outcome.code.value} {outcome.message}")
         self.phase = Phase.ABSTAINING
         return [*left, ControllerSeen(None), *self.reconsider()]
 
@@ -250,40 +251,44 @@ class Election:
             return self._delete(self.resigned)
         left = self._left(Cause.DELETED)
         self.created = stat
-        return left + self._submit(Phase.PREPARING, GetData(CONTROLLER_EPOCH))
+        return left + self._submit(Phase.PREPARING, GetData(self.seat.epoch_path))
 
     def _read(self, outcome: Outcome) -> Effects:
         if isinstance(outcome, Absent):
             return self._look()
         if not isinstance(outcome, Found) or outcome.data is None:
-            return self._blocked(f"{CONTROLLER} cannot be read")
+            return self._blocked(f"{self.seat.path} cannot be read")
         self.phase = Phase.WATCHING
         try:
-            return [ControllerSeen(read_controller(CONTROLLER, outcome.data))]
+            return [ControllerSeen(self.seat.holder(outcome.data))]
         except ZnodeError as error:
             return [Complaint(str(error))]
 
     def _prepare(self) -> Effects:
         self.created = None
-        return self._submit(Phase.PREPARING, GetData(CONTROLLER_EPOCH))
+        return self._submit(Phase.PREPARING, GetData(self.seat.epoch_path))
 
     def _prepared(self, outcome: Outcome, now_ms: int) -> Effects:
         if isinstance(outcome, Absent):
-            return self._submit(Phase.INITIALIZING, Create(CONTROLLER_EPOCH, write_decimal(0)))
+            return self._submit(Phase.INITIALIZING, Create(self.seat.epoch_path, write_decimal(0)))
         if not isinstance(outcome, Found) or outcome.data is None:
-            return self._blocked(f"{CONTROLLER_EPOCH} cannot be read")
+            return self._blocked(f"{self.seat.epoch_path} cannot be read")
         try:
-            epoch = read_epoch(outcome)
+            epoch = read_epoch(outcome, self.seat)
         except ZnodeError as error:
-            watched = self._submit(Phase.MENDING, GetData(CONTROLLER_EPOCH, watch=True))
+            watched = self._submit(Phase.MENDING, GetData(self.seat.epoch_path, watch=True))
             return [Complaint(str(error)), *watched]
         if self.created is not None and self.created.czxid == outcome.stat.mzxid:
             return self._take_office(Office(epoch.epoch, epoch.version, self.created.czxid))
         self.last = epoch
         if self.created is not None:
-            return self._submit(Phase.RAISING, raising(epoch))
+            return self._submit(Phase.RAISING, raising(epoch, self.seat))
         with_epoch = self.epoch_with_office
-        runs = election(self.broker, now_ms, epoch) if with_epoch else creation(self.broker, now_ms)
+        runs = (
+            election(self.broker, now_ms, epoch, seat=self.seat)
+            if with_epoch
+            else creation(self.broker, now_ms, self.seat)
+        )
         return self._submit(Phase.RUNNING, runs)
 
     def _ran(self, outcome: Outcome) -> Effects:
@@ -312,8 +317,8 @@ class Election:
 
     def _delete(self, office: Office) -> Effects:
         self.resigned = office
-        conditional = resignation(Epoch(office.epoch, office.epoch_version))
-        return self._submit(Phase.RESIGNING, conditional if self.conditional_resign else Delete(CONTROLLER))
+        conditional = resignation(Epoch(office.epoch, office.epoch_version), seat=self.seat)
+        return self._submit(Phase.RESIGNING, conditional if self.conditional_resign else Delete(self.seat.path))
 
     def _left(self, cause: Cause) -> Effects:
         if self.office is None:
@@ -326,7 +331,7 @@ class Election:
             return self._look()
         if isinstance(outcome, Found) and outcome.data is not None:
             with suppress(ZnodeError):
-                read_epoch(outcome)
+                read_epoch(outcome, self.seat)
                 return self._look()
         self.phase = Phase.BLOCKED
         return []

@@ -1,0 +1,522 @@
+"""The coordinator of a broker: its elector, its groups, and work that waits for ZooKeeper (Consumer Coordinator, 5).
+
+It takes events of ZooKeeper, what consumers send, and timers. All that needs ZooKeeper is queued as work, which
+`advance` begins. Soft state is gone with its term: each begins with an empty memory (10).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from impl.group.effects import Answer, Close, CloseAll, Context, Effects, Send, Timer, Timing
+from impl.group.offsets import DeposedError, Store
+from impl.group.pings import Due, Pings
+from impl.group.protocol import (
+    UNKNOWN,
+    ClusterMetadataResponse,
+    ErrorCode,
+    PingResponse,
+    RegisterConsumerRequest,
+    RegisterConsumerResponse,
+    ResponseOfConsumer,
+    StopFetcherResponse,
+)
+from impl.group.rebalance import Rebalances
+from impl.group.registration import judge, new_member
+from impl.group.registry import Group, Member, Phase
+from impl.group.scripts import Script, Scripts, children, data
+from impl.group.settings import BrokerSettings
+from impl.group.topic_count import Subscription
+from impl.group.topics import Topics
+from impl.group.znodes import BROKER_IDS, COORDINATOR, SEAT, TOPICS, legacy_ids_path
+from impl.zookeeper import Connected, Disconnected, Event, Expired, OutOfTouch, Result, Submit, WatchEvent
+from impl.zookeeper.election import AlwaysRun, Complaint, Election, LeftOffice, Office, TookOffice
+from impl.zookeeper.election import Phase as ElectionPhase
+from impl.zookeeper.office import Epoch
+from impl.zookeeper.znodes import ZnodeError
+
+ELECTION_ID = 0
+
+
+class Work(Enum):
+    """The kinds of work that wait."""
+
+    ELECT = "take in what was heard of the coordinator's znode"
+    READ_BROKERS = "read who is registered"
+    READ_TOPICS = "the second part of coordinatorStartup"
+    HEAR_TOPICS = "read which topics there are"
+    HEAR_PARTITIONS = "read the partitions of a topic"
+    GO_ON = "write what a rebalance is to write"
+    COMMIT = "commit the offsets of a group"
+    BEGIN = "begin the rebalance of a group"
+
+
+class Item(NamedTuple):
+    """Some work. of: a topic or a group."""
+
+    work: Work
+    of: str = ""
+
+
+class Coordinator:
+    """The core of one broker. It believes to be the coordinator while it has a term."""
+
+    def __init__(self, settings: BrokerSettings, first_id: int = ELECTION_ID + 1) -> None:
+        self.settings = settings
+        self.design = settings.design
+        self.context = Context()
+        self.election = Election(settings.broker_id, AlwaysRun(), id=ELECTION_ID, seat=SEAT)
+        self.store = Store(self.context, self.design)
+        self.topics = Topics(self.context)
+        self.pings = Pings(self.context, self.design, self.store, settings.max_failed_pings, settings.limit_ms)
+        self.rebalances = Rebalances(
+            self.context, self.design, settings, self.store, self.topics, self.pings, self._remove, self._step_down
+        )
+        self.scripts = Scripts(self.context, first_id)
+        self.queue: deque[Item] = deque()
+        self.heard: deque[Event] = deque()
+        """Events of the election that it has not taken in."""
+        self.term: Office | None = None
+        self.groups: dict[str, Group] = {}
+        self.members: dict[int, Member] = {}
+        """By connection."""
+        self.waits_out = False
+        self.starts_up = False
+        self.is_connected = False
+        self.is_in_touch = False
+        self._registering: dict[int, RegisterConsumerRequest] = {}
+        self._asking: set[int] = set()
+
+    # ZooKeeper.
+
+    def on_event(self, event: Event, now_ms: int) -> Effects:
+        """Take in the next event of ZooKeeper's stream."""
+        self.context.now_ms = now_ms
+        match event:
+            case Result(id=number) if number != self.election.id:
+                self.scripts.take(event)
+                return self.context.taken()
+            case Result() if self.heard:
+                self.heard.append(event)
+            case Result():
+                self._elect(event)
+            case WatchEvent():
+                self._watch_fired(event.path)
+                self._hear(event)
+            case Connected():
+                self._connected(event)
+            case OutOfTouch():
+                self.is_in_touch = False
+            case Disconnected():
+                self.is_connected = False
+                self._drop_scripts()
+            case Expired():
+                self.is_connected = self.is_in_touch = False
+                self._end_term("the session has expired")
+                self.context.did("handle_new_session")
+                self.heard.clear()
+                self._elect(event)
+        return self.context.taken()
+
+    def _connected(self, event: Connected) -> None:
+        self.is_connected = self.is_in_touch = True
+        self._hear(event)
+        self._add(Work.READ_BROKERS)
+        if self.term is not None and not event.is_new:
+            self.rebalances.begin_again()
+            self._add(Work.READ_TOPICS if self.starts_up else Work.HEAR_TOPICS)
+
+    def _watch_fired(self, path: str) -> None:
+        if path == BROKER_IDS:
+            self._add(Work.READ_BROKERS)
+        elif self.term is None:
+            return
+        elif path == TOPICS:
+            self._add(Work.HEAR_TOPICS)
+        elif path.startswith(f"{TOPICS}/"):
+            self._add(Work.HEAR_PARTITIONS, path.split("/")[3])
+
+    def _hear(self, event: Event) -> None:
+        """An event that may concern the election: while that is blocked, any watch may say that it is mended."""
+        is_blocked = self.election.phase is ElectionPhase.BLOCKED
+        if not isinstance(event, WatchEvent) or event.path == COORDINATOR or is_blocked:
+            self.heard.append(event)
+            self._add(Work.ELECT)
+
+    def _elect(self, event: Event) -> None:
+        for effect in self.election.handle(event, self.context.now_ms):
+            match effect:
+                case TookOffice(office=office):
+                    self._begin_term(office)
+                case LeftOffice():
+                    self._end_term("another is the coordinator")
+                case Complaint(message=message):
+                    self.context.log("election", is_warning=True, what=message)
+                case Submit():
+                    self.context.effects.append(effect)
+
+    # Terms (coordinatorStartup, handleNewSession).
+
+    def _begin_term(self, office: Office) -> None:
+        self._forget()
+        self.term = office
+        self.store.begin_term(Epoch(office.epoch, office.epoch_version))
+        self.rebalances.clear(office.epoch)
+        self.starts_up = True
+        self._add(Work.READ_TOPICS)
+        now_ms = self.context.now_ms
+        self.waits_out = self.design.waits_out_sessions
+        if self.waits_out:
+            self.context.set_timer(now_ms + self.settings.longest_session_ms, Timing.WAITED_OUT)
+        self.context.set_timer(now_ms + self.settings.commit_interval_ms, Timing.COMMIT)
+        self.context.log("elected", epoch=office.epoch)
+        self.context.did("elect", epoch=office.epoch)
+        if not self.design.watch_then_read:
+            self.scripts.begin(self._read_unwatched())
+
+    def _end_term(self, cause: str) -> None:
+        """Clear what is in memory, and close the connections of members (handleNewSession 1)."""
+        if self.term is None:
+            return
+        self.context.log("no coordinator any more", is_warning=True, epoch=self.term.epoch, cause=cause)
+        self._forget()
+        self.context.effects.append(CloseAll())
+
+    def _forget(self) -> None:
+        self.members, self.groups = {}, {}
+        self._drop_scripts()
+        self.term = None
+        self.waits_out = self.starts_up = False
+        self.topics.known = frozenset()
+        self.rebalances.clear(0)
+        self.pings.clear()
+        self.queue = deque(item for item in self.queue if item.work is Work.ELECT)
+        self._add(Work.READ_BROKERS)
+
+    def _step_down(self) -> None:
+        """A write was refused: this is a former coordinator."""
+        self._end_term("a write was refused")
+        self.context.did("step_down")
+
+    def _drop_scripts(self) -> None:
+        """The connection is lost: who waits for an answer gets none from ZooKeeper."""
+        self.scripts.drop()
+        for call in sorted(self._asking):
+            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+        for connection in self._registering:
+            self.context.effects.append(Close(connection))
+        self._registering.clear()
+
+    # Work.
+
+    @property
+    def can_advance(self) -> bool:
+        return bool(self._next())
+
+    def advance(self, now_ms: int, item: Item | None = None) -> Effects:
+        """Begin the work that waits longest, or the one that is meant."""
+        self.context.now_ms = now_ms
+        taken = item or self._next()
+        assert taken is not None, "something waits"
+        if taken in self.queue:
+            self.queue.remove(taken)
+        if taken.work is Work.ELECT:
+            while self.heard:
+                self._elect(self.heard.popleft())
+        else:
+            self.scripts.begin(self._script(taken))
+        return self.context.taken()
+
+    def _next(self) -> Item | None:
+        if not self.is_connected:
+            return None
+        if self.queue:
+            return self.queue[0]
+        if self.rebalances.to_go_on:
+            return Item(Work.GO_ON, self.rebalances.to_go_on[0].name)
+        if self.can_rebalance and (group := self.rebalances.next()) is not None:
+            return Item(Work.BEGIN, group.name)
+        return None
+
+    @property
+    def can_rebalance(self) -> bool:
+        """A rebalance may begin: topics are known, the longest session is over, and this is still the coordinator."""
+        return not self.starts_up and not self.waits_out and self._acts
+
+    @property
+    def _acts(self) -> bool:
+        """It is the coordinator as far as it can know."""
+        return self.term is not None and (self.is_in_touch or not self.design.stops_before_expiry)
+
+    def _script(self, item: Item) -> Script[None]:
+        match item.work:
+            case Work.READ_BROKERS:
+                return self.topics.read_brokers()
+            case Work.READ_TOPICS:
+                return self._read_topics()
+            case Work.HEAR_TOPICS:
+                return self._hear_topics()
+            case Work.HEAR_PARTITIONS:
+                return self._hear_partitions(item.of)
+            case Work.GO_ON:
+                return self.rebalances.go_on(self.groups[item.of])
+            case Work.COMMIT:
+                return self._commit(item.of)
+        return self.rebalances.begin(self.groups[item.of])
+
+    def _add(self, work: Work, of: str = "") -> None:
+        item = Item(work, of)
+        if item not in self.queue:
+            self.queue.append(item)
+
+    # Topics (6).
+
+    def _read_unwatched(self) -> Script[None]:
+        self.topics.known = yield from self.topics.names(watch=False)
+
+    def _read_topics(self) -> Script[None]:
+        """Set the watches, and read; or, as written, only set watches on what is known (coordinatorStartup 2, 3)."""
+        if self.design.watch_then_read:
+            yield from self._hear_topics()
+        else:
+            yield from self.topics.names(watch=True)
+            yield from self.topics.partitions(self.topics.known, watch=True)
+        self.starts_up = False
+        self.context.did("read_topics")
+
+    def _hear_topics(self) -> Script[None]:
+        """New topics are watched, and groups rebalanced that are interested in them (2.1 to 2.3)."""
+        found = yield from self.topics.names(watch=True)
+        yield from self.topics.partitions(found, watch=True)
+        new, self.topics.known = found - self.topics.known, found
+        self._rebalance_interested(new, "a topic is new")
+        if not self.starts_up:
+            self.context.did("hear_of_topic")
+
+    def _hear_partitions(self, topic: str) -> Script[None]:
+        yield from self.topics.partitions([topic], watch=True)
+        self._rebalance_interested(frozenset({topic}), "a partition is new")
+        self.context.did("hear_of_partition", topic=topic)
+
+    def _rebalance_interested(self, topics: frozenset[str], cause: str) -> None:
+        for group in self.groups.values():
+            if group.members and group.topics(self.topics.known) & topics:
+                self.rebalances.ask(group, cause)
+
+    def _commit(self, name: str) -> Script[None]:
+        try:
+            yield from self.store.commit(self.groups[name])
+        except DeposedError:
+            self._step_down()
+
+    # Consumers (7, 8, 11).
+
+    def on_metadata(self, call: int, now_ms: int) -> Effects:
+        """A consumer asks who the coordinator is (ClusterMetadataRequest)."""
+        self.context.now_ms = now_ms
+        self._asking.add(call)
+        if self.term is not None:
+            self._answer(call, self._metadata(self.settings.broker_id, self.term.epoch))
+        elif not self.is_connected:
+            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+        else:
+            self.scripts.begin(self._read_coordinator(call))
+        return self.context.taken()
+
+    def _read_coordinator(self, call: int) -> Script[None]:
+        (found,) = yield from data([COORDINATOR])
+        response = ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN, brokers=tuple(self.topics.brokers.values()))
+        if found is not None:
+            try:
+                response = self._metadata(SEAT.holder(found), UNKNOWN)
+            except ZnodeError as error:
+                self.context.log("garbage in a znode", is_warning=True, what=str(error))
+        self._answer(call, response)
+
+    def _metadata(self, coordinator: int, epoch: int) -> ClusterMetadataResponse:
+        return ClusterMetadataResponse(ErrorCode.NONE, coordinator, tuple(self.topics.brokers.values()), epoch)
+
+    def _answer(self, call: int, response: ClusterMetadataResponse) -> None:
+        self._asking.discard(call)
+        self.context.effects.append(Answer(call, response))
+
+    def on_register(self, connection: int, request: RegisterConsumerRequest, now_ms: int) -> Effects:
+        """A consumer registers on a connection."""
+        self.context.now_ms = now_ms
+        if not self._acts:
+            self._refuse(connection, request, ErrorCode.NOT_COORDINATOR, "this is not the coordinator")
+            return self.context.taken()
+        if connection in self.members or connection in self._registering:
+            self.context.log("registered twice", is_warning=True, consumer=request.consumer)
+            self.context.effects.append(Close(connection))
+            return self.context.taken() + self.on_closed(connection, now_ms)
+        judged = judge(request, self.groups.get(request.group), self.settings)
+        if judged.subscription is None:
+            self._refuse(connection, request, judged.code, judged.why)
+        else:
+            self._registering[connection] = request
+            self.scripts.begin(self._register(connection, request, judged.subscription))
+        return self.context.taken()
+
+    def _register(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> Script[None]:
+        (legacy,) = yield from children([legacy_ids_path(request.group)])
+        if self._registering.pop(connection, None) is None:
+            return  # it has closed the connection
+        judged = judge(request, self.groups.get(request.group), self.settings)  # again: another may have come first
+        if legacy:
+            self._refuse(connection, request, ErrorCode.BAD_GROUP, f"the group has consumers of 0.7: {legacy[0]}")
+        elif judged.subscription is None:
+            self._refuse(connection, request, judged.code, judged.why)
+        else:
+            self._add_member(connection, request, subscription)
+
+    def _add_member(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> None:
+        """handleNewGroup 1, handleAddedConsumer 1 to 4."""
+        assert self.term is not None
+        group = self.groups.setdefault(request.group, Group(request.group))
+        member = new_member(connection, request, subscription, self.context.now_ms)
+        group.members[request.consumer] = self.members[connection] = member
+        self.pings.add(member)
+        self.context.log("registered", group=request.group, consumer=request.consumer)
+        self.context.did(
+            "register", consumer=request.consumer, group=request.group, epoch=self.term.epoch, accepted=True
+        )
+        session_ms = member.session_timeout_ms
+        lasts_ms = self.settings.limit_ms(session_ms) if self.design.lease_from_answers else session_ms
+        answer = RegisterConsumerResponse(ErrorCode.NONE, self.term.epoch, lasts_ms)
+        self.context.effects.append(Send(connection, answer))
+        self.rebalances.ask(group, "a consumer has joined")
+
+    def _refuse(self, connection: int, request: RegisterConsumerRequest, code: ErrorCode, why: str) -> None:
+        """The consumer closes the connection (7)."""
+        epoch = UNKNOWN if self.term is None else self.term.epoch
+        facts = {"consumer": request.consumer, "group": request.group}
+        self.context.log("registration refused", is_warning=True, code=code.name, why=why, **facts)
+        self.context.did("register", epoch=epoch, accepted=False, **facts)
+        self.context.effects.append(Send(connection, RegisterConsumerResponse(code, epoch)))
+
+    def on_response(self, connection: int, response: ResponseOfConsumer, now_ms: int) -> Effects:
+        """A consumer answers a ping, a Stop or a StartFetcherRequest. One that is no member is not heard."""
+        self.context.now_ms = now_ms
+        member = self.members.get(connection)
+        if member is None or self.term is None:
+            return []
+        is_known = not self.design.coordinator_epoch or response.coordinator_epoch == self.term.epoch
+        if response.consumer != member.consumer or not is_known:
+            self.context.log("a response of somebody else", is_warning=True, consumer=member.consumer)
+            self.context.effects.append(Close(connection))
+            return self.context.taken() + self.on_closed(connection, now_ms)
+        self._take_response(self.groups[member.group], member, response)
+        return self.context.taken()
+
+    def _take_response(self, group: Group, member: Member, response: ResponseOfConsumer) -> None:
+        if isinstance(response, PingResponse):
+            self.pings.answered(member)
+            if response.offsets and response.offsets != member.last_offsets:
+                self.store.report(group, response.offsets)
+            member.last_offsets = response.offsets
+        elif isinstance(response, StopFetcherResponse):
+            self.store.report(group, response.offsets or ())
+            member.last_offsets = None
+            self.rebalances.answered(group, member, Phase.STOPPING, response.attempt)
+        elif response.error_code == ErrorCode.NONE:
+            self.rebalances.answered(group, member, Phase.STARTING, response.attempt)
+
+    def on_closed(self, connection: int, now_ms: int) -> Effects:
+        """A connection is closed at the other end: its consumer is found dead."""
+        self.context.now_ms = now_ms
+        self._registering.pop(connection, None)
+        member = self.members.get(connection)
+        if member is not None:
+            self.bury(member, "its connection is closed")
+        return self.context.taken()
+
+    def bury(self, member: Member, cause: str) -> None:
+        """A consumer was found dead (handleConsumerFailure 1 to 5)."""
+        group = self.groups[member.group]
+        self._remove(member, cause)
+        self.rebalances.fail(group)
+        if group.members:
+            self.rebalances.ask(group, "a consumer is gone")
+
+    def _remove(self, member: Member, cause: str) -> None:
+        del self.members[member.connection]
+        group = self.groups[member.group]
+        del group.members[member.consumer]
+        group.started.discard(member.consumer)
+        self.context.effects.append(Close(member.connection))
+        self.context.log("removed", is_warning=True, group=group.name, consumer=member.consumer, cause=cause)
+        self.context.did("find_dead", consumer=member.consumer, group=group.name, cause=cause)
+
+    # Timers.
+
+    def on_timer(self, timer: Timer, now_ms: int) -> Effects:
+        """A timer that was set is due."""
+        self.context.now_ms = now_ms
+        handlers: dict[Timing, Callable[[str], None]] = {
+            Timing.PINGS: lambda _: self._ping(),
+            Timing.COMMIT: lambda _: self._commit_all(),
+            Timing.WAITED_OUT: lambda _: self._waited_out(),
+            Timing.BACKOFF: lambda name: self._of_group(name, self.rebalances.back_off_is_over),
+            Timing.RESUME: lambda name: self._of_group(name, self.rebalances.resume),
+        }
+        if self.term is not None:
+            handlers[timer.timing](timer.group)
+        return self.context.taken()
+
+    def _of_group(self, name: str, step: Callable[[Group], None]) -> None:
+        if name in self.groups:
+            step(self.groups[name])
+
+    def _waited_out(self) -> None:
+        if self.waits_out:
+            self.waits_out = False
+            self.context.did("wait_out_sessions")
+
+    def _commit_all(self) -> None:
+        """Each interval, and what is not needed any more is forgotten."""
+        for name, group in tuple(self.groups.items()):
+            if self.store.to_commit(group) and self._acts:
+                self._add(Work.COMMIT, name)
+            elif not group.members and not group.bit and group.phase is Phase.IDLE and not group.reading:
+                del self.groups[name]
+        self.context.set_timer(self.context.now_ms + self.settings.commit_interval_ms, Timing.COMMIT)
+
+    def _ping(self) -> None:
+        for kind, what in self.pings.due():
+            if isinstance(what, Member):
+                if self.members.get(what.connection) is what:
+                    self._ping_member(what, kind)
+            elif self._acts:
+                self.rebalances.watcher_fires(what)
+        self.pings.set_timer()
+
+    def _ping_member(self, member: Member, kind: Due) -> None:
+        """Its pings that have failed, whether it is dead, and its next ping; nothing while out of touch."""
+        if not self._acts:
+            member.heard_ms = self.context.now_ms  # it is not its fault that nobody asks
+        elif kind is Due.DEATH:
+            if member.failed > self.settings.max_failed_pings and self.pings.is_silent(member):
+                self.bury(member, "its pings have failed")
+            return
+        else:
+            for _ in range(self.pings.expired_of(member)):
+                if self.fail_ping(member):
+                    return
+            self.send_ping(member)
+        if kind is Due.PING:
+            self.pings.schedule(member)
+
+    def send_ping(self, member: Member) -> None:
+        assert self.term is not None
+        self.pings.send(self.groups[member.group], member, self.term.epoch)
+
+    def fail_ping(self, member: Member) -> bool:
+        """A ping of a member has failed. Whether the member is dead, and removed."""
+        is_dead = self.pings.fail(member)
+        if is_dead:
+            self.bury(member, "its pings have failed")
+        return is_dead
