@@ -268,7 +268,8 @@ class Consumer:
             uncommitted = request.uncommitted if self.design.shutdown_commits else 0
             if self.answered > uncommitted or not settings.auto_commit:
                 self._leave(State.LEFT, "it was shut down")
-            self.answered += 1
+            else:
+                self.answered += 1
 
     def _count_answers(self, unanswered: int) -> None:
         """All answers but the last so many have arrived: the session is counted from the last that has."""
@@ -368,6 +369,7 @@ class Consumer:
 
     def _leave(self, state: State, why: str) -> None:
         self.state = state
+        self.answered = 0
         self.connection = None
         self.fetched = {}
         self.context.log("left", consumer=self.settings.consumer, group=self.settings.group, why=why)

@@ -115,9 +115,9 @@ class Coordinator:
                 self._drop_scripts()
             case Expired():
                 self.is_connected = self.is_in_touch = False
-                self._end_term("the session has expired")
-                self.context.did("handle_new_session")
+                self._drop_scripts()
                 self.heard.clear()
+                self.context.did("handle_new_session")
                 self._elect(event)
         return self.context.taken()
 
@@ -151,8 +151,8 @@ class Coordinator:
             match effect:
                 case TookOffice(office=office):
                     self._begin_term(office)
-                case LeftOffice():
-                    self._end_term("another is the coordinator")
+                case LeftOffice(cause=cause):
+                    self._end_term(cause.value)
                 case Complaint(message=message):
                     self.context.log("election", is_warning=True, what=message)
                 case Submit():

@@ -38,8 +38,21 @@ from impl.group.protocol import (
     request_bytes,
 )
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.group.znodes import COORDINATOR
 from impl.runtime.wire import Reader
-from impl.zookeeper import Connected, ErrorCode, Exists, Failed, GetChildren, GetData, Result, Submit
+from impl.zookeeper import (
+    Check,
+    Connected,
+    ErrorCode,
+    Exists,
+    Failed,
+    GetChildren,
+    GetData,
+    Multi,
+    Operation,
+    Result,
+    Submit,
+)
 from impl.zookeeper.model import ZooKeeper
 
 NOW_MS = 0
@@ -231,10 +244,15 @@ def _submitted(cluster: Cluster, broker: int, submitted: Submit) -> tuple[Cluste
     if isinstance(submitted.operation, Exists | GetData | GetChildren):
         by = cluster.reader(broker)
     elif not cluster.has_session(broker):
-        if cluster.design.fenced_writes or cluster.core(broker).term is None:
+        if is_fenced(submitted.operation) or cluster.core(broker).term is None:
             return cluster, [Result(submitted.id, Failed(ErrorCode.SESSION_EXPIRED))]
         by = cluster.reader(broker)
     return replace(cluster, zookeeper=cluster.zookeeper.submit(by, submitted).serve(by)), []
+
+
+def is_fenced(operation: Operation) -> bool:
+    """It is not done once the session is over, or another coordinator was elected."""
+    return isinstance(operation, Multi) and any(isinstance(part, Check) for part in operation.operations)
 
 
 def _delivered(cluster: Cluster, broker: int, core: Coordinator) -> tuple[Cluster, Effects]:
@@ -261,9 +279,16 @@ def do_item(cluster: Cluster, broker: int, item: Item) -> Cluster:
 
 
 def heard(cluster: Cluster) -> Cluster:
+    """Let the brokers hear what their watches fired for. While there is a coordinator, no election comes of it."""
     for broker, host in enumerate(cluster.brokers):
-        if host.core is not None and _arrives(cluster, broker):
+        if host.core is None:
+            continue
+        if _arrives(cluster, broker):
             cluster = by_broker(cluster, broker, copied(host.core), [])
+        is_held = COORDINATOR in cluster.zookeeper.tree and not cluster.brokers[broker].expired
+        if is_held and Item(Work.ELECT) in cluster.core(broker).queue:
+            core = copied(cluster.core(broker))
+            cluster = by_broker(cluster, broker, core, core.advance(NOW_MS, Item(Work.ELECT)))
     return cluster
 
 

@@ -73,6 +73,10 @@ def lapsed(cluster: Cluster, consumer: int) -> Cluster:
 
 def elect(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     broker = _broker(arguments)
+    if cluster.brokers[broker].expired:
+        return Refusal("it has yet to hear that its session has ended")
+    if Item(Work.ELECT) not in cluster.core(broker).queue:
+        return Refusal("it has heard nothing of the coordinator")
     done = do_item(cluster, broker, Item(Work.ELECT))
     if done.core(broker).term is None:
         return Refusal("it is not elected")
@@ -116,9 +120,8 @@ def handle_new_session(cluster: Cluster, arguments: Arguments) -> Cluster:
     core = copied(cluster.core(broker))
     cluster = by_broker(replace(cluster, zookeeper=zookeeper), broker, core, [])
     cluster = replace(cluster, zookeeper=cluster.zookeeper.open_session(broker))
-    core = copied(cluster.core(broker))
-    cluster = without_broker(step_of(cluster, broker, core, []), broker)
-    return cluster.with_broker(broker, replace(cluster.brokers[broker], expired=False))
+    host = replace(cluster.brokers[broker], expired=False)
+    return heard(without_broker(cluster.with_broker(broker, host), broker))
 
 
 def crash_broker(cluster: Cluster, arguments: Arguments) -> Cluster:
@@ -172,7 +175,10 @@ def read_topics(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
 
 
 def hear_of_topic(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
-    return _if_waiting(cluster, _broker(arguments), Item(Work.HEAR_TOPICS))
+    """While it starts up, reading is what sets the watch: there is nothing to hear of before."""
+    broker = _broker(arguments)
+    starts_up = cluster.core(broker).starts_up and cluster.design.watch_then_read
+    return _if_waiting(cluster, broker, Item(Work.READ_TOPICS if starts_up else Work.HEAR_TOPICS))
 
 
 def hear_of_partition(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
@@ -300,7 +306,7 @@ def register(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     broker, consumer = _broker(arguments), _consumer(arguments)
     channel = cluster.channels[consumer]
     request = channel.registration
-    if request is None or channel.peer != broker or cluster.core(broker).term is None:
+    if request is None or channel.peer != broker or channel.broken or cluster.core(broker).term is None:
         return Refusal("no registration is sent to it")
     cluster = cluster.with_channel(consumer, replace(channel, registration=None))
     done = of_broker(cluster, broker, lambda core: core.on_register(channel.connection, request, NOW_MS))
@@ -500,8 +506,8 @@ STEPS: dict[str, Step] = {
 }  # fmt: skip
 ATTEMPTED = frozenset(
     {
-        "elect", "wait_out_sessions", "step_down", "read_topics", "hear_of_topic", "hear_of_partition", "begin",
-        "resume", "commit_and_go_on", "write_owners", "register",
+        "elect", "wait_out_sessions", "step_down", "read_topics", "hear_of_partition", "begin", "resume",
+        "commit_and_go_on", "write_owners", "register",
     }
 )  # fmt: skip
 """What a broker is offered where the spec refuses it: it is the broker's own decision not to."""

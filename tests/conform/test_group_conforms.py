@@ -1,0 +1,94 @@
+"""impl.group does what spec.group does, in models that are small enough to be driven whole.
+
+Larger ones are for `fencepost conform`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.lang.errors import SpecError
+from checker.lang.loader import BoundModel, load
+from impl.adapters.group import SYSTEM
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A model of spec.group, what is set in it, and how much of it and of the product there is."""
+
+    model: str
+    setting: str
+    changes: dict[str, int] = field(hash=False)
+    transitions: int
+    pairs: int
+
+    def __str__(self) -> str:
+        return ",".join([self.model, self.setting, *(f"{name}={value}" for name, value in self.changes.items())])
+
+    def load(self) -> BoundModel:
+        changes = {name: str(value) for name, value in self.changes.items()}
+        return load(f"group/{self.model}", changes, self.setting)
+
+
+PINS = [
+    Pin("join", "repaired", {}, 256, 156),
+    Pin("join", "draft", {}, 282, 178),
+    Pin("join", "shipped", {}, 256, 156),
+    Pin("late", "repaired", {"max_time_outs": 1}, 1_625, 786),
+    Pin("late", "draft", {"max_time_outs": 1}, 2_406, 1_167),
+    Pin("crash", "repaired", {}, 5_736, 2_306),
+    Pin("death", "repaired", {"max_early_suspicions": 0}, 4_012, 1_944),
+    Pin("failover", "repaired", {"consumers": 1}, 1_473, 732),
+    Pin("failover", "draft", {"consumers": 1}, 242, 136),
+    Pin("failover", "shipped", {"consumers": 1}, 3_092, 1_515),
+    Pin("offsets", "repaired", {"consumers": 1}, 2_846, 1_314),
+    Pin("offsets", "draft", {"consumers": 1}, 729, 388),
+    Pin("pings", "repaired", {"records": 1, "max_out_of_range": 0}, 2_064, 758),
+    Pin("pings", "shipped", {"records": 0}, 953, 391),
+    Pin("shutdown", "repaired", {"consumers": 1, "records": 1}, 2_837, 1_257),
+    Pin("shutdown", "shipped", {"consumers": 1, "records": 1}, 2_360, 1_028),
+    Pin("topics", "repaired", {"max_expiries": 0}, 542, 272),
+    Pin("topics", "draft", {"new_partitions": 1}, 2_792, 1_200),
+    Pin("three", "repaired", {"max_crashes": 0}, 4_474, 1_962),
+    Pin("two_groups", "repaired", {}, 690, 358),
+    Pin("barrier", "shipped", {"max_expiries": 0}, 3_169, 1_341),
+]
+LONG = pytest.mark.long("more than 2,000 transitions are driven")
+
+
+@pytest.mark.parametrize(
+    "pin", [pytest.param(pin, marks=[LONG] if pin.transitions > 2_000 else []) for pin in PINS], ids=str
+)
+def test_conforms(pin: Pin) -> None:
+    """Every transition of the spec is driven, and nothing diverges. Some actions a smaller model never takes."""
+    report = conform(pin.load(), SYSTEM, "group", ConformOptions(jobs=1))
+    assert report.divergence is None and report.verdict in ("conforms", "vacuous")
+    assert (report.transitions, report.pairs) == (pin.transitions, pin.pairs)
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "why"),
+    [
+        ("section2", {}, "section 2 is not implemented"),
+        ("timed", {}, "no sessions in time"),
+        ("join", {"response_first": "false"}, "always comes first"),
+        ("two_groups", {"handlers": "2"}, "one thread is driven"),
+    ],
+)
+def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:
+    with pytest.raises(SpecError, match=why):
+        conform(load(f"group/{model}", changes), SYSTEM, "group", ConformOptions())
+
+
+def test_a_cluster_can_be_sent_to_another_process() -> None:
+    model = PINS[0].load()
+    (state,) = model.initial_states()
+    SYSTEM.lacks(model.constants, ())
+    cluster = SYSTEM.begin(model.constants, state)
+    again = pickle.loads(pickle.dumps(cluster))
+    assert SYSTEM.observe(again) == SYSTEM.observe(cluster)
+    assert SYSTEM.key(again) == SYSTEM.key(cluster)
