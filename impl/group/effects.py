@@ -30,6 +30,8 @@ class Timing(StrEnum):
     """Coordinator: a rebalance that failed is tried again."""
     RESUME = "resume"
     """Coordinator: a rebalance that was given up is asked for again."""
+    REGISTER = "register"
+    """Broker: its id was still there of a former session: try again."""
     START = "start"
     """Consumer: look for the coordinator."""
     SESSION = "session"

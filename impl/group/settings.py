@@ -31,7 +31,7 @@ class BrokerSettings:
     """The configuration of a broker.
 
     listener: host and port that requests are taken at; port 0: any that is free. topics: by name, the partitions that
-    this broker has. max_failed_pings: of a consumer in a row, before it is dead.
+    this broker has. log_dir: None keeps records in memory. max_failed_pings: of a consumer in a row, before it is dead.
     """
 
     broker_id: int
@@ -45,8 +45,8 @@ class BrokerSettings:
     commit_interval_ms: int = 10_000
     max_retries: int = 4
     backoff_ms: int = 2_000
-    partitions: int = 1
     topics: tuple[tuple[str, int], ...] = ()
+    log_dir: Path | None = None
     metrics_port: int | None = None
     design: Design = REPAIRED
 
@@ -105,8 +105,8 @@ def parse_broker(values: Mapping[str, str]) -> BrokerSettings:
         commit_interval_ms=read("consumer.offset.commit.interval.ms", timeout_ms, 10_000),
         max_retries=read("rebalance.retries.max", _count, 4),
         backoff_ms=read("rebalance.backoff.ms", timeout_ms, 2_000),
-        partitions=read("num.partitions", _partitions, 1),
         topics=read("topic.partition.count.map", _topics, ()),
+        log_dir=read("log.dir", _folder, None),
         metrics_port=read("metrics.port", port, None),
         design=read("group.setting", _setting, REPAIRED),
     )
@@ -146,8 +146,8 @@ _BROKER_KEYS = (
     "consumer.offset.commit.interval.ms",
     "rebalance.retries.max",
     "rebalance.backoff.ms",
-    "num.partitions",
     "topic.partition.count.map",
+    "log.dir",
     "metrics.port",
     "group.setting",
 )
@@ -185,6 +185,12 @@ def _topics(key: str, value: str) -> tuple[tuple[str, int], ...]:
             raise ConfigError(f"{key}={value}: TOPIC:PARTITIONS, with commas between, is expected")
         found[topic] = _partitions(key, count)
     return tuple(sorted(found.items()))
+
+
+def _folder(key: str, value: str) -> Path:
+    if not value:
+        raise ConfigError(f"{key}: a folder is expected")
+    return Path(value)
 
 
 def _group(key: str, value: str) -> str:

@@ -1,0 +1,56 @@
+"""The metrics of a broker, by the names of the design: kept from the lines that its cores log, and their state."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from impl.group.coordinator import Coordinator
+from impl.group.effects import Did, Log
+
+_PHASE_BUCKETS_MS = (1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000)
+
+
+class Measures:
+    """What one broker shows of itself."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._is_coordinator = Gauge("IsCoordinator", "1 on the coordinator", registry=registry)
+        self._groups = Gauge("Groups", "Groups of this coordinator", registry=registry)
+        self._members = Gauge("Members", "Members of its groups", registry=registry)
+        self._rebalances = Counter(
+            "RebalancesPerSec", "Rebalances that have ended", ["cause", "outcome"], registry=registry
+        )
+        self._phases = Histogram(
+            "RebalanceTimeMs", "From one phase to the next", ["phase"], registry=registry, buckets=_PHASE_BUCKETS_MS
+        )
+        self._failed = Counter("FailedPings", "Pings that were not answered in time", registry=registry)
+        self._dead = Counter("SuspectedDead", "Consumers that were removed, by cause", ["cause"], registry=registry)
+        self._committed = Counter("CommittedOffsetsPerSec", "Offsets written to ZooKeeper", registry=registry)
+        self._counted = 0
+
+    def after(self, core: Coordinator) -> None:
+        """A core has taken a step."""
+        self._is_coordinator.set(core.term is not None and core.is_in_touch)
+        self._groups.set(len(core.groups))
+        self._members.set(len(core.members))
+        self._failed.inc(core.pings.failed_pings - self._counted)
+        self._counted = core.pings.failed_pings
+
+    def logged(self, log: Log) -> None:
+        """A line of the log."""
+        facts = log.facts
+        if log.event == "rebalance has ended":
+            self._rebalances.labels(facts["cause"], facts["outcome"]).inc()
+        elif log.event == "rebalance":
+            since_ms = facts["since_ms"]
+            assert isinstance(since_ms, int)
+            self._phases.labels(facts["phase"]).observe(since_ms)
+        elif log.event == "removed":
+            self._dead.labels(facts["cause"]).inc()
+
+    def did(self, did: Did) -> None:
+        """A step of the design."""
+        if did.action == "commit":
+            offsets = did.facts["offsets"]
+            assert isinstance(offsets, int)
+            self._committed.inc(offsets)
