@@ -38,12 +38,12 @@ docs: .venv/.installed
 
 # The models by how soon they kill how much: what one kills is not tried on those after it.
 MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle election restarts unregistered topics \
-	isr_spurious epoch_logs moved_leads conflicts_end registered_again membership twins_spurious creation deletion reassignment \
-	metadata moved_record recreated shutdown_late unregistration snapshot failover_twins failover_shutdown removal \
-	failover_reassignment refusal late zombie rolling shutdown stopped_record isr twins lossy failover_crash \
-	failover_record failover quorum operated_shutdown moved_disk snapshot_reassignment failover_images \
-	timed_registration unfencing_ends leases_end shutdown_ends restarts_end reassignment_ends changes_end elections_end \
-	failover_ends failover_changes
+	isr_spurious refused epoch_logs moved_leads conflicts_end registered_again membership twins_spurious creation \
+	deletion moved_record expansion listed_shutdown metadata reassignment recreated shutdown_late unregistration \
+	snapshot failover_twins failover_shutdown removal failover_reassignment refusal late zombie rolling shutdown \
+	stopped_record isr twins lossy failover_crash failover_record failover quorum operated_shutdown moved_disk \
+	snapshot_reassignment failover_images timed_registration unfencing_ends leases_end shutdown_ends restarts_end \
+	reassignment_ends changes_end elections_end failover_ends failover_changes
 MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \
 	rolling_takeover rolling expiry hung repin_crash
 VERDICTS := build/mutants.ndjson
