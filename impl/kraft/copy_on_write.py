@@ -12,16 +12,16 @@ from typing import Any, TypeVar, overload
 K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
-MOST_A_CHUNK = 64
+MOST_A_CHUNK = 128
 """Entries on average, at a copy: so many are copied when one of them changes for the first time afterwards."""
 
 
 class CopyOnWriteDict(MutableMapping[K, V]):
     """A dict in chunks, by the hashes of its keys. A value must not change: copies share it.
 
-    Until its first copy it is one chunk, and costs little more than a dict. A copy divides it, which takes a pass over
-    it once for each time that it has grown fourfold. Any other copy costs nothing, and so does what follows it, but for
-    a copy of the list of chunks and of each chunk in which something changes.
+    Until its first copy it is one chunk, and costs little more than a dict. That copy divides it, in a pass over it,
+    and so does one after it has doubled. Any other copy costs nothing, and what follows it the copy of a list of
+    chunks, and of each chunk in which something changes.
     """
 
     __slots__ = ("_chunks", "_mask", "_owned", "_size")
@@ -42,7 +42,7 @@ class CopyOnWriteDict(MutableMapping[K, V]):
         return other
 
     def _divide(self) -> None:
-        while 4 * self._size > MOST_A_CHUNK * (self._mask + 1):
+        while 2 * self._size > MOST_A_CHUNK * (self._mask + 1):
             self._mask = 2 * self._mask + 1
         chunks: list[dict[K, V]] = [{} for _ in range(self._mask + 1)]
         for chunk in self._chunks:
@@ -87,7 +87,8 @@ class CopyOnWriteDict(MutableMapping[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         for chunk in self._chunks:
-            yield from chunk
+            if chunk:  # one that was emptied remembers how large it was, and is searched all through
+                yield from chunk
 
     def __len__(self) -> int:
         return self._size

@@ -249,14 +249,15 @@ class Image:
 
     def index(self, key: PartitionKey, before: Partition | None, after: Partition | None) -> None:
         """Keep the indexes right where a partition has changed; None stands for no partition."""
-        old = set(() if before is None else before.isr)
-        new = set(() if after is None else after.isr)
-        for broker_id in old - new:
+        old = () if before is None else before.isr
+        new = () if after is None else after.isr
+        for broker_id in set(old).difference(new):
             del self.in_isr[broker_id][key]
-        for broker_id in new - old:
-            if broker_id not in self.in_isr:
-                self.in_isr[broker_id] = CopyOnWriteDict()
-            self.in_isr[broker_id][key] = None
+        for broker_id in set(new).difference(old):
+            keys = self.in_isr.get(broker_id)
+            if keys is None:
+                keys = self.in_isr[broker_id] = CopyOnWriteDict()
+            keys[key] = None
         if after is not None and after.is_reassigning:
             self.reassigning[key] = None
         elif before is not None and before.is_reassigning:
