@@ -57,6 +57,16 @@ def check_as(name: str, hint: Any, value: object) -> None:
         raise refusal_of(f"{name}{problem.where}", problem.wanted, problem.found)
 
 
+def check_settings(settings: Any) -> None:
+    """Raise InvalidFieldError unless all settings are of their types, and no number of them is negative."""
+    kind = type(settings)
+    check("settings", settings, kind)
+    for one in fields(kind):
+        value = getattr(settings, one.name)
+        if type(value) is int and value < 0:
+            raise refusal_of(f"{kind.__name__}.{one.name}", "at least 0", value)
+
+
 def refusal_of(name: str, wanted: str, found: object) -> InvalidFieldError:
     return InvalidFieldError(f"{name} must be {wanted}, not {shown(found)}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from impl.kraft.fields import Int64, check, check_as, refusal_of
 from impl.kraft.records import Batch
 
 
@@ -34,6 +35,9 @@ class InMemoryLog:
         self.high_watermark = 0
 
     def append(self, batch: Batch) -> None:
+        check("batch", batch, Batch)
+        if not batch.records:
+            raise refusal_of("Batch.records", "at least one record", batch.records)
         if batch.base_offset != self.end_offset:
             raise LogError(f"a batch at offset {batch.base_offset} cannot follow a log that ends at {self.end_offset}")
         self.batches.append(batch)
@@ -41,18 +45,20 @@ class InMemoryLog:
 
     def commit(self, offset: int) -> None:
         """Everything below `offset` is committed from now on."""
+        check_as("offset", Int64, offset)
         if not self.high_watermark <= offset <= self.end_offset:
             raise LogError(f"a high watermark cannot move from {self.high_watermark} to {offset}")
         self.high_watermark = offset
 
     def truncate(self, offset: int) -> None:
         """Drop the batches from `offset` on. None of them may be committed."""
+        check_as("offset", Int64, offset)
         if offset < self.high_watermark:
             raise LogError(f"what is below the high watermark {self.high_watermark} cannot be truncated to {offset}")
         self.batches = [batch for batch in self.batches if batch.base_offset < offset]
         self.end_offset = self.batches[-1].last_offset + 1 if self.batches else 0
 
     def read(self, offset: int) -> Iterator[Batch]:
-        for batch in self.batches:
-            if batch.base_offset >= offset and batch.last_offset < self.high_watermark:
-                yield batch
+        check_as("offset", Int64, offset)
+        kept = (batch for batch in self.batches if batch.base_offset >= offset)
+        return (batch for batch in kept if batch.last_offset < self.high_watermark)

@@ -21,7 +21,24 @@ NAMES = st.sampled_from(
     ["orders", "payments", "cluster", "min.insync.replicas", "metadata.version", "", "0", "1", "01", "²", "9" * 5000]
 )
 TEXTS = NAMES | NAMES | st.text(max_size=5) | st.sampled_from(["\ud800", "x" * 40_000, "é" * 20_000])
-WRONG = st.sampled_from([None, True, 1.5, float("nan"), "1", b"1", (), [1], {}, {1}, object(), int, UUID(int=1)])
+OTHERS: tuple[Any, ...] = (
+    None,
+    True,
+    1.5,
+    float("nan"),
+    "1",
+    b"1",
+    (),
+    [1],
+    {},
+    {1},
+    object(),
+    int,
+    UUID(int=1),
+    1 << 70,
+    -1,
+)
+WRONG = st.sampled_from(OTHERS)
 
 
 @cache

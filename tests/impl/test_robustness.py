@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Hashable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from impl.kraft.broker import Broker, Due, FetchRequest, FetchResponse, InMemoryReplicaLog
+from impl.kraft.broker import Broker, BrokerSettings, Due, FetchRequest, FetchResponse, InMemoryReplicaLog
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.effects import Append, Effects, Reply
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.image import PartitionKey
+from impl.kraft.log import InMemoryLog
 from impl.kraft.messages import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -46,14 +48,14 @@ def state(value: Any) -> Hashable:
     """All that an object holds, field by field. Two images that share what they hold are as two that do not."""
     if value is None or isinstance(value, int | str | bytes | UUID | type):
         return (type(value), value)
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return frozenset((state(key), state(one)) for key, one in value.items())
     if isinstance(value, set | frozenset):
         return frozenset(map(state, value))
     if is_dataclass(value):
         return (type(value), *(state(getattr(value, one.name)) for one in fields(value)))
     if hasattr(value, "__dict__"):
-        return (type(value), *(state(one) for name, one in sorted(vars(value).items()) if name != "_is_shared"))
+        return (type(value), *(state(one) for name, one in sorted(vars(value).items())))
     return tuple(map(state, value))
 
 
@@ -125,6 +127,84 @@ def test_a_snapshot_is_loaded_or_refused(snapshot: Any) -> None:
     loaded, _ = attempted(None, lambda: Controller.load(ControllerSettings(CLUSTER), snapshot))
     if loaded is not None:
         assert state(Controller.load(loaded.settings, loaded.snapshot()).committed) == state(loaded.committed)
+
+
+# Each argument of each method.
+
+KEY, TOPIC = (UUID(int=1), 0), UUID(int=1)
+LIFE = BrokerHeartbeatRequest(1, 0, 0, False, False)
+ARGUMENTS: dict[type, dict[str, tuple[Any, ...]]] = {
+    Controller: {
+        "handle": (0, LIFE, 0), "on_timer": (("lease", 0), 0), "on_commit": (0, 0), "claim": (9, 0),
+        "renounce": (0,), "replay": (Batch(0, 1, (NoOpRecord(),)),), "has_valid_session": (0, 0),
+        "load": (), "snapshot": (), "copy": (),
+    },
+    Broker: {
+        "start": (0,), "recovered": (0,), "shut_down": (0,), "stopped": (), "copy": (), "alive_brokers": (),
+        "on_timer": (("publication",), 0), "on_response": (LIFE, BrokerHeartbeatResponse(ErrorCode.NONE), 0),
+        "replay": ((), 0, 0), "load": (Snapshot(-1, 0, ()), 0, 0), "min_insync_replicas": (TOPIC,),
+        "append": (KEY, b""), "acknowledgement": (KEY, 0), "on_fetch": (FetchRequest(2, 0, *KEY, 1, 0, 0), 0),
+        "fetch_error": (FetchRequest(2, 0, *KEY, 1, 0, 0),), "expand_isr": (KEY, 2, 0), "expire_isr": (0,),
+        "alter_partition": (KEY,), "advance_high_watermark": (KEY,), "fetch_request": (KEY,),
+        "on_fetch_response": (FetchRequest(2, 0, *KEY, 1, 0, 0), FetchResponse(ErrorCode.NONE)),
+    },
+    InMemoryLog: {"append": (Batch(0, 1, (NoOpRecord(),)),), "commit": (0,), "truncate": (0,), "read": (0,)},
+}  # fmt: skip
+MAKE: dict[type, Callable[[], Any]] = {
+    Controller: lambda: a_controller(), Broker: lambda: a_broker(), InMemoryLog: InMemoryLog
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", ARGUMENTS)
+def test_no_method_is_missing_here(subject: type) -> None:
+    public = {name for name, one in vars(subject).items() if not name.startswith("_") and not isinstance(one, property)}
+    assert public == set(ARGUMENTS[subject])
+
+
+@pytest.mark.parametrize("subject", ARGUMENTS)
+def test_an_argument_may_be_of_any_type(subject: type) -> None:
+    """One at a time, or one field of it, beside others that are right."""
+    one = MAKE[subject]()
+    for name, arguments in ARGUMENTS[subject].items():
+        for place, right in enumerate(arguments):
+            for wrong in (*arbitrary.OTHERS, *with_another_field(right)):
+                varied = (*arguments[:place], wrong, *arguments[place + 1 :])
+                if attempted(one, lambda: getattr(one, name)(*varied))[1]:  # noqa: B023
+                    one = MAKE[subject]()
+
+
+def with_another_field(value: Any) -> list[Any]:
+    names = [one.name for one in fields(value)] if is_dataclass(value) else []
+    return [replace(value, **{name: other}) for name in names for other in arbitrary.OTHERS]
+
+
+@pytest.mark.parametrize("check", ["check", "check_as"])
+@pytest.mark.parametrize("subject", ARGUMENTS)
+def test_a_core_that_does_not_look_is_found(subject: type, check: str) -> None:
+    with (
+        patch(f"{subject.__module__}.{check}", lambda *_: None),
+        pytest.raises((AssertionError, AttributeError, TypeError)),
+    ):
+        test_an_argument_may_be_of_any_type(subject)
+
+
+@pytest.mark.parametrize("right", [ControllerSettings(CLUSTER), BrokerSettings(1, CLUSTER)])
+def test_a_setting_of_another_type_is_refused(right: Any) -> None:
+    for one in fields(right):
+        wrong = [object(), -1, 1 << 70] if type(getattr(right, one.name)) is int else [object(), 1]
+        for other in wrong:
+            with pytest.raises(InvalidFieldError, match=rf"{type(right).__name__}\.{one.name} must be "):
+                replace(right, **{one.name: other})
+
+
+def test_a_core_is_made_of_its_settings() -> None:
+    nothing: Any = None
+    with pytest.raises(InvalidFieldError, match="settings must be ControllerSettings, not None"):
+        Controller(nothing)
+    with pytest.raises(InvalidFieldError, match="settings must be BrokerSettings, not None"):
+        Broker(nothing, UUID(int=1))
+    with pytest.raises(InvalidFieldError, match="incarnation_id must be UUID, not None"):
+        Broker(BrokerSettings(1, CLUSTER), nothing)
 
 
 REFUSED: list[Request] = [

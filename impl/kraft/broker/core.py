@@ -81,6 +81,8 @@ class Broker:
     def __init__(
         self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
     ) -> None:
+        check("settings", settings, BrokerSettings)
+        check_as("incarnation_id", UUID, incarnation_id)
         self.settings = settings
         self.lifecycle = Lifecycle(settings, incarnation_id)
         self.image = Image()
@@ -142,7 +144,7 @@ class Broker:
             return []
         match timer:
             case (Due.PUBLICATION,):
-                return self.publish((), now_ms)
+                return self._publish((), now_ms)
             case (Due.ISR_EXPIRATION,):
                 return [*self.expire_isr(now_ms), self._isr_expiration_due(now_ms)]
             case (Due.ALTER_PARTITION, int(topic), int(partition_id)) if is_uuid(topic):
@@ -184,6 +186,8 @@ class Broker:
             return []
         check_as("high_watermark", Int64, high_watermark)
         check_as("now_ms", Int64, now_ms)
+        if not isinstance(batches, Iterable):
+            raise refusal_of("batches", "batches", batches)
         batches = list(batches)
         check_batches(self.image, batches)
         changed: set[PartitionKey] = set()
@@ -207,7 +211,7 @@ class Broker:
     def _replayed(self, changed: Iterable[PartitionKey], high_watermark: int, now_ms: int) -> Effects:
         if self.image.offset + 1 >= high_watermark:
             self.lifecycle.caught_up()
-        return self.publish(changed, now_ms)
+        return self._publish(changed, now_ms)
 
     def _partitions_in(self, batch: Batch) -> Iterable[PartitionKey]:
         """The partitions that a batch is about, before its replay."""
@@ -217,7 +221,7 @@ class Broker:
             elif isinstance(record, RemoveTopicRecord):
                 yield from ((record.topic_id, i) for i in range(self.image.partition_counts.get(record.topic_id, 0)))
 
-    def publish(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
+    def _publish(self, changed: Iterable[PartitionKey], now_ms: int) -> Effects:
         """Make the replicas what the image says, as far as it changed.
 
         While the broker is STARTING, nothing is made of an image that may still lack what there is. Afterwards the
@@ -280,6 +284,7 @@ class Broker:
 
     def min_insync_replicas(self, topic_id: UUID) -> int:
         """min.insync.replicas of a topic."""
+        check_as("topic_id", UUID, topic_id)
         return self.image.min_insync_replicas(topic_id, self.settings.min_insync_replicas)
 
     # As a leader.

@@ -97,6 +97,7 @@ class Controller:
     """
 
     def __init__(self, settings: ControllerSettings) -> None:
+        check("settings", settings, ControllerSettings)
         self.settings = settings
         self.committed = Image()
         self.speculative = self.committed
@@ -132,6 +133,8 @@ class Controller:
 
     def has_valid_session(self, broker_id: int, now_ms: int) -> bool:
         """The broker is registered and unfenced, and its lease runs."""
+        check_as("broker_id", Int32, broker_id)
+        check_as("now_ms", Int64, now_ms)
         registration = self.speculative.registrations.get(broker_id)
         return registration is not None and not registration.fenced and self.sessions.is_valid(broker_id, now_ms)
 

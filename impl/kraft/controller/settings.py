@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from impl.kraft.fields import Int32, Int64, check_settings
 from impl.kraft.records import SupportedFeature
 
 
@@ -11,13 +12,18 @@ from impl.kraft.records import SupportedFeature
 class ControllerSettings:
     """Defaults are Kafka's; KIP-631 has broker leases of 18 s.
 
+    Raises InvalidFieldError for what is of another type, and for a negative number.
+
     min_insync_replicas: of topics that do not set min.insync.replicas themselves.
     supported_features: the levels that this software supports.
     max_idle_interval_ms: metadata.max.idle.interval.ms (KIP-835).
     """
 
     cluster_id: str
-    session_timeout_ms: int = 9000
-    max_idle_interval_ms: int = 500
-    min_insync_replicas: int = 1
+    session_timeout_ms: Int64 = 9000
+    max_idle_interval_ms: Int64 = 500
+    min_insync_replicas: Int32 = 1
     supported_features: tuple[SupportedFeature, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
