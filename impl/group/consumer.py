@@ -64,6 +64,8 @@ class Consumer:
         self.connection: int | None = None
         self.coordinator_epoch = UNKNOWN
         """The newest that it has registered with."""
+        self.attempt = UNKNOWN
+        """Of the StartFetcherRequest that it took last."""
         self.brokers: dict[int, BrokerAddress] = {}
         self.fetched: dict[TopicPartition, Fetched] = {}
         self.session_end_ms = 0
@@ -296,6 +298,7 @@ class Consumer:
             {one.of: Fetched(share.thread, self._start_of(one)) for share in request.threads for one in share.positions}
         )
         self._out_of_range.clear()
+        self.attempt = request.attempt
         self.context.did("take_start", consumer=self.settings.consumer, attempt=request.attempt)
         answer = StartFetcherResponse(
             ErrorCode.NONE, self.settings.consumer, request.coordinator_epoch, request.attempt

@@ -146,6 +146,7 @@ class ConsumerProcess:
         line = {
             "time_ns": time.monotonic_ns(), "topic": of.topic, "partition": of.partition, "offset": offset,
             "next": next_offset, "payload": payload.decode("utf-8", errors="replace"),
+            "epoch": self.core.coordinator_epoch, "attempt": self.core.attempt,
         }  # fmt: skip
         self._out.write(json.dumps(line).encode() + b"\n")
 

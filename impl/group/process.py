@@ -61,7 +61,7 @@ class Process:
                 address = open_until_end.enter_context(served(self._registry, host, self.settings.metrics_port))
                 log(_LOG, "metrics", {"address": address})
             host, port = await self._connections.start(*self.settings.listener)
-            self._presence.address = BrokerAddress(self.settings.broker_id, host, port)
+            self._presence.address = BrokerAddress(self.settings.broker_id, *(self.settings.advertised or (host, port)))
             log(_LOG, "listening", {"host": host, "port": port})
             self._client.start()
             try:

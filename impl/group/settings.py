@@ -30,13 +30,15 @@ _MOST_PARTITIONS = 10_000
 class BrokerSettings:
     """The configuration of a broker.
 
-    listener: host and port that requests are taken at; port 0: any that is free. topics: by name, the partitions that
+    listener: host and port that requests are taken at; port 0: any that is free. advertised: where
+    others are to connect to, if not to the listener. topics: by name, the partitions that
     this broker has. log_dir: None keeps records in memory. max_failed_pings: of a consumer in a row, before it is dead.
     """
 
     broker_id: int
     zookeeper_connect: str
     listener: tuple[str, int] = ("127.0.0.1", 0)
+    advertised: tuple[str, int] | None = None
     session_timeout_ms: int = 6_000
     rebalance_threads: int = 4
     min_consumer_session_ms: int = 6_000
@@ -96,7 +98,8 @@ def parse_broker(values: Mapping[str, str]) -> BrokerSettings:
     settings = BrokerSettings(
         broker_id=broker_id("brokerid", values["brokerid"]),
         zookeeper_connect=values["zk.connect"],
-        listener=read("listener", listener, ("127.0.0.1", 0)),
+        listener=read("listeners", listener, ("127.0.0.1", 0)),
+        advertised=read("advertised.listeners", listener, None),
         session_timeout_ms=read("zk.sessiontimeout.ms", timeout_ms, 6_000),
         rebalance_threads=read("consumer.rebalance.threads", _positive, 4),
         min_consumer_session_ms=read("consumer.min.session.timeout.ms", timeout_ms, 6_000),
@@ -136,7 +139,8 @@ def parse_consumer(values: Mapping[str, str]) -> ConsumerSettings:
 
 _BROKER_KEYS = (
     "brokerid",
-    "listener",
+    "listeners",
+    "advertised.listeners",
     "zk.connect",
     "zk.sessiontimeout.ms",
     "consumer.rebalance.threads",

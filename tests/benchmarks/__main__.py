@@ -3,7 +3,7 @@
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
-       impl_scale pinning heartbeats
+       impl_scale pinning heartbeats group
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 from tests.benchmarks import spark
 from tests.benchmarks.conformance import conformance
 from tests.benchmarks.diff import diff
+from tests.benchmarks.group import group
 from tests.benchmarks.heartbeats import heartbeats
 from tests.benchmarks.impl_controller import impl_controller
 from tests.benchmarks.impl_scale import impl_scale
@@ -224,6 +225,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "impl_scale": impl_scale,
     "pinning": pinning,
     "heartbeats": heartbeats,
+    "group": group,
     **spark.BENCHMARKS,
 }
 

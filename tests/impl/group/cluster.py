@@ -16,6 +16,7 @@ from kazoo.client import KazooClient
 from impl.group.fetch_protocol import ProduceRequest, log_request_bytes, message_bytes
 from impl.group.tool import Address, ask
 from impl.group.znodes import COORDINATOR
+from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy
 from tests.cluster.zookeeper import Ensemble
 from tests.impl.group.forked import ForkedProcess
@@ -41,7 +42,10 @@ class Consumed:
     time_ns: int
     partition: str
     offset: int
+    next_offset: int
     payload: str
+    epoch: int
+    attempt: int
 
 
 class Cluster:
@@ -49,8 +53,9 @@ class Cluster:
 
     def __init__(
         self, ensemble: Ensemble, folder: Path, *, brokers: int = 2, topics: str = "t:2",
-        further: Mapping[str, str] | None = None,
+        further: Mapping[str, str] | None = None, is_linked: bool = False,
     ) -> None:  # fmt: skip
+        self.is_linked = is_linked
         self.root, self.folder = f"/{folder.name}", folder
         self.hosts = ensemble.hosts
         self.admin = KazooClient(f"{ensemble.hosts}")
@@ -59,7 +64,10 @@ class Cluster:
         self.further = {**BROKER, **(further or {})}
         self.topics = topics
         self.links: dict[int, Proxy] = {}
-        """To ZooKeeper, of brokers that are cut off."""
+        """Of linked brokers, to ZooKeeper."""
+        self.fronts: dict[int, Proxy] = {}
+        """Of linked brokers, from consumers."""
+        self._ports: dict[int, int] = {}
         self.brokers: dict[int, ForkedProcess] = {}
         self.consumers: dict[str, ForkedProcess] = {}
         self.processes: list[ForkedProcess] = []
@@ -67,12 +75,22 @@ class Cluster:
             self.start_broker(broker)
 
     def start_broker(self, broker: int) -> None:
-        hosts = self.links[broker].address if broker in self.links else self.hosts
         settings = {
-            **self.further, "brokerid": str(broker), "zk.connect": f"{hosts}{self.root}",
+            **self.further, "brokerid": str(broker), "zk.connect": f"{self.hosts}{self.root}",
             "topic.partition.count.map": self.topics, "log.dir": str(self.folder / f"data{broker}"),
         }  # fmt: skip
+        if self.is_linked:
+            if broker not in self.links:
+                self._link(broker)
+            settings["zk.connect"] = f"{self.links[broker].address}{self.root}"
+            settings["listeners"] = f"127.0.0.1:{self._ports[broker]}"
+            settings["advertised.listeners"] = self.fronts[broker].address
         self.brokers[broker] = self._started("impl.group.process", f"broker{broker}", settings)
+
+    def _link(self, broker: int) -> None:
+        (self._ports[broker],) = free_ports(1)
+        self.links[broker] = Proxy(self.hosts)
+        self.fronts[broker] = Proxy(f"127.0.0.1:{self._ports[broker]}")
 
     def start_consumer(self, consumer: str, group: str = "g", **further: str) -> None:
         bootstrap = ",".join(f"{host}:{port}" for host, port in self.addresses().values())
@@ -131,7 +149,8 @@ class Cluster:
             for line in file.read_text().splitlines():
                 one = json.loads(line)
                 partition = f"{one['topic']} {one['partition']}"
-                found.append(Consumed(file.stem, one["time_ns"], partition, one["offset"], one["payload"]))
+                rest = (one["offset"], one["next"], one["payload"], one["epoch"], one["attempt"])
+                found.append(Consumed(file.stem, one["time_ns"], partition, *rest))
         return sorted(found, key=lambda one: one.time_ns)
 
     def wait_for(self, condition: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
@@ -143,7 +162,7 @@ class Cluster:
     def stop(self) -> None:
         for process in self.processes:
             process.kill()
-        for link in self.links.values():
+        for link in (*self.links.values(), *self.fronts.values()):
             link.stop()
         self.admin.stop()
         self.admin.close()

@@ -29,6 +29,7 @@ class ForkedProcess:
 
     def __init__(self, module: str, arguments: list[str], log: Path) -> None:
         self.log = log
+        log.touch()
         self._process = _FORKED.Process(target=_serve, args=(module, arguments, log), daemon=True)
         self._process.start()
 
