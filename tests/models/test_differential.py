@@ -24,6 +24,7 @@ LARGE_PINS = [p for p in PINS if p not in SMALL_PINS]
 PINNING = [p for p in ALL_PINS if p.target.startswith("pinning/") and p.expected.get("distinct", SMALL + 1) <= SMALL]
 
 
+STREAMS = [p for p in ALL_PINS if p.target.startswith("streams/") and p.expected.get("distinct", SMALL) <= SMALL // 2]
 GROUP = [p for p in ALL_PINS if p.target.startswith("group/") and p.expected.get("distinct", SMALL) <= SMALL // 4]
 
 
@@ -83,6 +84,20 @@ def test_every_transition_of_pinning(pin: Pin) -> None:
 def test_every_transition_of_group(pin: Pin) -> None:
     states = list(breadth_first(Pair(load(pin.target, pin.changes, pin.setting)), SMALL + 1))
     assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.long("up to 9 s of CPU each")
+@pytest.mark.parametrize("pin", STREAMS, ids=str)
+def test_every_transition_of_streams(pin: Pin) -> None:
+    states = list(breadth_first(Pair(load(pin.target, pin.changes, pin.setting)), SMALL + 1))
+    assert len(states) == pin.expected["distinct"]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("name", ["leaving", "both", "failover", "beside_old", "mixed_releases", "tasks", "rollback"])
+def test_random_walks_of_streams(name: str) -> None:
+    """What its small models have not: leaving, crashes, sessions that end, failovers, releases that meet, tasks."""
+    random_walks(Pair(load(f"streams/{name}")), seed=1, walks=6, steps=STEPS)
 
 
 @pytest.mark.sample(2)

@@ -9,6 +9,7 @@ from spec.group import properties as group
 from spec.heartbeat import properties as heartbeat
 from spec.kraft import properties as kraft
 from spec.pinning import properties as pinning
+from spec.streams import properties as streams
 from tests.properties_table import PAGE, numbers_of, page
 
 
@@ -16,7 +17,7 @@ def test_it_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-DESIGNS = {"group": group, "heartbeat": heartbeat, "kraft": kraft, "pinning": pinning}
+DESIGNS = {"group": group, "heartbeat": heartbeat, "kraft": kraft, "pinning": pinning, "streams": streams}
 NUMBERS = [(design, number) for design, properties in DESIGNS.items() for number in properties.STATEMENTS]
 
 

@@ -1,0 +1,1 @@
+"""The steps of members, of the coordinator, of the operator, and the faults."""

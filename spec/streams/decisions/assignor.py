@@ -1,0 +1,107 @@
+"""The leader's half of the assignor: what it dies of, which version it answers in, who gets which tasks."""
+
+from __future__ import annotations
+
+from checker.lang import Option, Set
+from spec.streams.decisions.behaviour import is_as_set, is_since_2_4
+from spec.streams.decisions.tasks import assigned, had
+from spec.streams.design import Design
+from spec.streams.state import Assignment, Cluster, Owners, Subscription, supports
+from spec.streams.types import Cause, Task, Thread, Version
+
+
+def is_future(s: Cluster, leader: Thread, thread: Thread) -> bool:
+    """A member has sent a version that the leader does not know."""
+    subscription = s.group.subscriptions[thread]
+    return subscription is not None and subscription.used > supports(s, leader)
+
+
+def is_probe(s: Cluster, leader: Thread) -> bool:
+    """Some member has."""
+    return any(is_future(s, leader, t) for t in Thread)
+
+
+def readable(subscription: Option[Subscription], own: Version) -> Version:
+    """The version of a subscription that the leader can read, else its own."""
+    return own if subscription is None or subscription.used > own else subscription.used
+
+
+def lowest_received(s: Cluster, leader: Thread) -> Version:
+    """The lowest version that was sent, or the leader's own."""
+    own = supports(s, leader)
+    return min(readable(s.group.subscriptions[t], own) for t in Thread)
+
+
+def lowest_supported(s: Cluster, leader: Thread) -> Version:
+    """The lowest of what the members say that they support, readable in future subscriptions, too."""
+    own = supports(s, leader)
+    return min(said_supported(s.group.subscriptions[t], own) for t in Thread)
+
+
+def said_supported(subscription: Option[Subscription], otherwise: Version) -> Version:
+    return otherwise if subscription is None else subscription.supported
+
+
+def offered(s: Cluster, leader: Thread) -> Version:
+    """The supported version that assignments carry."""
+    by_minimum = Design.group_minimum and is_since_2_4(s, leader)
+    return lowest_supported(s, leader) if by_minimum and Design.minimum_is_encoded else supports(s, leader)
+
+
+def is_mixed(s: Cluster, leader: Thread) -> bool:
+    """A future subscription stands beside one of version 1 or 2."""
+    return is_probe(s, leader) and lowest_received(s, leader) < 3
+
+
+def kills(s: Cluster, leader: Thread) -> Option[Cause]:
+    """What the leader dies of when it looks at the subscriptions, if anything."""
+    if not is_probe(s, leader):
+        return None
+    if supports(s, leader) < 3 or not Design.future_is_probed:
+        return Cause.FUTURE_SUBSCRIPTION
+    if is_mixed(s, leader) and not (Design.mixed_is_survived and is_as_set(s, leader)):
+        return Cause.FUTURE_BESIDE_OLD
+    return None
+
+
+def is_given_tasks(s: Cluster, leader: Thread, thread: Thread) -> bool:
+    """A member gets tasks, if there are enough."""
+    if not is_future(s, leader, thread):
+        return s.group.subscriptions[thread] is not None
+    return Design.future_gets_tasks and is_since_2_4(s, leader) and not is_mixed(s, leader)
+
+
+def next_owners(s: Cluster, leader: Thread) -> Owners:
+    """Who owns what in the generation that the leader assigns, if all of it is."""
+    eligible = frozenset(t for t in Thread if is_given_tasks(s, leader, t))
+    return assigned(s.group.subscriptions, eligible)
+
+
+def share_of(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Set[Task]:
+    """The tasks of a member."""
+    if not is_given_tasks(s, leader, thread):
+        return frozenset()
+    if is_probe(s, leader) and not (Design.probe_moves_tasks and is_since_2_4(s, leader)):
+        return had(s.group.subscriptions, thread)
+    return frozenset(task for task in Task if owners[task] == thread)
+
+
+def answer(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Option[Assignment]:
+    """The assignment of a member."""
+    own = supports(s, leader)
+    lowest = own if own < 3 and not Design.answers_in_lowest else lowest_received(s, leader)
+    if s.group.subscriptions[thread] is None:
+        return None
+    tasks = share_of(s, leader, thread, owners)
+    empty = is_future(s, leader, thread) and not is_given_tasks(s, leader, thread)
+    if empty and not is_mixed(s, leader):
+        return Assignment(own, own, tasks, error=False)
+    return Assignment(lowest, lowest if lowest < 3 else offered(s, leader), tasks, error=False)
+
+
+def error_answer(s: Cluster, leader: Thread, thread: Thread) -> Option[Assignment]:
+    """What a member is sent where a source topic is missing."""
+    if s.group.subscriptions[thread] is None:
+        return None
+    version = lowest_received(s, leader) if Design.error_in_readable_version else supports(s, leader)
+    return Assignment(version, version, frozenset(), error=True)

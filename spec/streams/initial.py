@@ -1,0 +1,82 @@
+"""The state that models start from: a stable group of the old release, led by the first thread."""
+
+from __future__ import annotations
+
+from checker.lang import Map, Set, init
+from spec.streams.design import Design
+from spec.streams.state import (
+    Application,
+    Assignment,
+    Assignments,
+    Cluster,
+    Faults,
+    Group,
+    StoredGroup,
+    StreamThread,
+    Subscription,
+    Subscriptions,
+)
+from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, first_used
+
+
+@init
+def all_old() -> Cluster:
+    """Every process runs the old release, and the group is stable."""
+    return Cluster(
+        processes=Map({p: Application(up=True, bounces=0) for p in Process}),
+        threads=Map({t: first_thread(t) for t in Thread}),
+        group=Group(
+            state=GroupState.STABLE,
+            leader=Thread(0),
+            subscriptions=first_subscriptions(),
+            joined=frozenset(),
+            syncing=frozenset(),
+            assignments=first_assignments(),
+        ),
+        stored=first_stored(),
+        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
+        deaths=Map({t: None for t in Thread}),
+        probed=False,
+        owners=Map({task: first_owner(task) if Design.tasks > 0 else None for task in Task}),
+        settled=frozenset(Thread) if Design.tasks > 0 else frozenset(),
+        completed=0,
+    )
+
+
+def first_owner(task: Task) -> Thread:
+    """Tasks go round the threads."""
+    return Thread(task.index % (Design.processes * Design.threads))
+
+
+def first_tasks(thread: Thread) -> Set[Task]:
+    """The tasks that a thread has at the start."""
+    return frozenset(task for task in Task if Design.tasks > 0 and first_owner(task) == thread)
+
+
+def first_thread(thread: Thread) -> StreamThread:
+    """A thread that has its tasks."""
+    return StreamThread(
+        state=ThreadState.RUNNING,
+        used=first_used(0),
+        tasks=first_tasks(thread),
+        previous=frozenset(),
+        reply=None,
+        wants_to_rejoin=False,
+    )
+
+
+def first_subscriptions() -> Subscriptions:
+    """All have said what they support, and that they had nothing."""
+    return Map({t: Subscription(first_used(0), first_used(0), frozenset()) for t in Thread})
+
+
+def first_assignments() -> Assignments:
+    """All have been sent their tasks."""
+    return Map({t: Assignment(first_used(0), first_used(0), first_tasks(t), error=False) for t in Thread})
+
+
+def first_stored() -> StoredGroup:
+    """The group as it is, where there are failovers."""
+    if Design.max_failovers == 0:
+        return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}))
+    return StoredGroup(Thread(0), first_subscriptions(), first_assignments())

@@ -1,0 +1,68 @@
+"""Tasks: who owns them while versions are probed, and the threads of a process."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.streams import properties
+from spec.streams.actions import membership
+from spec.streams.initial import all_old
+from spec.streams.models.probing import BY_LEAVING, GROUP, LEAVES, NOT_MODELLED, PROBES, ROLL, SEEN, VERSIONS
+
+OWNERSHIP = (
+    properties.tasks.each_task_is_assigned_once,
+    properties.tasks.each_task_is_assigned,
+    properties.tasks.who_waits_owns_nothing,
+    properties.tasks.each_task_has_one_owner,
+)
+
+TASKS = Model(
+    name="tasks",
+    doc="Two processes and three tasks; both are upgraded from 3 to 4, and the session of a live member ends once.",
+    init=all_old,
+    actions=(*ROLL, *GROUP, membership.expire_early, membership.hear_of_removal),
+    properties=(
+        *VERSIONS,
+        *OWNERSHIP,
+        properties.tasks.tasks_stay,
+        properties.tasks.each_task_is_assigned_in_a_probe,
+        properties.tasks.each_member_is_assigned_a_task,
+        *SEEN,
+        properties.witnesses.zombie_owns,
+    ),
+    constants={"processes": 2, "tasks": 3, "max_expiries": 1},
+    settings=PROBES,
+    faults="one session that ends under a live member",
+    not_modelled=NOT_MODELLED + ", crashes",
+)
+
+TASKS_LEAVING = Model(
+    name="tasks_leaving",
+    doc="Three processes and two tasks; who rejoins leaves the group, and joins as a new member.",
+    init=all_old,
+    actions=BY_LEAVING,
+    properties=(*VERSIONS, *OWNERSHIP, *SEEN),
+    constants={"tasks": 2, "rejoin_keeps_membership": False},
+    settings=LEAVES,
+    faults="none but the bounces, which wait for nothing",
+    not_modelled=NOT_MODELLED + ", crashes, sessions that end under a live member",
+)
+
+THREADS = Model(
+    name="threads",
+    doc="Two processes of two threads and three tasks; both are upgraded from 3 to 4.",
+    init=all_old,
+    actions=(*ROLL, *GROUP),
+    properties=(
+        *VERSIONS,
+        *OWNERSHIP,
+        properties.tasks.tasks_stay,
+        *SEEN,
+        properties.witnesses.versions_differ_in_a_process,
+    ),
+    constants={"processes": 2, "threads": 2, "tasks": 3},
+    settings=PROBES,
+    faults="none but the bounces, which wait for nothing",
+    not_modelled=NOT_MODELLED + ", crashes, sessions that end under a live member",
+)
+
+MODELS = [TASKS, TASKS_LEAVING, THREADS]
