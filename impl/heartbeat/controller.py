@@ -7,10 +7,9 @@ writes that it asks for (`Settle`) before anything else is handled.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from impl.heartbeat.control import Control
-from impl.heartbeat.control_requests import ControlledShutdownRequest, ControlledShutdownResponse, TopicPartition
+from impl.heartbeat.control_requests import ControlledShutdownRequest, ControlledShutdownResponse
 from impl.heartbeat.design import Design
 from impl.heartbeat.effects import (
     ControlRequest,
@@ -23,6 +22,8 @@ from impl.heartbeat.effects import (
 )
 from impl.heartbeat.heartbeats import Heartbeats
 from impl.heartbeat.isr_changes import IsrChanges
+from impl.heartbeat.items import Change, Expire, Item, MoveLeaders, Refresh, See, Serve, Settle, TakeOffice
+from impl.heartbeat.leaderships import Leaderships
 from impl.heartbeat.messages import (
     BrokerState,
     ErrorCode,
@@ -40,58 +41,6 @@ from impl.zookeeper.election import Complaint, ControllerSeen, Election, LeftOff
 from impl.zookeeper.election import Effects as ElectionEffects
 
 ELECTION_LANE, CONTROLLER_LANE = 0, 1
-_MOVES_AT_ONCE = 100
-_RETRY_MS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class TakeOffice:
-    """It was elected: read everything, and begin the term."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refresh:
-    """A watch has fired: read what is stale."""
-
-
-@dataclass(frozen=True, slots=True)
-class See:
-    """The registration of a broker is another one, or gone."""
-
-    broker: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """Write what the states of brokers ask for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Serve:
-    """Handle the heartbeats that wait."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expire:
-    """The lease of a broker is over."""
-
-    broker: int
-
-
-@dataclass(frozen=True, slots=True)
-class MoveLeaders:
-    """Move leaderships away from those who stop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A request of a leader, or of a broker of the former protocol that wants to stop."""
-
-    call: int
-    request: IsrChangeRequest | ControlledShutdownRequest
-
-
-Item = TakeOffice | Refresh | See | Settle | Serve | Expire | MoveLeaders | Change
 
 
 class Candidate:
@@ -131,19 +80,18 @@ class Controller:
         """Heartbeats: those that wait, and those that a fresh read is under way for."""
         self.parked = dict[int, tuple[int, MetadataHeartbeatRequest]]()
         """By broker, the heartbeat that is handled once it has acknowledged what it is owed."""
-        self.unsettled = set[int]()
-        """Brokers whose partitions are to be looked at."""
         self.context = Context()
         self.scripts = Scripts[Item](CONTROLLER_LANE, self.context)
         self._assemble(Registry(self.context, timeout_ms))
 
-    def _assemble(self, registry: Registry, partitions: Partitions | None = None) -> None:
+    def _assemble(self, registry: Registry) -> None:
         shared = self.context, self.design, registry
         self.registry = registry
-        self.partitions = partitions or Partitions(*shared)
+        self.partitions = Partitions(*shared)
         self.heartbeats = Heartbeats(*shared, self.partitions)
         self.isr_changes = IsrChanges(*shared, self.partitions)
         self.control = Control(self.broker, *shared, self.partitions)
+        self.leaderships = Leaderships(*shared, self.partitions, self.control)
 
     # Inputs. Each returns the effects of what is done at once; the rest waits for `advance`.
 
@@ -199,7 +147,7 @@ class Controller:
         self.context.now_ms = now_ms
         self.control.acknowledged(broker, incarnation, number)
         if any(self.partitions.wanted(of) is not None for of in self.partitions.leaderless_of(broker)):
-            self._look_at([broker])
+            self.leaderships.look_at([broker])
             self.scripts.add(Settle(), first=True)
         self._send()
         if broker in self.parked and not self.heartbeats.has_to_wait(self.parked[broker][1]):
@@ -277,7 +225,7 @@ class Controller:
             self._begin_with(broker, led.get(broker, 0))
         self.has_begun = True
         self.control.members_changed()
-        self._look_at(self.registry.brokers)
+        self.leaderships.look_at(self.registry.brokers)
         self._await_leases()
         facts = {"controller": self.broker, "epoch": office.epoch, "brokers": len(self.registry.brokers)}
         self.context.log("took office", facts)
@@ -315,7 +263,7 @@ class Controller:
         self._see_later(changed)
         if self.partitions.is_list_stale:
             new = yield from self.partitions.load()
-            self._look_at({replica for of in new for replica in self.partitions.known[of].replicas})
+            self.leaderships.look_at({replica for of in new for replica in self.partitions.known[of].replicas})
 
     def _see_later(self, brokers: Iterable[int]) -> None:
         for broker in sorted(brokers):
@@ -342,7 +290,7 @@ class Controller:
         elif known.is_legacy or not self.design.heartbeats:
             changed |= self.registry.set_state(broker, BrokerState.ACTIVE, cause="registered")
         if changed:
-            self._look_at([broker])
+            self.leaderships.look_at([broker])
         self.control.members_changed()
 
     def _serve(self) -> Script[None]:
@@ -359,16 +307,13 @@ class Controller:
                 self._park(call, request)
             elif self.heartbeats.handle(office, call, request):
                 moved.append(request.broker_id)
-                if self._asks_for_writes(request.broker_id):
+                if self.leaderships.asks_for_writes(request.broker_id):
                     self._put_back(waiting[at + 1 :])
                     break
         if moved:
-            self._look_at(moved)
+            self.leaderships.look_at(moved)
             self.control.members_changed()
         self._await_leases()
-
-    def _asks_for_writes(self, broker: int) -> bool:
-        return any(self.partitions.wanted(of) is not None for of in self.partitions.of_broker(broker))
 
     def _put_back(self, heartbeats: list[tuple[int, MetadataHeartbeatRequest]]) -> None:
         """Handle these after the writes that are asked for by now."""
@@ -394,52 +339,19 @@ class Controller:
         return self.advance(now_ms, Expire(broker))
 
     def _settle(self) -> Script[None]:
-        """Write what is asked for, until it is there."""
-        looked_at, self.unsettled = self.unsettled, set()
-        candidates = {of for broker in looked_at for of in self.partitions.of_broker(broker)}
-        while True:
-            states = {of: state for of in sorted(candidates) if (state := self.partitions.wanted(of)) is not None}
-            if not states:
-                return
-            written = yield from self.partitions.write(self._in_office(), states)
-            self._written(written.done, "brokers' states")
-            if written.is_deposed:
-                self._deposed()
-                return
-            candidates = set(written.conflicts)
-            if candidates and not self.design.rereads_on_bad_version:
-                self.unsettled |= looked_at
-                self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + _RETRY_MS)
-                return
-            yield from self.partitions.read(candidates)
+        if (yield from self.leaderships.settle(self._in_office())):
+            self._deposed()
 
     def _move_leaders(self) -> Script[None]:
         """Move some leaderships away from those who stop; the rest follows."""
-        if self.unsettled:
+        if self.leaderships.unsettled:
             self.scripts.add(Settle(), first=True)
-            return
-        stopping = [one for one, known in self.registry.brokers.items() if known.state is BrokerState.STOPPING]
-        yield from self._move_from(stopping)
+        else:
+            yield from self._move_from(self.leaderships.stopping())
 
     def _move_from(self, stopping: list[int]) -> Script[None]:
-        states = {
-            of: state
-            for broker in stopping
-            for of in self.partitions.led_by(broker)
-            if (state := self.partitions.wanted(of, moves_from=stopping)) is not None
-        }
-        some = dict(list(states.items())[:_MOVES_AT_ONCE])
-        if not some:
-            return
-        written = yield from self.partitions.write(self._in_office(), some)
-        self._written(written.done, "controlled shutdown")
-        if written.is_deposed:
+        if (yield from self.leaderships.move_from(self._in_office(), stopping)):
             self._deposed()
-            return
-        if self.design.rereads_on_bad_version:
-            yield from self.partitions.read(written.conflicts)
-        if len(states) > len(some) or written.conflicts:
-            self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + (0 if written.done else _RETRY_MS))
 
     def _change_isr(self, call: int, request: IsrChangeRequest) -> Script[None]:
         response, written, is_deposed = yield from self.isr_changes.handle(self._in_office(), request)
@@ -447,7 +359,7 @@ class Controller:
         self.call = None
         self.control.changed(written, by_leader=True)
         odd = [of for of in written if self.partitions.wanted(of) is not None]  # somebody inactive was added
-        self._look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
+        self.leaderships.look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
         if is_deposed:
             self._deposed()
 
@@ -471,43 +383,20 @@ class Controller:
         self.call = None
         if self.policy.resigns:
             self._elect(self.election.reconsider())
-        if self.unsettled and self.has_begun and self.design.rereads_on_bad_version:
+        if self.leaderships.unsettled and self.has_begun and self.design.rereads_on_bad_version:
             self.scripts.add(Settle(), first=True)
         self._send()
-        stops = any(known.state is BrokerState.STOPPING for known in self.registry.brokers.values())
-        if stops and not self.unsettled and self._can_move():
+        if not self.leaderships.unsettled and self.leaderships.can_move():
             self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms)
 
-    def _can_move(self) -> bool:
-        stopping = [one for one, known in self.registry.brokers.items() if known.state is BrokerState.STOPPING]
-        return any(
-            self.partitions.wanted(of, moves_from=stopping) for one in stopping for of in self.partitions.led_by(one)
-        )
-
     def _send(self) -> None:
-        if self.office is not None and self.has_begun and not self.unsettled:
+        if self.office is not None and self.has_begun and not self.leaderships.unsettled:
             self.control.send(self.office)
-
-    def _written(self, done: Iterable[TopicPartition], cause: str) -> None:
-        done = tuple(done)
-        self.control.changed(done)
-        for of in done:
-            state = self.partitions.known[of].state
-            assert state is not None, "it was written"
-            facts = {
-                "partition": str(of), "leader": state.leader, "leader_epoch": state.leader_epoch,
-                "isr": list(state.isr), "version": self.partitions.known[of].version, "cause": cause,
-            }  # fmt: skip
-            self.context.log("partition state", facts)
-            self.context.did("update_partition", **facts)
 
     def _set_state(self, broker: int, state: BrokerState, *, cause: str) -> None:
         if self.registry.set_state(broker, state, cause=cause):
-            self._look_at([broker])
+            self.leaderships.look_at([broker])
             self.control.members_changed()
-
-    def _look_at(self, brokers: Iterable[int]) -> None:
-        self.unsettled.update(brokers)
 
     def _await_leases(self) -> None:
         end_ms = self.registry.next_end_ms()
@@ -553,7 +442,7 @@ class Controller:
         self.waiting.clear()
         self.parked.clear()
         self.scripts.queue.clear()
-        self.unsettled.clear()
+        self.leaderships.unsettled.clear()
         self.heartbeats.answers.clear()
 
     def _deposed(self) -> None:
@@ -570,7 +459,7 @@ class Controller:
         self.partitions.is_list_stale = True
         self.scripts.add(Refresh() if self.has_begun else TakeOffice(), first=True)
         if self.has_begun:
-            self._look_at(self.registry.brokers)
+            self.leaderships.look_at(self.registry.brokers)
             self.scripts.add(Settle())
             self._await_leases()
         if self.waiting:

@@ -13,9 +13,10 @@ from typing import NamedTuple, TypeVar
 
 from impl.heartbeat.broker import Broker, BrokerSettings, Work
 from impl.heartbeat.control_requests import TopicPartition
-from impl.heartbeat.controller import Controller, Item, Refresh, Settle
+from impl.heartbeat.controller import Controller
 from impl.heartbeat.design import Design
 from impl.heartbeat.effects import Ask, Effects, Produce, Reply, ResponseOfController, Tell
+from impl.heartbeat.items import Item, Refresh, Settle
 from impl.heartbeat.log import Log
 from impl.heartbeat.messages import ErrorCode
 from impl.heartbeat.replica import Replica

@@ -29,9 +29,10 @@ from impl.adapters.heartbeat.cluster import (
 )
 from impl.heartbeat.broker import Broker, Work
 from impl.heartbeat.control_requests import LeaderAndIsrRequest
-from impl.heartbeat.controller import Change as ChangeItem
-from impl.heartbeat.controller import Controller, MoveLeaders, See, Serve, Settle
+from impl.heartbeat.controller import Controller
 from impl.heartbeat.effects import Effects, Exit, Tell, Timer
+from impl.heartbeat.items import Change as ChangeItem
+from impl.heartbeat.items import MoveLeaders, See, Serve, Settle
 from impl.heartbeat.messages import ErrorCode, IsrChangeRequest
 from impl.heartbeat.znodes import id_path
 

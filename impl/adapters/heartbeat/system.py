@@ -21,8 +21,9 @@ from impl.adapters.heartbeat.steps import (
     take_reply,
 )
 from impl.adapters.heartbeat.views import ClusterView, expect, key, observe
-from impl.heartbeat.controller import Controller, Settle
+from impl.heartbeat.controller import Controller
 from impl.heartbeat.design import Design
+from impl.heartbeat.items import Settle
 from impl.heartbeat.znodes import PERSISTENT, partition_znodes
 from impl.zookeeper.model import ZooKeeper
 

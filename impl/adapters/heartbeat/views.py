@@ -281,7 +281,7 @@ def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView:
 def key(cluster: Cluster) -> Hashable:
     """What decides what the cores do next, beyond what is shown: what waits, and is or is not to be looked at."""
     controllers = tuple(
-        (tuple(sorted(map(repr, host.core.scripts.queue))), tuple(sorted(host.core.unsettled)))
+        (tuple(sorted(map(repr, host.core.scripts.queue))), tuple(sorted(host.core.leaderships.unsettled)))
         for host in cluster.controllers
     )
     processes = tuple(
