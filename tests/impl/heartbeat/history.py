@@ -162,6 +162,10 @@ class History:
         self._exits = dict[int, int]()
         """By life, when it was given leave to exit."""
         self._read_lines()
+        for one in transactions:  # one that was killed before it could record that
+            for change in one.changes:
+                if change.path in _IDS and change.is_create and one.session not in self._of_session:
+                    self._of_session[one.session] = self._life_at(_IDS[change.path], one.time_ms)
         self._check_beginning()
 
     def _read_lines(self) -> None:
@@ -353,8 +357,8 @@ class History:
         for broker in REPLICAS:
             was, now = before.ids.get(broker), after.ids.get(broker)
             if was != now and now is not None:
-                life = self._of_session.get(one.session) or self._life_at(broker, one.time_ms)
-                return replace(step, action="register", parameters={"process": f"process{broker}"}, life=life)
+                parameters = {"process": f"process{broker}"}
+                return replace(step, action="register", parameters=parameters, life=self._of_session[one.session])
             if was != now and was is not None:
                 return self._end_of_session(step, broker, was, up)
         if before.version == after.version:
@@ -367,7 +371,7 @@ class History:
     def _end_of_session(self, step: Step, broker: int, was: Registered, up: Mapping[int, Life]) -> Step:
         process = {"process": f"process{broker}"}
         assert step.transaction is not None
-        life = self._of_session.get(was.session) or self._life_at(broker, 0)
+        life = self._of_session[was.session]
         if up.get(broker) is not life:
             return replace(step, action="end_dead_session", parameters={"broker": f"broker{broker}"})
         if self._is_closing(step.transaction, life):
