@@ -59,13 +59,15 @@ class Control:
         if known is not None and known.incarnation == incarnation:
             known.sent.pop(number, None)
 
-    def send(self, office: Office) -> None:
-        """Send what can be sent."""
+    def send(self, office: Office, only: int | None = None) -> None:
+        """Send what can be sent, to all brokers or only to this one."""
         if self.is_live_stale:
             endpoints = (self.registry.endpoint(broker) for broker in self.registry.counted())
             self.live = tuple(one for one in endpoints if one is not None)
             self.is_live_stale = False
-        for broker, known in self.registry.brokers.items():
+        brokers = self.registry.brokers
+        for broker in brokers if only is None else [only] if only in brokers else ():
+            known = brokers[broker]
             if known.sent or not (known.is_new or known.to_take or known.to_show or not known.is_shown):
                 continue
             if not self.design.fresh_unfence and not known.is_counted:

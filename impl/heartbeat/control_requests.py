@@ -98,11 +98,23 @@ class UpdateMetadataRequest:
     def body(self, version: int = UPDATE_METADATA_VERSION) -> bytes:
         names_incarnation = version >= UPDATE_METADATA_TO_INCARNATION
         states = _states(self.partitions, int32_array(()), by_topic=names_incarnation)  # no replica's disk has failed
-        brokers = [
-            int32(one.broker) + array([_end_point(one)]) + nullable_string(None)  # in no rack
-            for one in self.live_brokers
-        ]
-        return _head(self, names_incarnation) + array(states) + array(brokers)
+        return _head(self, names_incarnation) + array(states) + _LIVE.bytes_of(self.live_brokers)
+
+
+class _Live:
+    """The bytes of the live brokers. A controller sends the same ones to all of them: they are kept for the next."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[tuple[Endpoint, ...], bytes] = (), array([])
+
+    def bytes_of(self, brokers: tuple[Endpoint, ...]) -> bytes:
+        if self._kept[0] is not brokers:
+            found = [int32(one.broker) + array([_end_point(one)]) + nullable_string(None) for one in brokers]  # no rack
+            self._kept = brokers, array(found)
+        return self._kept[1]
+
+
+_LIVE = _Live()
 
 
 def _head(request: LeaderAndIsrRequest | UpdateMetadataRequest, names_incarnation: bool) -> bytes:

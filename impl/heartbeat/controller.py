@@ -149,7 +149,7 @@ class Controller:
         if any(self.partitions.wanted(of) is not None for of in self.partitions.leaderless_of(broker)):
             self.leaderships.look_at([broker])
             self.scripts.add(Settle(), first=True)
-        self._send()
+        self._send(only=broker)
         if broker in self.parked and not self.heartbeats.has_to_wait(self.parked[broker][1]):
             self._wait(*self.parked.pop(broker))
         return self.context.taken()
@@ -389,9 +389,9 @@ class Controller:
         if not self.leaderships.unsettled and self.leaderships.can_move():
             self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms)
 
-    def _send(self) -> None:
+    def _send(self, only: int | None = None) -> None:
         if self.office is not None and self.has_begun and not self.leaderships.unsettled:
-            self.control.send(self.office)
+            self.control.send(self.office, only)
 
     def _set_state(self, broker: int, state: BrokerState, *, cause: str) -> None:
         if self.registry.set_state(broker, state, cause=cause):

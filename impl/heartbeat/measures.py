@@ -9,6 +9,8 @@ from impl.heartbeat.messages import BrokerState, ErrorCode, IsrChangeResponse
 from impl.heartbeat.node import Node
 
 _LATENCY_BUCKETS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
+_COUNTING_MS = 200
+"""How often brokers are counted: there may be thousands, and as many steps a second."""
 _SHOWN = (BrokerState.INACTIVE, BrokerState.ACTIVE, BrokerState.STOPPING)
 
 
@@ -28,21 +30,28 @@ class Measures:
         self._incarnation = Gauge("IncarnationId", "Of this broker; 0: not registered", registry=registry)
         self._expiries = Counter("ZooKeeperExpiresPerSec", "Sessions that ended", registry=registry)
         self._disconnects = Counter("ZooKeeperDisconnectsPerSec", "Connections that were lost", registry=registry)
+        self._counted_ms: int | None = None
         self._was_connected = False
         self._session = 0
 
     def after(self, node: Node, now_ms: int) -> None:
         """A core has taken a step."""
         self._active.set(node.controller.office is not None and node.controller.is_in_touch)
-        states = [known.state for known in node.controller.registry.brokers.values()]
-        for state in _SHOWN:
-            self._brokers.labels(state.name).set(states.count(state))
-        self._legacy.set(sum(known.is_legacy for known in node.controller.registry.brokers.values()))
+        if self._counted_ms is None or now_ms - self._counted_ms >= _COUNTING_MS:
+            self._counted_ms = now_ms
+            self._count(node)
         broker = node.broker
         answered_ms = broker.fence.answered_ms
         self._answered.set(-1 if answered_ms is None else now_ms - answered_ms)
         self._incarnation.set(broker.registration.incarnation)
         self._sessions(broker.is_connected, broker.registration.session)
+
+    def _count(self, node: Node) -> None:
+        known = node.controller.registry.brokers.values()
+        states = [one.state for one in known]
+        for state in _SHOWN:
+            self._brokers.labels(state.name).set(states.count(state))
+        self._legacy.set(sum(one.is_legacy for one in known))
 
     def _sessions(self, is_connected: bool, session: int) -> None:
         if self._was_connected and not is_connected:

@@ -69,6 +69,13 @@ class BrokerProcess:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
+    def cpu_s(self) -> float:
+        """Seconds of processor time that it has taken so far; 0 once it is gone."""
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 0.0
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
         self._paused_ms = now_ms()
