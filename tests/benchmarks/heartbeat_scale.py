@@ -23,7 +23,12 @@ from pathlib import Path
 
 from kazoo.client import KazooClient
 
-from impl.heartbeat.control_requests import LEADER_AND_ISR, LeaderAndIsrResponse, UpdateMetadataResponse
+from impl.heartbeat.control_requests import (
+    LEADER_AND_ISR,
+    LeaderAndIsrResponse,
+    UpdateMetadataResponse,
+    read_leader_and_isr_request,
+)
 from impl.heartbeat.messages import (
     MAX_FRAME_BYTES,
     METADATA_HEARTBEAT,
@@ -71,10 +76,11 @@ class LoadingBroker:
         self.incarnation = 0
         self.state = BrokerState.INITIAL
         self.epoch = -1
+        self.has_taken = asyncio.Event()
         self._load = load
 
     async def run(self, spread_s: float) -> None:
-        """Send a heartbeat every interval, and soon again where it is not active yet or has no answer."""
+        """Send a heartbeat every interval, and at once when a control request was taken while it is not active."""
         peer: Peer | None = None
         due_s = time.monotonic() + random.Random(self.number).uniform(0, spread_s)
         while True:
@@ -92,8 +98,12 @@ class LoadingBroker:
                 self._load.answered.append((time.monotonic(), time.monotonic() - sent_s, self.state))
             except (OSError, TimeoutError, WireError):
                 self.state = BrokerState.INITIAL
-            is_active = self.state is BrokerState.ACTIVE
-            due_s = sent_s + INTERVAL_S if is_active else time.monotonic() + _WAIT_S
+            due_s = sent_s + INTERVAL_S
+            if self.state is not BrokerState.ACTIVE:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.has_taken.wait(), due_s - time.monotonic())
+                    due_s = 0.0
+            self.has_taken.clear()
 
     async def _ask(self, peer: Peer) -> BrokerState:
         request = MetadataHeartbeatRequest(self.number, self.incarnation, BrokerState.ACTIVE, self.epoch)
@@ -103,13 +113,6 @@ class LoadingBroker:
             return BrokerState.INITIAL
         self.epoch = response.controller_epoch
         return BrokerState(response.current_state)
-
-
-async def acknowledge(header: RequestHeader, body: bytes) -> bytes:
-    """Every control request is taken."""
-    if header.api_key == LEADER_AND_ISR:
-        return LeaderAndIsrResponse(ErrorCode.NONE).body()
-    return UpdateMetadataResponse(ErrorCode.NONE).body()
 
 
 class Scale:
@@ -129,6 +132,7 @@ class Scale:
         self.load = Load(None, [])
         self.brokers = [LoadingBroker(number, self.load) for number in range(brokers)]
         self.controllers = [self._start(ensemble, folder, number) for number in range(2)]
+        self._of_incarnation = dict[int, LoadingBroker]()
         self._running: list[asyncio.Task[None]] = []
 
     def _start(self, ensemble: Ensemble, folder: Path, number: int) -> BrokerProcess:
@@ -141,7 +145,7 @@ class Scale:
         return BrokerProcess(process_main, _FIRST_CONTROLLER + number, folder, number, settings, records=False)
 
     async def run(self, minutes: float) -> None:
-        listener = Listener(acknowledge, logging.getLogger(__name__), MAX_FRAME_BYTES)
+        listener = Listener(self._acknowledge, logging.getLogger(__name__), MAX_FRAME_BYTES)
         _, port = await listener.start("0.0.0.0", 0)
         await self._until(lambda: self._find() is not None)
         self._running = [asyncio.create_task(self._keep_finding())]
@@ -155,6 +159,15 @@ class Scale:
             await asyncio.gather(*self._running, return_exceptions=True)
             await listener.stop()
 
+    async def _acknowledge(self, header: RequestHeader, body: bytes) -> bytes:
+        """Every control request is taken."""
+        if header.api_key != LEADER_AND_ISR:
+            return UpdateMetadataResponse(ErrorCode.NONE).body()
+        request = read_leader_and_isr_request(body, header.api_version)
+        if request.incarnation in self._of_incarnation:  # else its create is yet to be answered
+            self._of_incarnation[request.incarnation].has_taken.set()
+        return LeaderAndIsrResponse(ErrorCode.NONE).body()
+
     async def _register(self, port: int) -> None:
         """All at once; the time ends when everybody is answered ACTIVE."""
         started_s = time.monotonic()
@@ -166,6 +179,7 @@ class Scale:
         ]
         for one, result in zip(self.brokers, made, strict=True):
             one.incarnation = (await asyncio.to_thread(result.get, timeout=_LIMIT_S))[1].czxid
+            self._of_incarnation[one.incarnation] = one
         line(f"{len(made):,} znodes are created", f"{time.monotonic() - started_s:.2f} s")
         self._running += [asyncio.create_task(one.run(0.0)) for one in self.brokers]
         await self._until(self._all_are_active)
