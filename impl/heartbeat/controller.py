@@ -219,7 +219,9 @@ class Controller:
         self.partitions.forget()
         yield (Sync(),)
         yield from self.registry.refresh()
+        read_zxid = self.context.zxid
         yield from self.partitions.load()
+        self.partitions.moved.clear()  # whoever is gone by from now on is sent everything
         led = self._led_incarnations()
         for broker in sorted({*self.registry.registered, *led}):
             self._begin_with(broker, led.get(broker, 0))
@@ -229,7 +231,7 @@ class Controller:
         self._await_leases()
         facts = {"controller": self.broker, "epoch": office.epoch, "brokers": len(self.registry.brokers)}
         self.context.log("took office", facts)
-        self.context.did("take_office", **facts)
+        self.context.did("take_office", **facts, read_zxid=read_zxid)
 
     def _led_incarnations(self) -> dict[int, int]:
         """The incarnation of each leader, as partitions name it: the highest, where several do."""
@@ -263,6 +265,7 @@ class Controller:
         self._see_later(changed)
         if self.partitions.is_list_stale:
             new = yield from self.partitions.load()
+            self.leaderships.send_what_moved()
             self.leaderships.look_at({replica for of in new for replica in self.partitions.known[of].replicas})
 
     def _see_later(self, brokers: Iterable[int]) -> None:
@@ -358,6 +361,7 @@ class Controller:
         self.context.effects.append(Reply(call, response))
         self.call = None
         self.control.changed(written, by_leader=True)
+        self.leaderships.send_what_moved()
         odd = [of for of in written if self.partitions.wanted(of) is not None]  # somebody inactive was added
         self.leaderships.look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
         if is_deposed:

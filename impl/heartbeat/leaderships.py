@@ -59,7 +59,7 @@ class Leaderships:
                 self.unsettled |= looked_at
                 self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + _RETRY_MS)
                 return False
-            yield from self.partitions.read(candidates)
+            yield from self._reread(candidates)
 
     def stopping(self) -> list[int]:
         """The brokers that are to lead nothing any more."""
@@ -88,10 +88,22 @@ class Leaderships:
         if written.is_deposed:
             return True
         if self.design.rereads_on_bad_version:
-            yield from self.partitions.read(written.conflicts)
+            yield from self._reread(written.conflicts)
         if len(states) > len(some) or written.conflicts:
             self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + (0 if written.done else _RETRY_MS))
         return False
+
+    def _reread(self, partitions: Iterable[TopicPartition]) -> Script[None]:
+        yield from self.partitions.read(partitions)
+        self.send_what_moved()
+
+    def send_what_moved(self) -> None:
+        """What was read has another leader epoch than was known: an own write, whose reply was lost.
+
+        All brokers are owed it, as after any write: else one that has led may be taken for one that knows of its end.
+        """
+        moved, self.partitions.moved = self.partitions.moved, set()
+        self.control.changed(sorted(moved))
 
     def _written(self, done: Iterable[TopicPartition], cause: str) -> None:
         done = tuple(done)

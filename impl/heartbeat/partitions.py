@@ -77,6 +77,8 @@ class Partitions:
         self.leaderless = set[TopicPartition]()
         self.superseded = set[TopicPartition]()
         """Led, by their state, by an incarnation that the controller does not go by: to be led anew."""
+        self.moved = set[TopicPartition]()
+        """Whose state was read, and has another leader epoch than was known: brokers are yet to be sent it."""
         self.is_list_stale = True
 
     def forget(self) -> None:
@@ -84,6 +86,7 @@ class Partitions:
         self.of_replica.clear()
         self.superseded.clear()
         self.leaderless.clear()
+        self.moved.clear()
         self.is_list_stale = True
 
     def shown(self, of: TopicPartition) -> PartitionState | None:
@@ -229,6 +232,10 @@ class Partitions:
         except ZnodeError as error:
             self.context.log("garbage in a znode", {"what": str(error)}, is_warning=True)
             return
+        known = self.known[of].state
+        if known is None or known.leader_epoch != state.leader_epoch:
+            self.moved.add(of)
+            self.superseded.discard(of)
         self._is_now(of, state, found.stat.version)
 
     def _is_now(self, of: TopicPartition, state: LeaderAndIsr, version: int) -> None:

@@ -101,7 +101,7 @@ class Step:
     """A step of the trace, before what goes with it is filled in. life: of whom it is a step.
 
     epoch: of the controller whose step it is; None: of none. begins: the epoch of the term that begins with it. ends:
-    the process is gone after it.
+    the process is gone after it. stops: the broker that is known by it to be stopping.
     """
 
     order: Order
@@ -113,6 +113,15 @@ class Step:
     begins: int | None = None
     transaction: Logged | None = None
     ends: bool = False
+    stops: int | None = None
+
+    def knowing(self, taken: Mapping[str, Any]) -> Step:
+        """The same, of a process that has taken this of the controller."""
+        if self.life is None or not taken:
+            return self
+        process = f"process{self.life.broker}"
+        own = {**self.state.get("processes", {}).get(process, {}), **taken}
+        return replace(self, state={**self.state, "processes": {process: own}})
 
 
 @dataclass(frozen=True)
@@ -157,8 +166,6 @@ class History:
         self.lines = {id(life): list(recorded(life.trace)) for life in lives}
         self._of_session = dict[int, Life]()
         self._causes = dict[tuple[int, int], str]()
-        self._decided_us = dict[int, int]()
-        """By leader epoch, when a controller had the last reason for it."""
         self._exits = dict[int, int]()
         """By life, when it was given leave to exit."""
         self._read_lines()
@@ -170,17 +177,13 @@ class History:
 
     def _read_lines(self) -> None:
         for life in self.lives:
-            decided_us = 0
             for line in self.lines[id(life)]:
                 note = line.get("note", {})
                 match line.get("action"):
-                    case "broker_state":
-                        decided_us = note["time_us"]
                     case "register":
                         self._of_session[note["session"]] = life
                     case "update_partition":
                         self._causes[note["leader_epoch"], note["version"]] = note["cause"]
-                        self._decided_us[note["leader_epoch"]] = decided_us
                     case "exit":
                         self._exits[id(life)] = line["time_ms"]
 
@@ -217,6 +220,7 @@ class History:
         """All steps in order, with the znodes after each, and with the steps that others imply."""
         znodes = replace(self.znodes, ids=dict(self.znodes.ids))
         epoch = self.znodes.epoch
+        self._stopping = set[int]()
         up = {broker: next(life for life in self.lives if life.broker == broker) for broker in REPLICAS}
         for step in sorted(self._steps(), key=lambda step: step.order):
             if step.order[0] > self.until_ms:
@@ -229,6 +233,8 @@ class History:
                 for change in step.transaction.changes:
                     znodes.apply(change, step.transaction)
                 step = self._of_transaction(step, before, znodes, up)
+            if step.action == "crash" and (step.life is None or up.get(step.life.broker) is not step.life):
+                continue  # it never got to register
             for implied in self._implied(step, before, up):
                 yield implied, before
             if step.action != "":
@@ -247,8 +253,6 @@ class History:
     def _of_life(self, life: Life) -> Iterator[Step]:
         """What was done to a process."""
         process = {"process": f"process{life.broker}"}
-        if life.asked_ms is not None:
-            yield Step((life.asked_ms, 0, 1), "request_shutdown", process, life=life)
         if life.ended_ms is None or any(self._is_closing(one, life) for one in self.transactions):
             return
         own = [one for one in self.transactions if self._of_session.get(one.session) is life and not one.ends_session]
@@ -266,7 +270,7 @@ class History:
 
     def _recorded(self) -> Iterator[Step]:
         """What processes have recorded, each after all that was written before something that is recorded before it."""
-        zxid, terms = 0, dict[int, int | None]()
+        zxid, terms, taken = 0, dict[int, int | None](), dict[int, dict[str, Any]]()
         lines = [(line, life) for life in self.lives for line in self.lines[id(life)] if "note" in line]
         for line, life in sorted(lines, key=lambda one: int(one[0]["note"]["time_us"])):
             action, note, seen = line["action"], line["note"], line.get("at", {}).get("zxid", 0)
@@ -274,6 +278,8 @@ class History:
                 terms[id(life)] = note["epoch"] if action == "take_office" else None
             if action == "take_control_request":
                 seen = self.writes.get((note["leader_epoch"], note["version"]), (seen, 0))[0]
+                leads = note["leader"] == life.broker
+                taken[id(life)] = {"leader_epoch": note["leader_epoch"], "leads": leads}
             zxid = max(zxid, seen)
             step = self._named(action, note, life) if line["time_ms"] > self.began_ms else None
             if step is None:
@@ -281,9 +287,8 @@ class History:
             order = max(line["time_ms"], self._time_of(zxid)), zxid, 1
             match action:
                 case "take_office":
-                    step = replace(step, order=(self._time_of(seen), seen, 1), begins=note["epoch"])
-                case "take_control_request" if self._is_superseded(note):
-                    step = replace(step, order=(self._time_of(seen), seen, 1))
+                    read = note["read_zxid"]
+                    step = replace(step, order=(self._time_of(read), read, 1), begins=note["epoch"])
                 case "fenced" if note["late_ms"]:
                     at_ms = line["time_ms"] - note["late_ms"]
                     step = replace(step, order=(at_ms, self._last_at(at_ms), 1))
@@ -291,7 +296,7 @@ class History:
                     step = replace(step, order=order, epoch=terms.get(id(life)))
                 case _:
                     step = replace(step, order=order)
-            yield step
+            yield step if step.life is None else step.knowing(taken.get(id(life), {}))
 
     def _time_of(self, zxid: int) -> int:
         """When the last transaction of the run up to this zxid was."""
@@ -300,16 +305,6 @@ class History:
     def _last_at(self, time_ms: int) -> int:
         """The last transaction of the run at this time."""
         return max((one for one, at_ms in self.times.items() if at_ms <= time_ms), default=0)
-
-    def _is_superseded(self, note: Mapping[str, Any]) -> bool:
-        """A newer leader epoch was decided on while it was under way: it stands where it was sent."""
-        newer = min(
-            ((epoch, at) for (epoch, _), at in self.writes.items() if epoch > note["leader_epoch"]), default=None
-        )
-        if newer is None:
-            return False
-        epoch, (_, time_ms) = newer
-        return self._decided_us.get(epoch, 1_000 * time_ms) <= int(note["time_us"])
 
     def _named(self, action: str, note: Mapping[str, Any], life: Life) -> Step | None:
         """The step of the spec that a process recorded."""
@@ -324,16 +319,13 @@ class History:
             of_broker = {**CONTROLLER, "broker": f"broker{broker}"}
             match note["cause"]:
                 case "heartbeat":
-                    return Step((0, 0, 0), "handle_heartbeat", {**CONTROLLER, **process}, state)
+                    stops = None if note["to"] == "ACTIVE" else broker
+                    return Step((0, 0, 0), "handle_heartbeat", {**CONTROLLER, **process}, state, stops=stops)
                 case "lease over":
                     return Step((0, 0, 0), "expire", of_broker, state)
                 case "registered" | "znode gone":
                     return Step((0, 0, 0), "read_ids", of_broker, state)
             return Step((0, 0, 0), None, {}, state)
-        if action == "take_control_request":
-            leads = note["leader"] == broker
-            own = {process["process"]: {"leader_epoch": note["leader_epoch"], "leads": leads}}
-            return Step((0, 0, 0), "take_control_request", {**CONTROLLER, **process}, {"processes": own}, life)
         if action == "fenced" and id(life) in self._exits and note["cause"] == "answered INACTIVE":
             return None  # its leave to exit: it is gone when it has closed its session
         if action == "unfenced" or note.get("cause") == "answered INACTIVE":
@@ -375,7 +367,7 @@ class History:
         if up.get(broker) is not life:
             return replace(step, action="end_dead_session", parameters={"broker": f"broker{broker}"})
         if self._is_closing(step.transaction, life):
-            return replace(step, action="take_reply", parameters=process, life=life, ends=True)
+            return replace(step, action="take_reply", parameters=process, life=life, ends=True, stops=broker)
         return replace(step, action="expire_session", parameters=process, life=life)
 
     def _of_partition(self, step: Step, before: Znodes, after: Znodes, up: Mapping[int, Life]) -> Step:
@@ -406,7 +398,12 @@ class History:
         if step.action == "self_fence" and self._is_registered(step.life, before):
             yield replace(step, action="cut_off", state={})
         if step.action == "ask_to_shrink":
-            yield replace(step, action="append_further", parameters={"process": step.parameters["process"]})
+            yield replace(step, action="append_further", parameters={"process": step.parameters["process"]}, state={})
+        own = up.get(step.stops) if step.stops is not None else None
+        if own is not None and own.asked_ms is not None and id(own) not in self._stopping:
+            self._stopping.add(id(own))
+            process = {"process": f"process{own.broker}"}
+            yield replace(step, action="request_shutdown", parameters=process, state={}, transaction=None, ends=False)
         if step.action == "expire":
             broker = int(step.parameters["broker"].removeprefix("broker"))
             if broker in up:

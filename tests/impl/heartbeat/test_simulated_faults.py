@@ -8,6 +8,7 @@ import pytest
 
 from impl.heartbeat.control_requests import TopicPartition
 from impl.heartbeat.design import DRAFT, REPAIRED
+from impl.zookeeper import Multi
 from tests.impl.heartbeat.simulation import SESSION_MS, Cluster, Violation, started
 
 FAULTS = ("crash", "crash", "pause", "cut", "cut", "zookeeper", "expire", "stop", "disconnect")
@@ -111,6 +112,28 @@ def test_a_controlled_shutdown_moves_the_leaderships_first() -> None:
     assert cluster.run_until(lambda: 1 in cluster.exited, 5_000)
     assert all(cluster.state(of).leader != 1 for of in cluster.partitions)
     assert cluster.produce(b"after")
+
+
+def test_a_write_whose_reply_is_lost_is_sent_to_the_brokers() -> None:
+    """Else who has led is taken for one that knows of its end, and another leads beside it."""
+    cluster = started(0, REPAIRED)
+    controller = next(host.number for host in cluster.hosts if host.node is not None and host.node.controller.office)
+    (of,) = cluster.partitions
+    leader, epoch = cluster.state(of).leader, cluster.state(of).leader_epoch
+    cluster.stop(leader)
+
+    def is_moving() -> bool:
+        return any(isinstance(one.operation, Multi) for one in cluster.zookeeper.clients[controller].sent)
+
+    while not is_moving():
+        cluster.run(cluster.now_ms + 1)
+    cluster.zookeeper = cluster.zookeeper.disconnect(controller, done=len(cluster.zookeeper.clients[controller].sent))
+    assert (cluster.state(of).leader, cluster.state(of).leader_epoch) == (-1, epoch + 1), "it is done"
+    cluster.at(1, lambda: cluster.lose_connection(controller))
+    assert cluster.run_until(lambda: cluster.state(of).leader not in (-1, leader), 5_000)
+    steps = [(did.action, did.facts.get("leader_epoch"), did.facts.get("broker")) for _, _, did in cluster.did]
+    assert ("take_control_request", epoch + 1, leader) in steps, "it knows that it leads no more"
+    assert steps.index(("take_control_request", epoch + 1, leader)) < steps.index(("update_partition", epoch + 2, None))
 
 
 def test_a_new_topic_gets_its_leaders() -> None:
