@@ -143,7 +143,7 @@ class Run:
             if action == "kill_at_phase":
                 self.await_phase(process.log, phase)
             process.kill()
-            self.after(lasts_s, lambda: cluster.start_broker(coordinator))
+            self.after(lasts_s, lambda: self.start_broker_again(coordinator))
         elif action == "pause_coordinator":
             process.pause()
             self.after(lasts_s, process.resume)
@@ -155,6 +155,10 @@ class Run:
     def start_again(self, consumer: str) -> None:
         self.cluster.consumers[consumer].kill()
         self.cluster.start_consumer(consumer)
+
+    def start_broker_again(self, broker: int) -> None:
+        self.cluster.brokers[broker].kill()
+        self.cluster.start_broker(broker)
 
     def await_phase(self, log: Path, phase: str) -> None:
         """A consumer dies, and the coordinator gets to a phase of the rebalance."""
