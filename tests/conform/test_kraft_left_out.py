@@ -6,12 +6,10 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from checker.conform.canonical import Canonical
-from checker.conform.check import ConformOptions, conform
 from checker.conform.driver import Driver
 from checker.conform.graph import LeftOut
 from checker.conform.spec_side import SpecSide, kernel_of
@@ -20,7 +18,6 @@ from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.state_rules import BROKER_IMAGE, RULES
 from impl.adapters.kraft.values import replace
-from impl.kraft import copy_on_write
 from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
@@ -193,18 +190,6 @@ def test_a_twin_does_the_same(name: str, changes: dict[str, str], change: Change
             system, key = driver.step(system, action, arguments, moves.state, spec.looks(words))
             twin, other = driver.step(twin, action, arguments, moves.state, spec.looks(words))
             assert key == other
-
-
-def test_the_size_of_chunks_decides_nothing() -> None:
-    """How a dict of an image is divided, which another number of entries would change."""
-    model = load("kraft/reassignment", {"max_reassignments": "1", "max_early_expiries": "0"})
-    options, reports = ConformOptions(jobs=1, max_depth=4), []
-    for most in (1, 64):
-        with patch.object(copy_on_write, "MOST_A_CHUNK", most):
-            reports.append(conform(model, SYSTEM, "kraft", options))
-    divided, whole = reports
-    assert divided.divergence is whole.divergence is None
-    assert (divided.counts, divided.pairs, divided.receivers) == (whole.counts, whole.pairs, whole.receivers)
 
 
 def keys(canonical: Canonical, cluster: Cluster) -> Any:
