@@ -16,7 +16,7 @@ from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.epochs import CHECKPOINT, EpochHistory, read_checkpoint, write_checkpoint
 from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
 from impl.kraft.storage.flush_point import FlushPoint
-from impl.kraft.storage.recovery import is_torn, scan
+from impl.kraft.storage.recovery import Damage, is_torn, scan
 from impl.kraft.storage.segment import SUFFIX, Segment
 
 DELETED = ".deleted"
@@ -60,6 +60,7 @@ class Log:
         self._flush_point = FlushPoint(disk, directory)
         self._segments: list[Segment] = []
         self._cuts = 0
+        self._torn: Damage | None = None
         self.epochs = EpochHistory()
         self.flushed_end = 0
 
@@ -74,6 +75,7 @@ class Log:
         log = cls(disk, directory, settings or LogSettings())
         try:
             log._load(snapshot)
+            log._cut_torn_tail()
             log._cover(snapshot)
             log._make_durable()
         except BaseException:
@@ -193,7 +195,7 @@ class Log:
     # Recovery
 
     def _load(self, snapshot: tuple[int, int] | None) -> None:
-        """Read the whole log. A torn tail is cut."""
+        """Read the whole log, and change nothing in it."""
         names = self._disk.names(self._directory)
         bases = sorted(int(name[: -len(SUFFIX)]) for name in names if name.endswith(SUFFIX))
         for base_offset in bases:
@@ -203,9 +205,10 @@ class Log:
         if not self._segments:
             self._begin_segment(0 if snapshot is None else snapshot[0])
         flushed = self._flush_point.offset
-        if flushed is not None and self.end_offset < flushed and not self._is_behind(snapshot):
+        covered = 0 if snapshot is None else snapshot[0]
+        if flushed is not None and max(self.end_offset, covered) < flushed:
             raise self._rotten(f"ends at offset {self.end_offset}, and {flushed} was once flushed")
-        if self.start_offset > 0 and (snapshot is None or snapshot[0] < self.start_offset):
+        if self.start_offset > covered:
             raise self._rotten(f"is of a log that starts at {self.start_offset}, and no snapshot reaches there")
         if flushed is not None:
             self._compare_epochs()
@@ -224,15 +227,20 @@ class Log:
         damage = scan(segment, self.epochs)
         if damage is None:
             return
-        flushed = self._flush_point.offset or 0
-        if not is_last or damage.offset < flushed or not is_torn(segment, damage, self._settings.sector_bytes):
+        if not is_last or not is_torn(segment, damage, self._settings.sector_bytes):
             raise self._rotten(f"position {damage.position}, offset {damage.offset}: {damage.reason}")
+        self._torn = damage
+
+    def _cut_torn_tail(self) -> None:
+        if self._torn is None:
+            return
+        file, at = self._active.file, self._torn.position
         logger.warning(
             "%s: a torn tail of %d bytes is cut at offset %d (%s)",
-            segment.path, segment.file.size() - damage.position, damage.offset, damage.reason,
+            self._active.path, file.size() - at, self._torn.offset, self._torn.reason,
         )  # fmt: skip
-        segment.file.truncate(damage.position)
-        segment.file.fsync()
+        file.truncate(at)
+        file.fsync()
 
     def _rotten(self, what: str) -> BitRotError:
         return BitRotError(f"{self._active.path}: {what}. {REBUILD}")
@@ -257,6 +265,9 @@ class Log:
             if segment.end_offset > known:
                 for at in range(segment.position_before(known), segment.size_bytes, _COPY_BYTES):
                     segment.file.write(at, segment.file.read(at, min(_COPY_BYTES, segment.size_bytes - at)))
+            if segment is self._active:  # a truncation to the size that a file has may do nothing: so make it longer
+                segment.file.write(segment.size_bytes, b"\0")
+                segment.file.truncate(segment.size_bytes)
             segment.file.fsync()
         self._disk.sync_directory(self._directory)
         self.flushed_end = self.end_offset

@@ -62,7 +62,19 @@ class Inode:
         if len(self.content) not in self.sizes:
             insort(self.sizes, len(self.content))
 
-    def synced(self, content: bytes) -> None:
+    def sync(self, sector_bytes: int) -> None:
+        """Write what changed since the last sync, and only that."""
+        synced = bytearray(self.durable)
+        if self.sizes:
+            synced = synced[: len(self.content)].ljust(len(self.content), b"\0")
+        for sector in self.sectors:
+            at = sector * sector_bytes
+            if at < len(self.content):
+                synced[at : at + sector_bytes] = self.content[at : at + sector_bytes]
+        self.durable_is(bytes(synced))
+
+    def durable_is(self, content: bytes) -> None:
+        """The disk has this, and nothing more is on its way."""
         self.durable = content
         self.sectors.clear()
         self.sizes.clear()
@@ -71,12 +83,10 @@ class Inode:
         """What the disk has, should it go off now. size_step: sizes between those that it had are multiples of this."""
         sizes = sorted({len(self.durable), *self.sizes})
         between = [span for a, b in pairwise(sizes) if (span := range(a - a % size_step + size_step, b, size_step))]
-        chosen = choose(len(sizes) + len(between))
-        if chosen < len(sizes):
-            size = sizes[chosen]
-        else:
-            span = between[chosen - len(sizes)]
-            size = span[choose(len(span))]
+        whole = [range(size, size + 1) for size in (len(self.durable), *self.sizes)]  # the first: nothing was written
+        spans = [*whole, *between]
+        span = spans[choose(len(spans))]
+        size = span[choose(len(span))]
         found = bytearray(self.durable[:size].ljust(size, b"\0"))
         for sector, versions in sorted(self.sectors.items()):
             at = sector * sector_bytes
@@ -120,7 +130,8 @@ def apply(entries: dict[str, Node], name: str, node: Node | None, renamed_from: 
 class SimulatedDisk:
     """A disk whose faults are chosen.
 
-    choose: what a fault leaves. faults: by the number of the operation that they happen at, counted from 1; only what
+    choose: what a fault leaves; 0 always: nothing that was not synced.
+    faults: by the number of the operation that they happen at, counted from 1; only what
     changes or syncs is an operation. capacity_bytes: of all files together. size_step: see `Inode.left`.
     """
 
@@ -227,13 +238,11 @@ class SimulatedDisk:
         self.faults = {}
         return self
 
-    def rot(self, path: str, at: int, flipped: int) -> None:
-        """Flip bits of the byte at a position, on disk and in what the system shows."""
+    def damage(self, path: str, content: bytes) -> None:
+        """Let a file have other bytes, on disk and in what the system shows."""
         inode = self._inode(path)
-        damaged = bytearray(inode.content)
-        damaged[at] ^= flipped
-        inode.content[:] = damaged
-        inode.synced(bytes(damaged))
+        inode.content[:] = content
+        inode.durable_is(content)
 
     def used_bytes(self) -> int:
         return sum(len(inode.content) for inode in inodes(self.root))
@@ -305,8 +314,8 @@ class SimulatedFile:
     def fsync(self) -> None:
         inode, disk = self._inode, self._disk
         disk.operation(
-            lambda: inode.synced(bytes(inode.content)),
-            lambda: inode.synced(inode.left(disk.choose, disk.sector_bytes, disk.size_step)),
+            lambda: inode.sync(disk.sector_bytes),
+            lambda: inode.durable_is(inode.left(disk.choose, disk.sector_bytes, disk.size_step)),
             is_sync=True,
         )
 
@@ -323,6 +332,8 @@ class SimulatedFile:
     def _cut(self, size_bytes: int) -> None:
         content = self._inode.content
         old = len(content)
+        if size_bytes == old:
+            return
         del content[size_bytes:]
         content.extend(bytes(size_bytes - len(content)))
         self._inode.written(min(old, size_bytes), max(old, size_bytes), self._disk.sector_bytes)

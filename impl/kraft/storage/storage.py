@@ -46,8 +46,6 @@ class QuorumStorage:
         self.snapshots = Snapshots(disk, directory)
         self.log = Log.open(disk, directory, settings.log, self.snapshots.latest)
         self.election = read_election(disk, directory)
-        if self.election is not None:
-            write_election(disk, directory, self.election)  # the rename may be in memory only
         self._fill_reserve()
 
     @classmethod

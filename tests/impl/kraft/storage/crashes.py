@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+from impl.kraft.storage.batches import LENGTH_END, BatchError, headers
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import BitRotError, DiskFullError, StorageEndedError, StorageError
 from impl.kraft.storage.flush_point import NAME, parse
@@ -36,7 +37,7 @@ class Run:
         self.ledger = Ledger()
         self.settings = settings_of(self.disk, segment_bytes=rng.choice([150, 400, 1_500, 1 << 30]))
         self.faults = [fault for fault in Fault if rng.randrange(2)] or [Fault.POWER_LOSS]
-        self.rots = rng.randrange(4) == 0
+        self.rots = rng.randrange(3) == 0
         self.weights = [weight * rng.randrange(3) for weight, _ in OPERATIONS.values()]
         self.weights[0] += 1
         self.excused_from: int | None = None
@@ -48,9 +49,13 @@ class Run:
             lost_power = self.live()
             if self.rots and self.rng.randrange(2):
                 self.rot(lost_power)
-                with suppress(BitRotError):
-                    self.recover_twice()
+                damaged = logs(self.disk)
+                try:
+                    self.worker().open(self.excused_from)
                     self.seen["rot that did no harm"] += 1
+                except BitRotError:
+                    if logs(self.disk) != damaged:
+                        raise BrokenPromise("a log that is refused was changed") from None
                 return self.seen
         self.recover_twice()
         return self.seen
@@ -102,11 +107,11 @@ class Run:
         """Whether a crash interrupts a recovery or not, the next finds what this one has found."""
         self.disk.operations, self.disk.faults = 0, {self.rng.randrange(1, 25): Fault.POWER_LOSS}
         try:
-            self.worker().open(self.excused_from)
+            self.worker().open()
         except PowerLossError:
             self.seen["power lost in a recovery"] += 1
         self.disk = self.disk.after_power_loss()
-        self.worker().open(self.excused_from)
+        self.worker().open()
         found = self.ledger.log
         self.disk = self.disk.after_power_loss()
         self.worker().open()
@@ -114,16 +119,23 @@ class Run:
             raise BrokenPromise("a second recovery finds another log")
 
     def rot(self, lost_power: bool) -> None:
-        """Flip a bit of a file. After a power loss what is behind the flush point on disk may look like a torn tail."""
+        """Damage a file: a bit flips, a sector that was written is lost, a log is too short.
+
+        After a power loss, or a failed write of the flush point, what is behind it may look like a torn tail.
+        """
         files = {path: data for path, data in self.disk.image().items() if path.startswith(DIRECTORY)}
         paths = [path for path, data in files.items() if data and not path.endswith(UNCHECKED)]
         if not paths:
             return
-        path = self.rng.choice(paths)
-        self.disk.rot(path, self.rng.randrange(len(files[path])), 1 << self.rng.randrange(8))
+        path = self.rng.choice([path for path in paths if path.endswith(".log")] or paths)
+        if self.rng.randrange(4) == 0:
+            path = self.rng.choice(paths)
+        damaged, looks_torn = rotten(files[path], self.rng, self.disk.sector_bytes, is_log=path.endswith(".log"))
+        self.disk.damage(path, damaged)
         self.seen["rot"] += 1
-        if lost_power and path.endswith(".log"):
-            self.excused_from = parse(files.get(f"{DIRECTORY}/{NAME}", b"")) or 0
+        known = parse(files.get(f"{DIRECTORY}/{NAME}", b""))
+        if looks_torn and (lost_power or known is None):
+            self.excused_from = known or 0
 
     def worker(self) -> Worker:
         return Worker(self.disk, self.ledger, self.settings, self.rng)
@@ -133,12 +145,46 @@ UNCHECKED = ("quorum-state", "partition.metadata")
 """Kafka's formats have no checksum for these: a bit that turns one number into another is not seen."""
 
 
+def rotten(data: bytes, rng: Random, sector_bytes: int, *, is_log: bool) -> tuple[bytes, bool]:
+    """The damaged bytes, and whether a crash might have left the like where they were not flushed."""
+    damaged, starts = bytearray(data), batch_starts(data) if is_log else []
+    at = rng.randrange(len(data))
+    match rng.randrange(4 if is_log else 2):
+        case 0:
+            damaged[at] ^= 1 << rng.randrange(8)
+            return bytes(damaged), any(start <= at < start + LENGTH_END for start in starts)
+        case 1:
+            at -= at % sector_bytes
+            damaged[at : at + sector_bytes] = bytes(min(sector_bytes, len(data) - at))
+        case 2:
+            del damaged[rng.choice([at, *starts]) :]
+        case _:  # base offset, length or epoch of a batch, which no CRC covers
+            at = rng.choice(starts or [at]) + rng.randrange(16)
+            damaged[min(at, len(data) - 1)] ^= 1 << rng.randrange(8)
+    return bytes(damaged), is_log
+
+
+def logs(disk: SimulatedDisk) -> dict[str, bytes]:
+    return {path: data for path, data in disk.image().items() if path.endswith(".log")}
+
+
+def batch_starts(data: bytes) -> list[int]:
+    found: list[int] = []
+    with suppress(BatchError):  # where a tail is torn
+        for at, _ in headers(data):
+            found.append(at)
+    return found
+
+
 def persist_all_the_same(worker: Worker) -> None:
-    """On a full disk a leader resigns, and a vote can be given."""
+    """On a full disk a leader resigns, and a vote can be given; nothing is appended behind what was begun."""
     try:
         worker.persist()
     except DiskFullError:
         raise BrokenPromise("on a full disk no election state can be persisted") from None
+    with suppress(DiskFullError):
+        worker.storage.append(b"", 1)
+        raise BrokenPromise("a storage appends behind an append that failed for want of space")
 
 
 def refuses_everything(worker: Worker) -> None:

@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
 
+from impl.kraft.storage.errors import StorageEndedError
 from impl.kraft.storage.simulated_disk import Fault, PowerLossError, SimulatedDisk
 from impl.kraft.storage.storage import StorageSettings
 from tests.impl.kraft.storage.ledger import BrokenPromise, Entries, Ledger
@@ -43,6 +44,33 @@ def explore(script: Script, segment_bytes: int) -> Explored:
     return found
 
 
+def explore_failed_writes(script: Script, segment_bytes: int) -> Explored:
+    """Let each operation fail, which ends the process, and crash the start of the next at each of its operations.
+
+    Nothing of what was not synced is on disk then, and the system shows all of it.
+    """
+    found = Explored()
+    settings = settings_of(new_disk(), segment_bytes, reserve_bytes=0)
+    operations = crashed(script, settings, at=0)[0].operations
+    for at in range(1, operations + 1):
+        found.crash_points += 1
+        in_recovery, goes_on = 0, True
+        while goes_on:
+            in_recovery += 1
+            disk, ledger = crashed(script, settings, at, Fault.ERROR)
+            disk.after_kill()
+            disk.operations, disk.faults = 0, {in_recovery: Fault.POWER_LOSS}
+            goes_on, judge = False, deepcopy(ledger)
+            try:
+                Worker(disk, judge, settings, Random(2)).open()
+            except PowerLossError:
+                goes_on = True
+            for left in outcomes(disk):
+                found.recoveries += 1
+                recovered(left, judge, settings)
+    return found
+
+
 def explore_recovery(disk: SimulatedDisk, ledger: Ledger, settings: StorageSettings, found: Explored) -> None:
     """Recover; and crash the recovery at each of its operations: what is recovered then is the same."""
     whole = copied(disk)
@@ -62,16 +90,16 @@ def explore_recovery(disk: SimulatedDisk, ledger: Ledger, settings: StorageSetti
                     raise BrokenPromise(f"a recovery that is crashed at operation {at} leads to another log")
 
 
-def crashed(script: Script, settings: StorageSettings, at: int) -> tuple[SimulatedDisk, Ledger]:
-    """The disk and the ledger of a workload that lost power at an operation; 0: at none."""
+def crashed(
+    script: Script, settings: StorageSettings, at: int, fault: Fault = Fault.POWER_LOSS
+) -> tuple[SimulatedDisk, Ledger]:
+    """The disk and the ledger of a workload that ended by a fault at an operation; 0: at none."""
     disk, ledger = new_disk(), Ledger()
-    disk.faults = {at: Fault.POWER_LOSS}
-    try:
+    disk.faults = {at: fault}
+    with suppress(PowerLossError, OSError, StorageEndedError):
         worker = Worker(disk, ledger, settings, Random(1)).open()
         for operation in script:
             operation(worker)
-    except PowerLossError:
-        pass
     return disk, ledger
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.impl.kraft.storage.crashes import main, run_all
-from tests.impl.kraft.storage.exhaustive import Script, explore
-from tests.impl.kraft.storage.workload import Worker
+from tests.impl.kraft.storage.exhaustive import explore, explore_failed_writes
+from tests.impl.kraft.storage.workload import SCRIPTS
 
 
 @pytest.fixture(autouse=True)
@@ -20,31 +20,19 @@ def no_log_lines() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def append(worker: Worker) -> None:
-    worker.append(1, size_bytes=30)
-
-
-def truncate_to_1(worker: Worker) -> None:
-    worker.truncate_to(worker.ledger.log[0].end_offset)
-
-
-SCRIPTS: dict[str, tuple[int, Script]] = {
-    "append": (1 << 20, [append, append, Worker.flush, append]),
-    "vote": (1 << 20, [Worker.persist, Worker.persist]),
-    "roll": (150, [append, Worker.flush, append, append, Worker.flush]),
-    "truncate": (1 << 20, [append, append, Worker.flush, truncate_to_1, append]),
-    "truncate_segments": (150, [append, append, append, Worker.flush, truncate_to_1, append, Worker.flush]),
-    "snapshot": (150, [append, append, Worker.flush, Worker.snapshot]),
-    "install": (150, [append, append, Worker.flush, Worker.install, append]),
-}
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_crash_of_a_small_workload_is_recovered(name: str) -> None:
     segment_bytes, script = SCRIPTS[name]
     explored = explore(script, segment_bytes)
     print(name, explored)
     assert explored.recoveries > explored.states > explored.crash_points > 10
+
+
+def test_every_failing_write_ends_the_process_and_loses_nothing() -> None:
+    segment_bytes, script = SCRIPTS["truncate"]
+    explored = explore_failed_writes(script, segment_bytes)
+    print(explored)
+    assert explored.recoveries > 10 * explored.crash_points
 
 
 def test_seeded_crash_runs_keep_every_promise() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
@@ -124,11 +124,13 @@ class Worker:
             self.storage.delete_leftovers()
 
     def install(self) -> None:
-        """A snapshot of a leader that is ahead: the log is emptied to it."""
-        ledger = self.ledger
-        snapshot_id = (ledger.end + self.rng.randrange(1, 5), ledger.epoch + self.rng.randrange(2))
-        if snapshot_id[1] == 0:
-            return
+        """A snapshot of a leader that is ahead, or that never had our end: the log is emptied to it."""
+        ledger, rng = self.ledger, self.rng
+        newest, _ = max(ledger.snapshots, default=(0, 0))
+        if rng.randrange(2) and newest < ledger.end:
+            snapshot_id = (rng.randrange(newest + 1, ledger.end + 1), ledger.epoch + 1)
+        else:
+            snapshot_id = (ledger.end + rng.randrange(1, 5), max(ledger.epoch, 1) + rng.randrange(2))
         data = self._snapshot_bytes(snapshot_id)
         ledger.coming[snapshot_id] = data
         ledger.installing = snapshot_id
@@ -160,8 +162,28 @@ OPERATIONS: dict[str, tuple[int, Operation]] = {
     "flush": (5, Worker.flush),
     "flush_beside_append": (2, Worker.flush_beside_append),
     "persist": (2, Worker.persist),
-    "truncate": (2, Worker.truncate),
+    "truncate": (4, Worker.truncate),
     "snapshot": (2, Worker.snapshot),
     "install": (1, Worker.install),
 }
 """With their weights."""
+
+
+def one_batch(worker: Worker) -> None:
+    worker.append(1, size_bytes=30)
+
+
+def keep_one_batch(worker: Worker) -> None:
+    worker.truncate_to(worker.ledger.log[0].end_offset)
+
+
+SCRIPTS: dict[str, tuple[int, Sequence[Operation]]] = {
+    "append": (1 << 20, [one_batch, one_batch, Worker.flush, one_batch]),
+    "vote": (1 << 20, [Worker.persist, Worker.persist]),
+    "roll": (150, [one_batch, Worker.flush, one_batch, one_batch, Worker.flush]),
+    "truncate": (1 << 20, [one_batch, one_batch, Worker.flush, keep_one_batch, one_batch]),
+    "truncate_segments": (150, [*[one_batch] * 3, Worker.flush, keep_one_batch, one_batch, Worker.flush]),
+    "snapshot": (150, [one_batch, one_batch, Worker.flush, Worker.snapshot]),
+    "install": (150, [one_batch, one_batch, Worker.flush, Worker.install, one_batch]),
+}
+"""Small workloads by name: the size of a segment in bytes, and the operations."""

@@ -1,0 +1,191 @@
+"""Recovery of a log, damage by damage, and what a caller may not ask for."""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+
+import pytest
+
+from impl.kraft.storage.batches import BatchError, Record, RecordBatch, encode
+from impl.kraft.storage.effects import AppendToLog, Flush, Persist, TruncateLog, carry_out
+from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.errors import BitRotError, LogUseError, StorageEndedError
+from impl.kraft.storage.log import Log, LogSettings
+from impl.kraft.storage.simulated_disk import Fault, SimulatedDisk
+from impl.kraft.storage.storage import QuorumStorage, StorageSettings
+
+LOG = "/00000000000000000000.log"
+
+
+def batch(offset: int, epoch: int = 1, size_bytes: int = 100) -> bytes:
+    value = Random(offset).randbytes(size_bytes)
+    return encode(RecordBatch(offset, epoch, 0, (Record(value),)))
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    """A log of three batches, flushed, whose flush point is lost: anything may be a torn tail."""
+    disk = SimulatedDisk()
+    log = Log.open(disk, "")
+    log.append(batch(0) + batch(1) + batch(2), epoch=1)
+    log.flush()
+    log.close()
+    disk.delete("/flush-point")
+    return disk
+
+
+def recovered(disk: SimulatedDisk) -> Log:
+    """The log that a copy of the disk has."""
+    return Log.open(disk.after_power_loss(), "")
+
+
+def test_each_byte_that_rots_is_refused(disk: SimulatedDisk) -> None:
+    """Also in the last batch: no crash leaves the like. But for epochs, which are compared below the flush point."""
+    whole = disk.image()[LOG]
+    served = []
+    for at in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x10
+        disk.damage(LOG, bytes(damaged))
+        try:
+            recovered(disk)
+            served.append(at % (len(whole) // 3))
+        except BitRotError:
+            pass
+    assert set(served) <= {12, 13, 14, 15}
+
+
+@pytest.mark.parametrize("size", [0, 1, 60, 61, 100, 300])
+def test_a_log_that_is_cut_off_is_a_torn_tail(disk: SimulatedDisk, size: int, caplog: pytest.LogCaptureFixture) -> None:
+    whole = disk.image()[LOG]
+    disk.damage(LOG, whole[:size])
+    with caplog.at_level(logging.WARNING):
+        assert recovered(disk).end_offset == size // (len(whole) // 3)
+    assert ("a torn tail" in caplog.text) == (size > 0)
+
+
+def test_a_hole_before_a_whole_batch_is_a_torn_tail() -> None:
+    """Sectors reach the disk in any order: without a flush, a later batch that is whole proves nothing."""
+    disk = SimulatedDisk()
+    log = Log.open(disk, "")
+    log.append(batch(0, size_bytes=2_000) + batch(1), epoch=1)
+    whole = disk.image()[LOG]
+    disk.damage(LOG, whole[:512] + bytes(512) + whole[1_024:])
+    assert recovered(disk).end_offset == 0
+
+
+def test_a_refusal_says_where_and_how_to_mend_it(disk: SimulatedDisk) -> None:
+    damaged = bytearray(disk.image()[LOG])
+    damaged[len(damaged) // 3 + 70] ^= 1
+    disk.damage(LOG, bytes(damaged))
+    says = r"0\.log: position \d+, offset 1: the CRC is 0x\w{8}, expected 0x\w{8}\. To rebuild this voter"
+    with pytest.raises(BitRotError, match=says):
+        recovered(disk)
+
+
+def test_rot_is_not_served_while_the_process_runs(disk: SimulatedDisk) -> None:
+    log = Log.open(disk, "")
+    damaged = bytearray(disk.image()[LOG])
+    damaged[-5] ^= 1
+    disk.damage(LOG, bytes(damaged))
+    assert log.read(0, 1) == batch(0)
+    with pytest.raises(BitRotError):
+        log.read(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("data", "epoch", "says"),
+    [
+        (batch(4), 1, "a batch at offset 4 cannot follow a log that ends at 3"),
+        (batch(3, epoch=0), 1, "a batch of epoch 0 in epoch 1 behind one of epoch 1"),
+        (batch(3, epoch=2), 1, "a batch of epoch 2 in epoch 1"),
+        (batch(3) + batch(3), 1, "a batch at offset 3 cannot follow a log that ends at 4"),
+    ],
+)
+def test_what_cannot_follow_is_not_appended(disk: SimulatedDisk, data: bytes, epoch: int, says: str) -> None:
+    log = Log.open(disk, "")
+    with pytest.raises(LogUseError, match=says):
+        log.append(data, epoch)
+    with pytest.raises(BatchError):
+        log.append(batch(3)[:-1], epoch=1)
+    assert log.end_offset == 3
+
+
+def test_reads_give_whole_batches_across_segments() -> None:
+    log = Log.open(SimulatedDisk(), "", LogSettings(segment_bytes=400))
+    batches = [batch(offset) for offset in range(10)]
+    for data in batches:
+        log.append(data, epoch=1)
+    assert log.read(0, 1 << 20) == b"".join(batches)
+    assert log.read(4, 1) == batches[4]
+    assert log.read(4, 2 * len(batches[0])) == batches[4] + batches[5]
+    assert log.read(10, 1) == b""
+    with pytest.raises(LogUseError, match="offset 11 is not in a log from 0 to 10"):
+        log.read(11, 1)
+
+
+def test_epochs_and_their_ends() -> None:
+    log = Log.open(SimulatedDisk(), "")
+    for offset, epoch in enumerate((1, 1, 3, 3, 5)):
+        log.append(batch(offset, epoch), epoch)
+    assert [log.end_of_epoch(epoch) for epoch in range(7)] == [None, (1, 2), (1, 2), (3, 4), (3, 4), (5, 5), (5, 5)]
+    log.truncate(3)
+    assert (log.last_epoch, log.end_of_epoch(5)) == (3, (3, 3))
+
+
+def test_indexes_of_closed_segments() -> None:
+    """An entry for the first batch after each 4 KiB: relative last offset and position; time and relative offset."""
+    disk = SimulatedDisk()
+    log = Log.open(disk, "", LogSettings(segment_bytes=10_000))
+    for offset in range(60):
+        log.append(encode(RecordBatch(offset, 1, 1_000 + offset, (Record(bytes(200)),))), epoch=1)
+    size = len(encode(RecordBatch(0, 1, 1_000, (Record(bytes(200)),))))
+    every = 4_096 // size + 1
+    closed = 10_000 // size
+    offsets, times = disk.image()["/00000000000000000000.index"], disk.image()["/00000000000000000000.timeindex"]
+    indexed = list(range(every, closed, every))
+    assert offsets == b"".join(n.to_bytes(4, "big") + (n * size).to_bytes(4, "big") for n in indexed)
+    latest = [*(n - 1 for n in indexed), closed - 1]
+    assert times == b"".join((1_000 + n).to_bytes(8, "big") + n.to_bytes(4, "big") for n in latest)
+
+
+def test_effects_are_carried_out_in_order() -> None:
+    """A message behind `Persist` or `Flush` finds it done: a crash at that moment takes nothing back."""
+    disk = SimulatedDisk()
+    storage = QuorumStorage.open(disk, "", StorageSettings(reserve_bytes=0))
+    vote = ElectionState(1, voted_for=2, voters=(1, 2))
+    seen: list[object] = []
+
+    def send(message: object) -> None:
+        left = QuorumStorage.open(disk.after_power_loss(), "", StorageSettings(reserve_bytes=0))
+        seen.append((message, left.election, left.log.end_offset))
+
+    effects = [
+        *["a", Persist(vote), "b", AppendToLog(batch(0) + batch(1), 1), "c", Flush(), "d", TruncateLog(1), "e"],
+    ]
+    carry_out(storage, effects, lambda end: seen.append(end), send)
+    assert seen == [("a", None, 0), ("b", vote, 0), ("c", vote, 0), 2, ("d", vote, 2), ("e", vote, 1)]
+
+
+def test_nothing_behind_an_effect_that_fails_is_carried_out() -> None:
+    disk = SimulatedDisk()
+    storage = QuorumStorage.open(disk, "", StorageSettings(reserve_bytes=0))
+    disk.faults = {disk.operations + 4: Fault.ERROR}
+    sent: list[object] = []
+    with pytest.raises(StorageEndedError, match="the process must end"):
+        carry_out(storage, [Persist(ElectionState(1)), "vote granted"], lambda end: None, sent.append)
+    assert sent == []
+
+
+def test_committed_batches_are_not_truncated() -> None:
+    storage = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0))
+    storage.append(batch(0) + batch(1), 1)
+    storage.create_snapshot((2, 1), 0, 0).freeze()
+    with pytest.raises(LogUseError, match="is committed, and cannot be truncated to 1"):
+        storage.truncate(1)
+    with pytest.raises(LogUseError, match="behind a log that ends at 2"):
+        storage.create_snapshot((3, 1), 0, 0)
+    for ask in (storage.delete_before, storage.install):
+        with pytest.raises(LogUseError, match="there is no snapshot"):
+            ask((1, 1))
