@@ -20,10 +20,11 @@ from spec.group.gallery import BUGS as GROUP
 from spec.heartbeat.gallery import BUGS as HEARTBEAT
 from spec.kraft import gallery, models
 from spec.pinning.gallery import BUGS as PINNING
+from spec.streams.gallery import BUGS as STREAMS
 from tests.conftest import ROOT, pin_of
 from tests.spec.retold import OutOfDate, retold
 
-DESIGNS = {"group": GROUP, "heartbeat": HEARTBEAT, "kraft": gallery.BUGS, "pinning": PINNING}
+DESIGNS = {"group": GROUP, "heartbeat": HEARTBEAT, "kraft": gallery.BUGS, "pinning": PINNING, "streams": STREAMS}
 EVERY = [(design, bug) for design, bugs in DESIGNS.items() for bug in bugs]
 
 
