@@ -86,6 +86,7 @@ class CopyOnWriteDict(MutableMapping[K, V]):
         return key in self._chunks[self._mask and hash(key) & self._mask]
 
     def __iter__(self) -> Iterator[K]:
+        """In an order that nothing may depend on: of strings, it differs from run to run."""
         for chunk in self._chunks:
             if chunk:  # one that was emptied remembers how large it was, and is searched all through
                 yield from chunk

@@ -133,7 +133,7 @@ class Image:
         self.reassigning: CopyOnWriteDict[PartitionKey, None] = CopyOnWriteDict()
 
     def copy(self) -> Image:
-        """An image that changes on its own. What a copy costs depends on the number of brokers alone."""
+        """An image that changes on its own. Every copy but the first costs what the number of brokers makes it cost."""
         other = Image.__new__(Image)
         other.offset, other.epoch = self.offset, self.epoch
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
