@@ -152,7 +152,8 @@ def _known() -> Iterator[str]:
     yield ""
     yield from textwrap.wrap(
         "What `fencepost check MODEL --setting S --known` goes on past: each switch that repairs a violation, with the "
-        "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds.",
+        "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds. "
+        "`shipped` is of every model that it violates, `draft` of some that are small.",
         120,
     )
     yield ""
