@@ -3,7 +3,7 @@
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
-       impl_scale pinning heartbeats group
+       impl_scale storage pinning heartbeats group
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.benchmarks.liveness import liveness
 from tests.benchmarks.pinning import pinning
 from tests.benchmarks.printing import line
 from tests.benchmarks.simulation import simulation
+from tests.benchmarks.storage import storage
 from tests.benchmarks.validation import corpus, validation
 from tests.conftest import read_pins
 
@@ -223,6 +224,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "list": list_,
     "impl_controller": impl_controller,
     "impl_scale": impl_scale,
+    "storage": storage,
     "pinning": pinning,
     "heartbeats": heartbeats,
     "group": group,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from impl.kraft.storage.batches import Record, RecordBatch, encode
 from impl.kraft.storage.directories import PARTITION, format_directories
-from impl.kraft.storage.disk import read_whole
+from impl.kraft.storage.disk import Disk, read_whole
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
@@ -36,14 +36,15 @@ def settings_of(disk: SimulatedDisk, segment_bytes: int, reserve_bytes: int = 51
 class Worker:
     """A process that uses a storage as Raft would. rng: for sizes, contents and epochs."""
 
-    disk: SimulatedDisk
+    disk: Disk
     ledger: Ledger
     settings: StorageSettings
     rng: Random
+    root: str = ROOT
     storage: QuorumStorage = field(init=False)
 
     def open(self, excused_from: int | None = None) -> Worker:
-        self.storage = QuorumStorage.open(self.disk, ROOT, self.settings)
+        self.storage = QuorumStorage.open(self.disk, self.root, self.settings)
         self.ledger.check(self.storage, excused_from)
         return self
 
