@@ -1,4 +1,4 @@
-"""Every form of `forms.py` means the same to the kernel as to plain Python."""
+"""Every form of the files `forms` means the same to the kernel as to plain Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from checker.lang.loader import load
 from tests.differential import Pair
-from tests.lang.forms import BODIES, PARAMETERS
+from tests.lang import forms, forms_of_messages, forms_of_sequences
+from tests.lang.forms_of_parameters import PARAMETERS
 from tests.lang.forms_state import STATE
 
 pytestmark = pytest.mark.xdist_group("forms")  # what its tests share is made once
@@ -19,7 +20,8 @@ STATES = 24  # of the 6,400 initial ones, drawn with a fixed seed
 def source() -> str:
     """The spec in which each form is an action of its own."""
     parts = [STATE]
-    for number, body in enumerate(BODIES.strip().split("\n---\n")):
+    texts = (forms.BODIES, forms_of_sequences.BODIES, forms_of_messages.BODIES)
+    for number, body in enumerate(body for text in texts for body in text.strip().split("\n---\n")):
         head = f'@action(who="x", source="-")\ndef form_{number}(s: S) -> None:\n    """A form."""\n'
         parts.append(head + textwrap.indent(body, "    "))
     return "\n\n\n".join([*parts, PARAMETERS])

@@ -304,7 +304,7 @@ class Cluster:
             return
         while self.zookeeper.clients[broker].arriving:
             event, self.zookeeper = self.zookeeper.deliver(broker)
-            self._do(broker, lambda node, event=event: node.on_event(event, self.now_ms))  # type: ignore[misc]
+            self._do(broker, lambda node, event=event: node.on_event(event, self.now_ms))  # type: ignore[misc]  # a default has no type
         if not self.zookeeper.clients[broker].session:
             self.at(self.random.randint(1, 50), lambda: self._reconnect(broker))
 
@@ -335,7 +335,7 @@ class Cluster:
                     lambda: node.broker.on_failure(ask.number, self.now_ms), self.now_ms))  # fmt: skip
             else:
                 self._do(broker, lambda node: node.then(
-                    lambda: node.broker.on_response(ask.number, response, self.now_ms), self.now_ms))  # type: ignore[arg-type]  # fmt: skip
+                    lambda: node.broker.on_response(ask.number, response, self.now_ms), self.now_ms))  # type: ignore[arg-type]  # not None here  # fmt: skip
 
         def arrive() -> None:
             if to is None or not self.reaches(broker, to) or self.hosts[to].node is None or self.random.random() < 0.01:
@@ -470,9 +470,9 @@ class Cluster:
 
 def started(seed: int, design: Design, brokers: int = 3, **further: object) -> Cluster:
     """A cluster in which everybody is active, and leads what is its own."""
-    cluster = Cluster(seed, design, brokers=brokers, **further)  # type: ignore[arg-type]
+    cluster = Cluster(seed, design, brokers=brokers, **further)  # type: ignore[arg-type]  # passed on
     for broker in range(brokers):
-        cluster.at(broker * 5, lambda broker=broker: cluster.start(broker))  # type: ignore[misc]
+        cluster.at(broker * 5, lambda broker=broker: cluster.start(broker))  # type: ignore[misc]  # as above
     everybody = tuple(range(brokers))
 
     def is_up() -> bool:
