@@ -45,7 +45,7 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	snapshot_reassignment failover_images timed_registration unfencing_ends leases_end shutdown_ends restarts_end \
 	reassignment_ends changes_end elections_end failover_ends failover_changes
 MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \
-	rolling_takeover rolling expiry hung repin_crash
+	live_takeover rolling_takeover rolling expiry hung repin_crash
 VERDICTS := build/mutants.ndjson
 VERDICTS_PINNING := build/pinning-mutants.ndjson
 JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2)

@@ -6,6 +6,7 @@ from checker.lang import Model, replace
 from spec.pinning import properties
 from spec.pinning.actions import election, faults, office, operator, sessions
 from spec.pinning.initial import broker_0_in_office
+from spec.pinning.models.alternatives import TAKEOVER_ACTIONS
 from spec.pinning.models.requests import (
     ABSTENTION,
     ANSWERS,
@@ -84,4 +85,16 @@ LIVE_REFUSED = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [LIVE, LIVE_LATE, LIVE_CRASH, LIVE_REFUSED]
+LIVE_TAKEOVER = Model(
+    name="live_takeover",
+    doc="Three brokers and two requests, with takeover; another is elected while the target is about to take over.",
+    init=broker_0_in_office,
+    actions=fairly(*TAKEOVER_ACTIONS, *ELECTION, operator.delete_by_hand),
+    properties=ENDS[:3],
+    constants={"takeover": True, "versions_read": 1, "max_requests": 2, "max_deletions": 1},
+    settings={"repaired": {}},
+    faults="two requests, /controller deleted by hand once; nobody dies",
+    not_modelled=NOT_MODELLED,
+)
+
+MODELS = [LIVE, LIVE_LATE, LIVE_CRASH, LIVE_REFUSED, LIVE_TAKEOVER]

@@ -58,6 +58,7 @@ WANTED = {**REQUESTED, "unpinned": SETTINGS["unpinned"]}
 PERTURBATIONS = (
     operator.request,
     operator.unpin,
+    operator.delete_by_hand,
     faults.crash,
     faults.hang,
     faults.lapse_early,
