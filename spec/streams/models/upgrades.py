@@ -28,6 +28,12 @@ CONFIGURED = (
     *ENDS,
     properties.liveness.upgrade_from_holds_all_back,
 )
+LEMMAS = (
+    properties.lemmas.rolls_are_in_step,
+    properties.lemmas.used_version_is_as_started,
+    properties.lemmas.subscription_is_of_its_sender,
+    properties.lemmas.assignment_is_for_its_subscription,
+)
 OLD = {"from_release": Release.R1_1, "to_release": Release.R1_2}
 
 TWO_BOUNCES = Model(
@@ -40,6 +46,7 @@ TWO_BOUNCES = Model(
     settings={name: SETTINGS[name] for name in ("repaired", "pre_kip")},
     faults="none but the bounces, which may end half-way for ever",
     not_modelled=NO_FAULTS,
+    lemmas=LEMMAS,
 )
 
 TWO_BOUNCES_CRASH = Model(
@@ -52,6 +59,7 @@ TWO_BOUNCES_CRASH = Model(
     settings={name: SETTINGS[name] for name in ("repaired", "pre_kip")},
     faults="one process that dies at any time; the bounces wait for nothing",
     not_modelled=WITHOUT_TASKS + ", sessions that end under a live member",
+    lemmas=LEMMAS,
 )
 
 MATRIX = Model(

@@ -1,11 +1,11 @@
-"""Invariants, transition invariants, witnesses and liveness properties of KIP-268.
+"""Invariants, transition invariants, witnesses, liveness properties and lemmas of KIP-268.
 
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.streams.properties import liveness, rebalances, tasks, versions, witnesses
+from spec.streams.properties import lemmas, liveness, rebalances, tasks, versions, witnesses
 
-__all__ = ["liveness", "rebalances", "tasks", "versions", "witnesses"]
+__all__ = ["lemmas", "liveness", "rebalances", "tasks", "versions", "witnesses"]
 
 STATEMENTS = {
     "V1": "No thread dies of a version, in any order of bounces that the procedure allows.",
