@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from enum import Enum
-from typing import NamedTuple
 
-from impl.group.effects import Answer, Close, CloseAll, Context, Effects, Send, Timer, Timing
+from impl.group.effects import Close, CloseAll, Context, Effects, Send, Timer, Timing
+from impl.group.metadata import Metadata
 from impl.group.offsets import DeposedError, Store
 from impl.group.pings import Due, Pings
 from impl.group.protocol import (
     UNKNOWN,
-    ClusterMetadataResponse,
     ErrorCode,
     PingResponse,
     RegisterConsumerRequest,
@@ -27,38 +25,29 @@ from impl.group.protocol import (
 from impl.group.rebalance import Rebalances
 from impl.group.registration import judge, new_member
 from impl.group.registry import Group, Member, Phase
-from impl.group.scripts import Script, Scripts, children, data
+from impl.group.scripts import Script, Scripts, children
 from impl.group.settings import BrokerSettings
 from impl.group.topic_count import Subscription
 from impl.group.topics import Topics
+from impl.group.work import Item, Work
 from impl.group.znodes import BROKER_IDS, COORDINATOR, SEAT, TOPICS, legacy_ids_path
 from impl.zookeeper import Connected, Disconnected, Event, Expired, OutOfTouch, Result, Submit, WatchEvent
 from impl.zookeeper.election import AlwaysRun, Complaint, Election, LeftOffice, Office, TookOffice
+from impl.zookeeper.election import Effects as ElectionEffects
 from impl.zookeeper.election import Phase as ElectionPhase
 from impl.zookeeper.office import Epoch
-from impl.zookeeper.znodes import ZnodeError
 
 ELECTION_ID = 0
 
 
-class Work(Enum):
-    """The kinds of work that wait."""
+class Policy(AlwaysRun):
+    """Everybody runs. resigns: this broker leaves office now."""
 
-    ELECT = "take in what was heard of the coordinator's znode"
-    READ_BROKERS = "read who is registered"
-    READ_TOPICS = "the second part of coordinatorStartup"
-    HEAR_TOPICS = "read which topics there are"
-    HEAR_PARTITIONS = "read the partitions of a topic"
-    GO_ON = "write what a rebalance is to write"
-    COMMIT = "commit the offsets of a group"
-    BEGIN = "begin the rebalance of a group"
+    def __init__(self) -> None:
+        self.resigns = False
 
-
-class Item(NamedTuple):
-    """Some work. of: a topic or a group."""
-
-    work: Work
-    of: str = ""
+    def must_resign(self) -> bool:
+        return self.resigns
 
 
 class Coordinator:
@@ -68,7 +57,8 @@ class Coordinator:
         self.settings = settings
         self.design = settings.design
         self.context = Context()
-        self.election = Election(settings.broker_id, AlwaysRun(), id=ELECTION_ID, seat=SEAT)
+        self.policy = Policy()
+        self.election = Election(settings.broker_id, self.policy, id=ELECTION_ID, seat=SEAT)
         self.store = Store(self.context, self.design)
         self.topics = Topics(self.context)
         self.pings = Pings(self.context, self.design, self.store, settings.max_failed_pings, settings.limit_ms)
@@ -76,6 +66,7 @@ class Coordinator:
             self.context, self.design, settings, self.store, self.topics, self.pings, self._remove, self._step_down
         )
         self.scripts = Scripts(self.context, first_id)
+        self.metadata = Metadata(self.context, self.scripts, self.topics, settings.broker_id)
         self.queue: deque[Item] = deque()
         self.heard: deque[Event] = deque()
         """Events of the election that it has not taken in."""
@@ -88,7 +79,6 @@ class Coordinator:
         self.is_connected = False
         self.is_in_touch = False
         self._registering: dict[int, RegisterConsumerRequest] = {}
-        self._asking: set[int] = set()
 
     # ZooKeeper.
 
@@ -147,7 +137,10 @@ class Coordinator:
             self._add(Work.ELECT)
 
     def _elect(self, event: Event) -> None:
-        for effect in self.election.handle(event, self.context.now_ms):
+        self._carry_out(self.election.handle(event, self.context.now_ms))
+
+    def _carry_out(self, effects: ElectionEffects) -> None:
+        for effect in effects:
             match effect:
                 case TookOffice(office=office):
                     self._begin_term(office)
@@ -196,16 +189,22 @@ class Coordinator:
         self.queue = deque(item for item in self.queue if item.work is Work.ELECT)
         self._add(Work.READ_BROKERS)
 
-    def _step_down(self) -> None:
-        """A write was refused: this is a former coordinator."""
+    def _step_down(self, deposed: DeposedError) -> None:
+        """A write was refused: this is a former coordinator.
+
+        One that still has the office, since somebody has changed the epoch by hand, leaves it, to be elected again.
+        """
         self._end_term("a write was refused")
         self.context.did("step_down")
+        if not deposed.is_over and self.election.office is not None:
+            self.policy.resigns = True
+            self._carry_out(self.election.reconsider())
+            self.policy.resigns = False
 
     def _drop_scripts(self) -> None:
         """The connection is lost: who waits for an answer gets none from ZooKeeper."""
         self.scripts.drop()
-        for call in sorted(self._asking):
-            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+        self.metadata.drop()
         for connection in self._registering:
             self.context.effects.append(Close(connection))
         self._registering.clear()
@@ -309,39 +308,16 @@ class Coordinator:
     def _commit(self, name: str) -> Script[None]:
         try:
             yield from self.store.commit(self.groups[name])
-        except DeposedError:
-            self._step_down()
+        except DeposedError as deposed:
+            self._step_down(deposed)
 
     # Consumers (7, 8, 11).
 
     def on_metadata(self, call: int, now_ms: int) -> Effects:
         """A consumer asks who the coordinator is (ClusterMetadataRequest)."""
         self.context.now_ms = now_ms
-        self._asking.add(call)
-        if self.term is not None:
-            self._answer(call, self._metadata(self.settings.broker_id, self.term.epoch))
-        elif not self.is_connected:
-            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
-        else:
-            self.scripts.begin(self._read_coordinator(call))
+        self.metadata.ask(call, None if self.term is None else self.term.epoch, is_connected=self.is_connected)
         return self.context.taken()
-
-    def _read_coordinator(self, call: int) -> Script[None]:
-        (found,) = yield from data([COORDINATOR])
-        response = ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN, brokers=tuple(self.topics.brokers.values()))
-        if found is not None:
-            try:
-                response = self._metadata(SEAT.holder(found), UNKNOWN)
-            except ZnodeError as error:
-                self.context.log("garbage in a znode", is_warning=True, what=str(error))
-        self._answer(call, response)
-
-    def _metadata(self, coordinator: int, epoch: int) -> ClusterMetadataResponse:
-        return ClusterMetadataResponse(ErrorCode.NONE, coordinator, tuple(self.topics.brokers.values()), epoch)
-
-    def _answer(self, call: int, response: ClusterMetadataResponse) -> None:
-        self._asking.discard(call)
-        self.context.effects.append(Answer(call, response))
 
     def on_register(self, connection: int, request: RegisterConsumerRequest, now_ms: int) -> Effects:
         """A consumer registers on a connection."""

@@ -26,7 +26,11 @@ class ConflictError(Exception):
 
 
 class DeposedError(Exception):
-    """A write was refused: another coordinator was elected, or the session is over."""
+    """A write was refused: another coordinator was elected, or (is_over) the session has ended."""
+
+    def __init__(self, *, is_over: bool) -> None:
+        super().__init__()
+        self.is_over = is_over
 
 
 class Store:
@@ -161,7 +165,7 @@ class Store:
             if isinstance(outcome, Failed):
                 is_deposed = self.design.fenced_writes and outcome.code is ErrorCode.BAD_VERSION and outcome.at == 0
                 if is_deposed or is_over(outcome):
-                    raise DeposedError
+                    raise DeposedError(is_over=is_over(outcome))
                 self._made.clear()
                 cause = f"{outcome.code.value} {outcome.message}".strip()
                 self.context.log("a write is repeated", is_warning=True, group=group.name, cause=cause)
@@ -172,5 +176,5 @@ class Store:
         for parent in sorted(dict.fromkeys(needed), key=lambda path: path.count("/")):
             outcome = yield from do(Create(parent))
             if isinstance(outcome, Failed) and outcome.code is not ErrorCode.NODE_EXISTS:
-                raise DeposedError if is_over(outcome) else LostError
+                raise DeposedError(is_over=True) if is_over(outcome) else LostError
             self._made.add(parent)

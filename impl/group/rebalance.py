@@ -48,7 +48,7 @@ class Rebalances:
 
     def __init__(
         self, context: Context, design: Design, limits: Limits, store: Store, topics: Topics, pings: Pings,
-        remove: Callable[[Member, str], None], step_down: Callable[[], None],
+        remove: Callable[[Member, str], None], step_down: Callable[[DeposedError], None],
     ) -> None:  # fmt: skip
         self.context = context
         self.design = design
@@ -238,8 +238,8 @@ class Rebalances:
                 yield from self.store.write_owners(group, rebalance.assignment)
             if not self.design.fenced_writes:
                 yield from self.store.read_offsets(group, rebalance.assignment)
-        except DeposedError:
-            self.step_down()
+        except DeposedError as deposed:
+            self.step_down(deposed)
             return
         if group.rebalance is not rebalance:
             return  # it has failed meanwhile

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from impl.group.consumer import Consumer
-from impl.group.coordinator import Coordinator, Item, Work
+from impl.group.coordinator import Coordinator
 from impl.group.design import Design
 from impl.group.effects import Answer, Ask, Close, CloseAll, Connect, Disconnect, Effects, Exit, Send
 from impl.group.protocol import (
@@ -38,6 +38,7 @@ from impl.group.protocol import (
     request_bytes,
 )
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.group.work import Item, Work
 from impl.group.znodes import COORDINATOR
 from impl.runtime.wire import Reader
 from impl.zookeeper import (

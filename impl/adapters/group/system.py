@@ -7,14 +7,15 @@ from dataclasses import fields
 from typing import Any
 
 from checker.conform.system import Receiver, Refusal
+from impl.adapters.group.broker_steps import elect, restart_broker
 from impl.adapters.group.cluster import BrokerHost, Channel, Cluster, ConsumerHost, Extent, by_broker, step_of
-from impl.adapters.group.steps import ATTEMPTED, STEPS, elect, restart_broker, started
+from impl.adapters.group.steps import ATTEMPTED, STEPS, started
 from impl.adapters.group.views import ClusterView, Look, key
-from impl.group.coordinator import Item, Work
 from impl.group.design import Design
 from impl.group.effects import Timer, Timing
 from impl.group.protocol import BrokerAddress
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.group.work import Item, Work
 from impl.group.znodes import PERSISTENT, broker_bytes, count_path, id_path, offset_path, parents, topic_path
 from impl.zookeeper.model import ZooKeeper
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from checker.conform.system import Ordinal
 from impl.adapters.group.cluster import BrokerHost, Channel, Cluster, ConsumerHost, Extent, ToConsumer
 from impl.group.assignment import Owners
-from impl.group.coordinator import Coordinator, Item, Work
+from impl.group.coordinator import Coordinator
 from impl.group.design import Design
 from impl.group.protocol import (
     ErrorCode,
@@ -24,6 +24,7 @@ from impl.group.protocol import (
     TopicPartition,
 )
 from impl.group.registry import Group, Phase
+from impl.group.work import Item, Work
 from impl.group.znodes import COORDINATOR, COORDINATOR_EPOCH, TOPICS, group_path, offset_path, owner_path
 
 UNDER_WAY = 2

@@ -177,7 +177,7 @@ FAULTS = [
     Fault(
         "failover", "a refused write changes nothing", "Coordinator._step_down", "self._end_term('a write was refused')"
     ),
-    Fault("failover", "a new session changes nothing", "Coordinator._elect", "self._end_term(cause.value)"),
+    Fault("failover", "a new session changes nothing", "Coordinator._carry_out", "self._end_term(cause.value)"),
     Fault(
         "failover",
         "a new coordinator starts at once",

@@ -31,7 +31,7 @@ BROKER = {
     "rebalance.backoff.ms": "200",
 }
 CONSUMER = {"session.timeout.ms": str(SESSION_MS), "retry.backoff.ms": "100"}
-LIMIT_S = 40.0
+LIMIT_S = 90.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class Cluster:
         self.fronts[broker] = Proxy(f"127.0.0.1:{self._ports[broker]}")
 
     def start_consumer(self, consumer: str, group: str = "g", **further: str) -> None:
-        bootstrap = ",".join(f"{host}:{port}" for host, port in self.addresses().values())
+        self.wait_for(lambda: bool(self.known_addresses()))
+        bootstrap = ",".join(f"{host}:{port}" for host, port in self.known_addresses().values())
         settings = {
             **CONSUMER, "bootstrap.brokers": bootstrap, "groupid": group, "consumerid": consumer,
             "topic.count": '{"t": 1}', **{key.replace("_", "."): value for key, value in further.items()},
@@ -110,8 +111,12 @@ class Cluster:
         return process
 
     def addresses(self) -> dict[int, Address]:
-        """Where brokers listen, as their logs say."""
-        self.wait_for(lambda: all(_address(one.log) is not None for one in self.brokers.values()))
+        """Where all brokers listen."""
+        self.wait_for(lambda: len(self.known_addresses()) == len(self.brokers))
+        return self.known_addresses()
+
+    def known_addresses(self) -> dict[int, Address]:
+        """Where those brokers listen that do so far, as their logs say."""
         found = {number: _address(one.log) for number, one in self.brokers.items()}
         return {number: address for number, address in found.items() if address is not None}
 
@@ -123,7 +128,7 @@ class Cluster:
     def describe(self, group: str = "g") -> dict[str, tuple[str, bool]]:
         """By partition its owner, and whether it is fetched; nothing while there is no coordinator."""
         with suppress(OSError, ValueError):
-            found = ask(list(self.addresses().values()), group)
+            found = ask(list(self.known_addresses().values()), group)
             return {
                 f"{of.topic} {of.partition}": (of.owner, of.is_fetched) for g in found.groups for of in g.partitions
             }

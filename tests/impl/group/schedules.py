@@ -4,8 +4,8 @@ usage: python -m tests.impl.group.schedules [--count N] [--first SEED] [--at-onc
 
 Two brokers of which one is the coordinator, consumers of one group, and a third broker that has the partitions and that
 no fault hits. Records are produced all the while. `--done FILE` keeps there which seeds were run, with their figures;
-stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest. Exit codes: 0 all are as they should be, 1 some
-are not, 3 stopped before the end.
+stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with those for which the machine was too slow
+to begin. Exit codes: 0 all are as they should be, 1 some are not, 3 stopped before the end.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ACTIONS = (
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run. again: records that were consumed more than once."""
+    """Of one run. again: records that were consumed more than once. began: else it says nothing."""
 
     seed: int
     records: int
@@ -54,6 +54,7 @@ class Figures:
     rebalances: int
     coordinators: int
     problem: str = ""
+    began: bool = True
 
 
 class Run:
@@ -74,8 +75,10 @@ class Run:
         self._is_over = threading.Event()
 
     def run(self) -> Figures:
+        began, problem = False, ""
         try:
             self.begin()
+            began = True
             producer = threading.Thread(target=self.produce, daemon=True)
             producer.start()
             for _ in range(STEPS):
@@ -89,12 +92,12 @@ class Run:
                 "" if self._until(lambda: wanted <= {one.payload for one in self.cluster.consumed()}) else "skipped"
             )
         except AssertionError as error:
-            problem = f"it never began: {error}"
+            problem = f"{'it could not go on' if began else 'it never began'}: {error}"
         finally:
             self._is_over.set()
             self.cluster.stop()
             self.data.stop()
-        return self.judged(problem)
+        return self.judged(problem, began=began)
 
     def begin(self) -> None:
         (address,) = self.data.addresses().values()
@@ -196,7 +199,7 @@ class Run:
 
     # Judgement.
 
-    def judged(self, problem: str) -> Figures:
+    def judged(self, problem: str, *, began: bool) -> Figures:
         consumed = self.cluster.consumed()
         logs = "".join(process.log.read_text(errors="replace") for process in self.cluster.processes)
         counts = Counter(one.payload for one in consumed)
@@ -207,6 +210,7 @@ class Run:
             rebalances=logs.count('"rebalance has ended"'),
             coordinators=logs.count('"elected"'),
             problem=problem or ("it raised" if "Traceback" in logs else "") or judgement(consumed),
+            began=began,
         )
 
 
@@ -232,6 +236,8 @@ def judgement(consumed: Iterable[Consumed]) -> str:
 
 def run_all(seeds: Sequence[int], folder: Path, *, at_once: int) -> list[Figures]:
     """The runs of these seeds, on one ZooKeeper that they share."""
+    if not seeds:
+        return []
     with zookeeper() as ensemble, ThreadPoolExecutor(at_once) as pool:
         try:
             running = [pool.submit(lambda seed=seed: Run(ensemble, seed, folder).run()) for seed in seeds]  # type: ignore[misc]
@@ -262,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     print(f"seed {one.seed}: {one.problem}; its logs are in {folder / f'run{one.seed}'}", flush=True)
                 else:
                     shutil.rmtree(folder / f"run{one.seed}")
-                if options.done:
+                if options.done and one.began:
                     with options.done.open("a") as file:
                         file.write(json.dumps(asdict(one)) + "\n")
             print(f"{min(at + options.at_once, len(seeds))} of {len(seeds)}", flush=True)

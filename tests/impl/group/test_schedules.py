@@ -13,7 +13,7 @@ import pytest
 from tests.impl.group.cluster import Consumed
 from tests.impl.group.schedules import judgement, run_all
 
-RUNS, AT_ONCE = 30, 6
+RUNS, AT_ONCE = 30, 5
 FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
 
 
@@ -21,6 +21,8 @@ FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
 @pytest.mark.long("real time: some minutes of wall clock")
 def test_seeded_schedules_consume_every_record(tmp_path: Path) -> None:
     runs = run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
+    never_began = [one.seed for one in runs if not one.began]  # the machine was too slow: it says nothing
+    runs = [one for one in runs if one.began] + run_all(never_began, tmp_path / "again", at_once=1)
     assert [one for one in runs if one.problem] == []
     assert sum(one.rebalances for one in runs) > RUNS and sum(one.coordinators for one in runs) > RUNS
 

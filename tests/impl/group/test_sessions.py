@@ -9,6 +9,8 @@ import pytest
 from impl.group.consumer import State
 from impl.group.design import DRAFT, REPAIRED, Design
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.group.znodes import COORDINATOR_EPOCH
+from impl.zookeeper import SetData, Submit
 from tests.impl.group.simulated import Link, Simulation
 
 S = 6_000
@@ -103,6 +105,17 @@ def test_out_of_touch_it_pings_nobody_and_buries_nobody() -> None:
     before = run.pinged
     run.run(4 * S)
     assert run.pinged == before and run.links["a"].core.fetched == {}, "its session is over by its own clock"
+
+
+def test_an_epoch_that_was_changed_by_hand_costs_a_term_not_the_office() -> None:
+    run = simulation()
+    joined(run, "a")
+    before = run.core.term
+    run.zookeeper = run.zookeeper.submit(0, Submit(1 << 50, SetData(COORDINATOR_EPOCH, b"7"))).serve(0)
+    consumer(run, "b")
+    assert run.run(60_000, lambda: run.core.term not in (None, before))
+    assert run.core.term is not None and run.core.term.epoch == 8
+    assert run.run(60_000, lambda: run.all_fetch(2))
 
 
 def test_without_auto_commit_who_shuts_down_leaves_at_the_first_ping() -> None:

@@ -1,0 +1,53 @@
+"""Answers to who the coordinator is (Consumer Coordinator, 7, ClusterMetadataRequest)."""
+
+from __future__ import annotations
+
+from impl.group.effects import Answer, Context
+from impl.group.protocol import UNKNOWN, ClusterMetadataResponse, ErrorCode
+from impl.group.scripts import Script, Scripts, data
+from impl.group.topics import Topics
+from impl.group.znodes import COORDINATOR, SEAT
+from impl.zookeeper.znodes import ZnodeError
+
+
+class Metadata:
+    """The questions of one broker that are not answered yet."""
+
+    def __init__(self, context: Context, scripts: Scripts, topics: Topics, broker: int) -> None:
+        self.context = context
+        self.scripts = scripts
+        self.topics = topics
+        self.broker = broker
+        self._asking = set[int]()
+
+    def ask(self, call: int, epoch: int | None, *, is_connected: bool) -> None:
+        """Answer with this broker, if it believes to be the coordinator, in this epoch; else as ZooKeeper has it."""
+        self._asking.add(call)
+        if epoch is not None:
+            self._answer(call, self._found(self.broker, epoch))
+        elif not is_connected:
+            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+        else:
+            self.scripts.begin(self._read(call))
+
+    def drop(self) -> None:
+        """ZooKeeper does not answer any more."""
+        for call in sorted(self._asking):
+            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+
+    def _read(self, call: int) -> Script[None]:
+        (found,) = yield from data([COORDINATOR])
+        response = ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN, brokers=tuple(self.topics.brokers.values()))
+        if found is not None:
+            try:
+                response = self._found(SEAT.holder(found), UNKNOWN)
+            except ZnodeError as error:
+                self.context.log("garbage in a znode", is_warning=True, what=str(error))
+        self._answer(call, response)
+
+    def _found(self, coordinator: int, epoch: int) -> ClusterMetadataResponse:
+        return ClusterMetadataResponse(ErrorCode.NONE, coordinator, tuple(self.topics.brokers.values()), epoch)
+
+    def _answer(self, call: int, response: ClusterMetadataResponse) -> None:
+        self._asking.discard(call)
+        self.context.effects.append(Answer(call, response))
