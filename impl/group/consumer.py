@@ -89,11 +89,17 @@ class Consumer:
         return self.context.taken()
 
     def _look(self) -> None:
-        """The next broker of the list (1); it is given as long as a session to answer."""
-        host, port = self.settings.bootstrap[self._next_broker % len(self.settings.bootstrap)]
+        """The next broker of those that are known (1); it is given as long as a session to answer."""
+        host, port = self._known[self._next_broker % len(self._known)]
         self._next_broker += 1
         self._waits = False
         self._connect(host, port)
+
+    @property
+    def _known(self) -> list[tuple[str, int]]:
+        """The brokers of the configuration, and those that it has been told of since (3)."""
+        told = ((broker.host, broker.port) for broker in self.brokers.values())
+        return list(dict.fromkeys((*self.settings.bootstrap, *told)))
 
     def _connect(self, host: str, port: int) -> None:
         self._connections += 1
@@ -105,7 +111,7 @@ class Consumer:
         """At once, or where all brokers were asked, after a moment (1.1, 1.2)."""
         self.context.log("looks for the coordinator", consumer=self.settings.consumer, why=why)
         self.state = State.STARTING
-        if self._next_broker % len(self.settings.bootstrap):
+        if self._next_broker % len(self._known):
             self._look()
         else:
             self.connection, self._waits = None, True

@@ -6,8 +6,10 @@ import random
 
 import pytest
 
-from impl.group.consumer import State
+from impl.group.consumer import Consumer, State
 from impl.group.design import DRAFT, REPAIRED, Design
+from impl.group.effects import Connect
+from impl.group.protocol import BrokerAddress, ClusterMetadataResponse
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.znodes import COORDINATOR_EPOCH
 from impl.zookeeper import SetData, Submit
@@ -105,6 +107,14 @@ def test_out_of_touch_it_pings_nobody_and_buries_nobody() -> None:
     before = run.pinged
     run.run(4 * S)
     assert run.pinged == before and run.links["a"].core.fetched == {}, "its session is over by its own clock"
+
+
+def test_a_consumer_asks_brokers_too_that_it_has_been_told_of() -> None:
+    asked = Consumer(ConsumerSettings((("h", 1),), "g", "a", TOPIC, S))
+    asked.start(0)
+    told = (BrokerAddress(0, "h", 1), BrokerAddress(1, "i", 2))
+    effects = asked.on_metadata(ClusterMetadataResponse(8, brokers=told), 0)
+    assert ("i", 2) in {(one.host, one.port) for one in effects if isinstance(one, Connect)}
 
 
 def test_an_epoch_that_was_changed_by_hand_costs_a_term_not_the_office() -> None:
