@@ -21,10 +21,11 @@ DIGEST_BYTES = 16
 PARTED = (tuple, frozenset)
 PLAIN = frozenset({int, str, bool, type(None)})
 LIKELY = 2  # so deep in a structure are the parts that are mostly the same from state to state, as whole hosts are
+SORT_BITS, VALUE_BITS = 64, 192
 
 Digest = bytes
 """Of a structure: the same in every process."""
-Ordinals = tuple[Any, ...]
+Ordinals = tuple[int, ...]
 Ranks = dict[Any, int]
 
 
@@ -51,6 +52,8 @@ class Canonical:
     def __init__(self) -> None:
         self._codes: dict[Any, Code] = {}
         self._read: dict[Structure, tuple[Code, Ordinals]] = {}
+        self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, by what they are, and themselves
+        self._numbers: dict[Ordinal, int] = {}
 
     def of(self, structure: Structure) -> Digest:
         """Equal for structures that are equal by rank."""
@@ -66,28 +69,33 @@ class Canonical:
         return _digest((own_code,), own), _digest((own_code, code), own + others)
 
     def _forget(self) -> None:
-        if len(self._read) > MOST_REMEMBERED or len(self._codes) > MOST_REMEMBERED:
-            self._read.clear()
-            self._codes.clear()
+        if max(len(self._read), len(self._codes), len(self._same), len(self._numbers)) > MOST_REMEMBERED:
+            for table in (self._read, self._codes, self._same, self._numbers):
+                table.clear()
 
     def _flat(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
         """The code of a tuple or set, and the ordinals in it as they stand there."""
-        if 0 < depth <= LIKELY:
+        is_set = isinstance(node, frozenset)
+        if depth == LIKELY or (is_set and depth > 0):
+            same = self._same.get(id(node))
+            if same is not None:
+                return same[1]
             known = self._read.get(node)
             if known is None:
-                known = self._read[node] = self._of_set(node) if isinstance(node, frozenset) else self._of(node, depth)
+                known = self._read[node] = self._of_set(node) if is_set else self._of(node, depth)
+            self._same[id(node)] = node, known
             return known
-        return self._of_set(node) if isinstance(node, frozenset) else self._of(node, depth)
+        return self._of_set(node) if is_set else self._of(node, depth)
 
     def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
         codes: list[Any] = []
-        ordinals: list[Any] = []
+        ordinals: list[int] = []
         for part in node:
             if part.__class__ in PLAIN:
                 codes.append(part)
             elif part.__class__ is Ordinal:
                 codes.append(self._code(part.sort))
-                ordinals.append(part)
+                ordinals.append(self._numbers.get(part) or self._number(part))
             elif isinstance(part, PARTED):
                 code, inside = self._flat(part, depth + 1)
                 codes.append(code)
@@ -101,6 +109,12 @@ class Canonical:
         members.sort(key=lambda one: (one[0].digest, one[1]))
         code = self._code((frozenset, *[code for code, _ in members]))
         return code, tuple([ordinal for _, inside in members for ordinal in inside])
+
+    def _number(self, ordinal: Ordinal) -> int:
+        """A number that is in order with those of the same sort, and the same in every process."""
+        sort = int.from_bytes(blake2b(ordinal.sort.encode(), digest_size=SORT_BITS // 8).digest(), "big")
+        made = self._numbers[ordinal] = (2 * sort + 1 << VALUE_BITS) + ordinal.value
+        return made
 
     def _code(self, parts: Any) -> Code:
         """parts: codes and plain values; or the name of a sort."""
@@ -130,7 +144,9 @@ def _content(part: Any) -> bytes:
 def _digest(codes: tuple[Code, ...], ordinals: Ordinals) -> Digest:
     """Of codes, and of the places of the ordinals in them among all of them."""
     places = {ordinal: place for place, ordinal in enumerate(sorted(set(ordinals)))}
-    whole = b"".join([code.digest for code in codes]) + array("I", [places[one] for one in ordinals]).tobytes()
+    in_order = map(places.__getitem__, ordinals)
+    content = bytes(in_order) if len(places) <= 256 else array("I", in_order).tobytes()
+    whole = b"".join([*[code.digest for code in codes], content])
     return blake2b(whole, digest_size=DIGEST_BYTES).digest()
 
 
@@ -190,11 +206,14 @@ def _ordinals(node: Any) -> set[Any]:
 
 def places(spec: Structure, system: Structure, path: str = "") -> Iterator[Named]:
     """Two structures side by side: the places in them that are not tuples, or not the same kind of tuple in both."""
+    if isinstance(spec, Free) and isinstance(system, Free):
+        yield from places(spec.value, system.value, path)
+        return
     alike = type(spec) is type(system) and not isinstance(spec, Ordinal)
     if alike and isinstance(spec, tuple) and isinstance(system, tuple) and len(spec) == len(system) > 0:
         names = getattr(spec, "_fields", None)
         for number, (a, b) in enumerate(zip(spec, system, strict=True)):
             below = f"{path}[{number}]" if names is None else f"{path}.{names[number]}".lstrip(".")
-            yield from places(a, b, path if isinstance(spec, Free) else below)
+            yield from places(a, b, below)
     else:
         yield Named(path, spec, system)

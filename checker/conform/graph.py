@@ -84,8 +84,9 @@ class Graph:
     context: of the reading that is under way; what the rules need besides.
     """
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self, rules: Rules, *, named: bool = True) -> None:
+        """named: a report can name the parts of what is read, and tell fields that have no rule by their being Free."""
+        self._rules, self._is_named = rules, named
         self.context: Any = None
         self._readers: dict[type, Reader] = {kind: _itself for kind in SCALARS}
         self._readers |= {tuple: self._sequence, frozenset: self._set}
@@ -194,11 +195,12 @@ class Graph:
             plan = self._plans[kind, id(fields), names] = self._plan(kind, fields, names)
         make, read = plan
         parts: list[Structure] = []
+        unknown = self._unknown if self._is_named else self.of
         self._owners.append(value)
         try:
             for name, rule in read:
                 part = getattr(value, name, None)
-                parts.append(self._unknown(part) if rule is None else rule(part, value, self))
+                parts.append(unknown(part) if rule is None else rule(part, value, self))
         except UnreadableStateError as error:
             error.places.append(f".{name}")
             raise
@@ -218,7 +220,8 @@ class Graph:
             rule = known.get(name)
             if not isinstance(rule, LeftOut | Elsewhere):
                 read.append((name, rule))
-        return _named(kind.__name__, tuple(name for name, _ in read)), read
+        make = _named if self._is_named else _unnamed
+        return make(kind.__name__, tuple(name for name, _ in read)), read
 
     def _unknown(self, value: Any) -> Structure:
         made = self.of(value)
@@ -259,6 +262,13 @@ def _named(name: str, fields: tuple[str, ...]) -> Callable[[list[Structure]], St
     """Makes tuples that a report can name the parts of. The first part is the name of the class."""
     kind = type(name, (_Read,), {"__slots__": (), "_fields": ("kind", *fields)})
     return lambda parts: kind((name, *parts))
+
+
+@cache
+def _unnamed(name: str, fields: tuple[str, ...]) -> Callable[[list[Structure]], Structure]:
+    """As `_named`, of plain tuples, which have all the names first."""
+    kind = (name, *fields)
+    return lambda parts: (kind, *parts)
 
 
 class _Read(tuple[Structure, ...]):

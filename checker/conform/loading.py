@@ -11,7 +11,7 @@ from checker.conform.system import System
 from checker.lang.errors import SpecError
 from checker.lang.loader import suggest
 
-NEEDED = ("lacks", "begin", "step", "attempt", "receivers", "observe", "expect", "key")
+NEEDED = ("lacks", "begin", "step", "attempts", "attempt", "receivers", "observe", "expect", "key")
 
 
 def load_system(name: str) -> System[Any]:

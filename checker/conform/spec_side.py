@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from checker.conform.system import System
 from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.kernel.codegen import FIRED
 from checker.explicit.kernel.kernel import Kernel
+from checker.explicit.kernel.layout import Layout
 from checker.explicit.search.path import Packed
 from checker.explicit.search.walk import Walker
 from checker.lang.frontend import compile_model
@@ -60,12 +61,62 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """All there is to drive in a spec state. refused: instances at which a `require` says no; cut: how many are cut."""
+    """All there is to drive in a spec state.
+
+    refused: instances at which a `require` says no, of actions that can be tried. nothing: per action, how many there
+    are of others. cut: how many are cut.
+    """
 
     state: Any
     steps: tuple[Move, ...]
     refused: tuple[Call, ...]
+    nothing: tuple[int, ...]
     cut: int
+
+
+class _Part:
+    """A part of a state, found again by the bits of the state's words that it takes."""
+
+    __slots__ = ("_bits", "_fields", "_type", "_values")
+
+    def __init__(self, layout: Layout, at: int, type_: Type) -> None:
+        """at: of its first leaf."""
+        self._type, self._fields = type_, layout.fields[at : at + type_.width]
+        bits: dict[int, int] = {}
+        for piece in (piece for field in self._fields for piece in field):
+            bits[piece.word] = bits.get(piece.word, 0) | piece.mask << piece.shift
+        self._bits = tuple(bits.items())
+        self._values: dict[tuple[int, ...], Any] = {}
+
+    def value(self, words: Packed, made: Callable[[Type, tuple[int, ...]], Any]) -> Any:
+        """made: the value of a type with these codes."""
+        known = tuple([words[word] & bits for word, bits in self._bits])
+        found = self._values.get(known, self)  # None is a value
+        if found is self:
+            _shrink(self._values, LOOKS)
+            codes = [sum((words[p.word] >> p.shift & p.mask) << p.at for p in field) for field in self._fields]
+            found = self._values[known] = made(self._type, tuple(codes))
+        return found
+
+
+class _Entries:
+    """A map in a state, entry by entry."""
+
+    __slots__ = ("_maps", "_type", "entries")
+
+    def __init__(self, type_: MapType, entries: list[_Part]) -> None:
+        self._type, self.entries = type_, entries
+        self._maps: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = {}
+
+    def map(self, values: tuple[Any, ...]) -> Any:
+        """The map of these values, which are the same objects wherever they are equal."""
+        known = tuple(map(id, values))
+        found = self._maps.get(known)
+        if found is None:
+            _shrink(self._maps, LOOKS)
+            items = dict(zip(self._type.keys, values, strict=True))
+            found = self._maps[known] = values, Map(items, self._type.value_type.store)
+        return found[1]
 
 
 class SpecSide:
@@ -80,11 +131,15 @@ class SpecSide:
         self._kinds = np.full(FIRED + 1, -1, dtype=np.int8)
         for site, place in enumerate(kernel.sites):
             self._kinds[site] = _TOLD.get(place.kind, -1)
+        tried = system.attempts([action.name for action in self.reference.actions])
+        self._actions = np.array([action for action, _ in self.reference.instances], dtype=np.int64)
+        self._tried = np.array([action.name in tried for action in self.reference.actions])[self._actions]
         self._expect, self._canonical = system.expect, canonical
         self._states: dict[Packed, Any] = {}
         self._looks: dict[Packed, Digest] = {}
         self._moves: dict[Packed, Moves] = {}
         self._values: dict[tuple[Type, tuple[int, ...]], Any] = {}
+        self._parts = {name: self._reading(name, part) for name, part in self._type.fields.items()}
 
     def _without_members(self, instance: int) -> Call | None:
         action, binding = self.reference.instances[instance]
@@ -113,9 +168,26 @@ class SpecSide:
             found = self._states[words] = self._decoded(words)
         return found
 
+    def _reading(self, name: str, type_: Type) -> _Part | _Entries:
+        """The way to a field of the state."""
+        at = self._type.offsets[name]
+        if not isinstance(type_, MapType):
+            return _Part(self._layout, at, type_)
+        width = type_.value_type.width
+        parts = [_Part(self._layout, at + i * width, type_.value_type) for i in range(len(type_.keys))]
+        return _Entries(type_, parts)
+
     def _decoded(self, words: Packed) -> Any:
         _shrink(self._values, PARTS)
-        return self._record(self._type, tuple(self._layout.unpack(words)))
+        read = self._field
+        return self._type.make({name: read(part, words) for name, part in self._parts.items()})
+
+    def _field(self, part: _Part | _Entries, words: Packed) -> Any:
+        """The value of a field. Of a map, every entry is looked up by itself."""
+        if isinstance(part, _Part):
+            return part.value(words, self._value)
+        values = tuple([entry.value(words, self._value) for entry in part.entries])
+        return part.map(values)
 
     def _record(self, type_: RecordType, codes: tuple[int, ...]) -> Any:
         offsets = type_.offsets
@@ -163,8 +235,10 @@ class SpecSide:
         expansion, ends = self._walker.expand_whole(words)
         steps = tuple(Move(self._call(one.instance, state), one.words, one.outside) for one in expansion.steps)
         kinds = self._kinds[ends]
-        refused = tuple(self._call(instance, state) for instance in np.flatnonzero(kinds == REFUSED).tolist())
-        return Moves(state, steps, refused, int(np.count_nonzero(kinds == CUT)))
+        no = kinds == REFUSED
+        refused = tuple([self._call(instance, state) for instance in (no & self._tried).nonzero()[0].tolist()])
+        nothing = np.bincount(self._actions[no & ~self._tried], minlength=len(self.reference.actions))
+        return Moves(state, steps, refused, tuple(nothing.tolist()), int(np.count_nonzero(kinds == CUT)))
 
 
 def _shrink(memory: dict[Any, Any], most: int = REMEMBERED) -> None:

@@ -77,6 +77,9 @@ class System(Protocol[S]):
         before: the spec state, to find what is meant (which message is it?), not to decide.
         """
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        """Those of the model's actions of which something can be tried where the spec does not allow them."""
+
     def attempt(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | Refusal | None:
         """Try an action that the spec does not allow here: refused, or nothing changes. None: nothing to be tried."""
 

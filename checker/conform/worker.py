@@ -200,6 +200,7 @@ class Worker:
 
     def _attempts(self, number: int, moves: Moves, system: Any) -> Place | None:
         state, attempt, counts = moves.state, self._driver.attempt, self._portion.counts
+        counts.nothing = [one + more for one, more in zip(counts.nothing, moves.nothing, strict=True)]
         for instance, action, arguments in moves.refused:
             try:
                 tried = attempt(system, action, arguments, state)

@@ -132,6 +132,9 @@ class LeaseSystem:
         done: Setup | Refusal = getattr(self, f"_{action}")(system, arguments["client"].index)
         return done
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        return [action for action in actions if action != "lose"]
+
     def attempt(self, system: Setup, action: str, arguments: Mapping[str, Any], before: Any) -> Setup | Refusal | None:
         if action == "lapse":
             return self._wait(system)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker.conform.canonical import Canonical, Named, places, renumbered
+from checker.conform.graph import Free
 from checker.conform.system import Ordinal
 
 SORTS = st.sampled_from(["Term", "Offset"])
@@ -75,3 +76,8 @@ def test_places_have_names_and_the_numbers_of_the_other_side() -> None:
         Named("[0].replicas", frozenset({1}), frozenset({1, 2})),
         Named("[1]", None, Ordinal("Term", 4)),
     ]
+
+
+def test_a_field_without_a_rule_is_one_place() -> None:
+    assert list(places((Free(1),), (Free(2),))) == [Named("[0]", 1, 2)]
+    assert list(places(Free((1, 5)), Free((1, 4)), "seen")) == [Named("seen[0]", 1, 1), Named("seen[1]", 5, 4)]

@@ -119,6 +119,9 @@ class Lamp:
             return Refusal("it sticks") if count == self._sticks_at else (on, count + 1)
         return not on, count
 
+    def attempts(self, actions: Any) -> Any:
+        return ()
+
     def attempt(self, system: Any, action: str, arguments: Any, before: Any) -> Any:
         return None
 

@@ -8,7 +8,7 @@ whatever the number of shards, and never depends on the layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from checker.running.arrays import Bits, Longs, Numbers, Words
 
 _BATCH = 1 << 15  # records a box takes
 _UNLIMITED = 1 << 62
+WORD = (1 << 64) - 1
 
 Packed = tuple[int, ...]
 
@@ -63,9 +64,9 @@ class Path:
     site: int | None = None
 
 
-def packed(row: Numbers) -> Packed:
+def packed(row: Numbers | Sequence[int]) -> Packed:
     """One state of an array, as non-negative integers."""
-    return tuple(int(word) & (1 << 64) - 1 for word in row)
+    return tuple([int(word) & WORD for word in row])
 
 
 def shortest(kernel: Kernel, result: SearchResult, target: Target) -> Path:

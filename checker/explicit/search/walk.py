@@ -53,25 +53,25 @@ class Walker:
 
     def expand(self, words: Sequence[int]) -> Expansion:
         """Expand a packed state."""
-        state = np.array(words, dtype=np.uint64)
-        self._kernel.calls["expand"](self._context.address, state.ctypes.data, 0, 1)
+        source = np.array(words, dtype=np.uint64)
+        self._kernel.calls["expand"](self._context.address, source.ctypes.data, 0, 1)
         self._context.close()
         result = Expansion()
         broken: dict[int, int] = {}
-        for row in self._context.edges():
-            instance, code = int(row[-2]) & abi.NO_INSTANCE, int(row[-1])
+        for *state, tag, code in self._context.edges().tolist():
+            instance = tag & abi.NO_INSTANCE
             if code == abi.DEADLOCK:
                 result.deadlocked = True
             elif code < 0:
                 if self._kernel.sites[-1 - code].kind is EventKind.ERROR:
                     result.errors.append((instance, -1 - code))
             elif code & abi.OUTSIDE:
-                result.steps.append(Step(instance, packed(row[:-2]), True, code & ~abi.OUTSIDE))
+                result.steps.append(Step(instance, packed(state), True, code & ~abi.OUTSIDE))
             else:
                 broken[instance] = code
-        for row in self._context.records(0):
-            instance = int(row[-1]) & abi.NO_INSTANCE
-            result.steps.append(Step(instance, packed(row[:-1]), False, broken.get(instance, 0)))
+        for *state, tag in self._context.records(0).tolist():
+            instance = tag & abi.NO_INSTANCE
+            result.steps.append(Step(instance, packed(state), False, broken.get(instance, 0)))
         result.steps.sort(key=lambda step: step.instance)
         result.errors.sort()
         return result

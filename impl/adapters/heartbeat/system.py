@@ -70,6 +70,9 @@ class HeartbeatUnderTest:
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
         return STEPS[action](system, arguments)
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        return ("acknowledge",)
+
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
         """Acknowledgements: a leader that has a request in hand, and may not answer it yet, does not."""
         if action != "acknowledge" or system.processes[arguments["process"].index].core is None:

@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from impl.adapters.kraft import record_rules
+from checker.conform.graph import Graph
+from checker.conform.system import Structure
+from impl.adapters.kraft import record_rules, times
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
-from impl.adapters.kraft.values import Call, Remembering, recalled, replace
+from impl.adapters.kraft.values import Call, Comparable, Remembering, digest, recalled, replace, without_memory
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import BrokerSettings, BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -123,8 +125,16 @@ class Shape:
         return self.core.broker(self.broker_settings(process), incarnation_id(incarnation), disk)
 
 
+class Host(Comparable):
+    """A part of the cluster, of which one is as good as another that is equal in all but times."""
+
+    @property
+    def likeness(self) -> Structure:
+        return type(getattr(self, "core", None)), digest(LIKENESS.read(self))
+
+
 @dataclass(frozen=True, eq=False)
-class Envelope:
+class Envelope(Host):
     """A request under way. incarnation: of the process that sent it; late: its sender has given its connection up.
 
     added: whom an AlterPartitionRequest adds to the ISR that its leader knows.
@@ -153,7 +163,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class ControllerHost(Remembering):
+class ControllerHost(Host):
     """A controller and the host that runs it.
 
     image: a replay of what it has emitted on top of what was committed before; of a standby, of what is committed.
@@ -192,7 +202,7 @@ class ControllerHost(Remembering):
 
 
 @dataclass(frozen=True, eq=False)
-class ProcessHost(Remembering):
+class ProcessHost(Host):
     """A place where a broker process runs. core: None where none does; disk: what the last one left there.
 
     isr_answers: of each partition, the answer to its leader. stand_in: what is shown, but for replies, by a process
@@ -213,6 +223,9 @@ class ProcessHost(Remembering):
         """The process, which must be alive."""
         assert self.core is not None
         return self.core
+
+
+LIKENESS = Graph(times.likeness(ControllerHost, ProcessHost, Remembering), named=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +276,24 @@ class Removal:
     is_confirmed: bool = False
 
 
+class Lens:
+    """A way to read hosts: by these marks and this history. Its attributes are keys of what was read so.
+
+    superseded: of the view of a process that has lost its id.
+    """
+
+    def __init__(self) -> None:
+        self.view, self.superseded, self.hidden = object(), object(), object()
+
+
+@recalled
+def lens(history: EpochHistory, marks: tuple[int, ...]) -> Lens:
+    return Lens()
+
+
+HOSTS = "controllers", "processes", "lifecycle", "alterations"
+
+
 @dataclass(frozen=True, eq=False)
 class Cluster:
     """The whole system under test.
@@ -294,9 +325,8 @@ class Cluster:
     @cached_property
     def _parts(self) -> tuple[object, ...]:
         """What it is made of. Hosts, and what is under way, are the same where they are one object."""
-        fields = dict(
-            vars(self), shape=None, lifecycle=frozenset(self.lifecycle), alterations=frozenset(self.alterations)
-        )
+        fields = dict(vars(self), shape=None, lifecycle=in_any_order(self.lifecycle),
+                      alterations=in_any_order(self.alterations))  # fmt: skip
         return tuple(fields.values())
 
     def __hash__(self) -> int:
@@ -305,11 +335,23 @@ class Cluster:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Cluster) and self._parts == other._parts
 
+    def __getstate__(self) -> dict[str, Any]:
+        return without_memory(self)
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        hosts = {name: tuple(host.alike() for host in fields[name]) for name in HOSTS}
+        vars(self).update(fields, **hosts)
+
+    @cached_property
+    def lens(self) -> Lens:
+        """The way to read the hosts of this cluster."""
+        return lens(self.history, self.marks)
+
     def with_controller(self, voter: int, host: ControllerHost) -> Cluster:
-        return replace(self, controllers=put(self.controllers, voter, host))
+        return replace(self, controllers=put(self.controllers, voter, host.alike()))
 
     def with_process(self, process: int, host: ProcessHost) -> Cluster:
-        return replace(self, processes=put(self.processes, process, host))
+        return replace(self, processes=put(self.processes, process, host.alike()))
 
     @property
     def committed(self) -> Image:
@@ -330,6 +372,11 @@ class Cluster:
     def topic(self) -> UUID | None:
         """The id of the one topic."""
         return self.committed.topic_ids.get(TOPIC)
+
+
+def in_any_order(envelopes: tuple[Envelope, ...]) -> tuple[Envelope, ...]:
+    """The same tuple for the same envelopes, some of which may be there twice."""
+    return tuple(sorted(envelopes, key=id)) if len(envelopes) > 1 else envelopes
 
 
 def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
@@ -365,19 +412,28 @@ def decide(
     Returns the responses that leave it, by call. by_ms: what its clock reaches at least. Raises AssertionError where a
     response leaves together with what it rests on, which is not committed by then, or a batch breaks `record_rules`.
     """
-    written = cluster.written if cluster.is_quorum else None
-    after, batches, replies = decided(cluster.controllers[voter], act, by_ms, written)
-    cluster = cluster.with_controller(voter, after)
-    if written is not None:
-        return replace(cluster, written=written + len(batches)) if batches else cluster, replies
-    return replace(cluster, log=cluster.log.followed_by(batches)) if batches else cluster, replies
+    made = decided(cluster.controllers[voter], act, by_ms, written_in(cluster))
+    return with_decided(cluster, voter, made), made.replies
 
 
-@recalled
-def decided(
+def written_in(cluster: Cluster) -> int | None:
+    """How many batches all controllers have written, where there are several."""
+    return cluster.written if cluster.is_quorum else None
+
+
+def with_decided(cluster: Cluster, voter: int, made: Decided) -> Cluster:
+    cluster = cluster.with_controller(voter, made.host)
+    if not made.batches:
+        return cluster
+    if cluster.is_quorum:
+        return replace(cluster, written=cluster.written + len(made.batches))
+    return replace(cluster, log=cluster.log.followed_by(made.batches))
+
+
+def deciding(
     host: ControllerHost, act: Callable[[ControllerCore, int], Effects], by_ms: int, written: int | None
 ) -> Decided:
-    """written: by all controllers, where there are several."""
+    """written: as `written_in`."""
     core, now_ms = host.core.copy(), max(host.now_ms, by_ms)
     timers, image, batches, replies = dict(host.timers), host.image, list[Batch](), dict[int, Response]()
     pending = act(core, now_ms)
@@ -402,6 +458,9 @@ def decided(
     log = (*host.log, *(Entry(number, batch) for number, batch in enumerate(batches, written)))
     after = replace(host, core=core, image=image, timers=timers, now_ms=now_ms, log=log)
     return Decided(after, tuple(batches), replies)
+
+
+decided = recalled(deciding)
 
 
 def committed_up_to(core: ControllerCore, batch: Batch, now_ms: int) -> Effects:

@@ -11,14 +11,18 @@ from impl.adapters.kraft.cluster import (
     TOPIC,
     Cluster,
     ControllerHost,
+    Decided,
     Envelope,
     Log,
     Removal,
     Shape,
     decide,
+    deciding,
     fire,
     registration_request,
     topic_id,
+    with_decided,
+    written_in,
 )
 from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.processes import UNWRITTEN, answered
@@ -39,6 +43,7 @@ from impl.kraft.messages import (
     Response,
     UnregisterBrokerRequest,
 )
+from impl.kraft.records import Batch
 
 Arguments = Mapping[str, Any]
 CALL = -1  # one that no broker waits for, or of a controller that is alone, where all is committed at once
@@ -54,14 +59,19 @@ def handling(request: Request, call: int = CALL) -> Callable[[ControllerCore, in
     return Call("handle", (call, request))
 
 
+@recalled
+def handling_of(envelope: Envelope, call: int) -> Callable[[ControllerCore, int], Effects]:
+    return handling(envelope.request, call)
+
+
 def landed(cluster: Cluster, envelope: Envelope) -> Cluster:
     """The cluster once a controller has a broker's request. Of several, it may answer later."""
     if not cluster.is_quorum:
-        cluster, response = call(cluster, envelope.to, envelope.request)
-        return answered(cluster, envelope, response)
+        cluster, replies = decide(cluster, envelope.to, handling_of(envelope, CALL))
+        return answered(cluster, envelope, replies[CALL])
     host = cluster.controllers[envelope.to]
     cluster = cluster.with_controller(envelope.to, with_waiting(host, envelope))
-    cluster, replies = decide(cluster, envelope.to, handling(envelope.request, host.made))
+    cluster, replies = decide(cluster, envelope.to, handling_of(envelope, host.made))
     return released(cluster, envelope.to, replies)
 
 
@@ -101,7 +111,9 @@ def removal_answered(removal: Removal | None, voter: int, call: int, response: R
 
 
 def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, ...]:
-    return tuple(envelope for envelope in envelopes if envelope is not one)
+    """These envelopes without that one; of two that are alike, only one goes."""
+    at = next((number for number, envelope in enumerate(envelopes) if envelope is one), len(envelopes))
+    return (*envelopes[:at], *envelopes[at + 1 :])
 
 
 # Requests of brokers.
@@ -164,18 +176,20 @@ def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Re
     host = cluster.controllers[voter]
     if host.is_lost:
         return cluster
-    soon_ms, late_ms = host.now_ms + 1, host.now_ms + SESSION_TIMEOUT_MS
-    for id_, registration in sorted(host.core.speculative.registrations.items()):
-        if id_ != broker and host.core.has_valid_session(id_, host.now_ms):
-            again = registration_request(id_, registration.incarnation_id)
-            cluster, _replies = decide(cluster, voter, handling(again), by_ms=soon_ms)
-    cluster = cluster.with_controller(voter, at_time(cluster.controllers[voter], late_ms))
-    return without_spent_timers(cluster, voter)
+    return without_spent_timers(with_decided(cluster, voter, expired(host, broker, written_in(cluster))), voter)
 
 
 @recalled
-def at_time(host: ControllerHost, now_ms: int) -> ControllerHost:
-    return replace(host, now_ms=now_ms)
+def expired(host: ControllerHost, broker: int, written: int | None) -> Decided:
+    """A controller once a lease has run out, and no other one. written: as `written_in`."""
+    before, batches = host, tuple[Batch, ...]()
+    for id_, registration in sorted(before.core.speculative.registrations.items()):
+        if id_ != broker and before.core.has_valid_session(id_, before.now_ms):
+            again = handling(registration_request(id_, registration.incarnation_id))
+            so_far = None if written is None else written + len(batches)
+            host, more, _ = deciding(host, again, before.now_ms + 1, so_far)
+            batches += more
+    return Decided(replace(host, now_ms=before.now_ms + SESSION_TIMEOUT_MS), batches, {})
 
 
 def without_spent_timers(cluster: Cluster, voter: int) -> Cluster:

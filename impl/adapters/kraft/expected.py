@@ -6,7 +6,8 @@ image (candidates, the newest registration), and who stands between a broker and
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from checker.conform.system import Ordinal
 from impl.adapters.kraft.views import (
@@ -35,6 +36,7 @@ from impl.adapters.kraft.views import (
 )
 
 NONE = "NONE"
+T = TypeVar("T")
 
 
 def expect(state: Any) -> ClusterView:
@@ -52,6 +54,22 @@ def expect(state: Any) -> ClusterView:
         listing=listing(state.last_listing[0]) if state.last_listing else None,
         answer=(state.answer[0].answerer.index, numbers(state.answer[0].brokers)) if state.answer else None,
     )
+
+
+SEEN: dict[tuple[int, Any, Any], tuple[Any, Any]] = {}
+MOST_SEEN = 1 << 14  # beyond it all are forgotten
+
+
+def seen(one: Any, beside: Any, view: Callable[[Any, Any], T]) -> T:
+    """The view of a part of a state, which many states share as one object. beside: an ordinal on which it depends."""
+    key = id(one), None if beside is None else beside.value, view
+    found = SEEN.get(key)
+    if found is None:
+        if len(SEEN) > MOST_SEEN:
+            SEEN.clear()
+        found = SEEN[key] = one, view(one, beside)  # kept with it, so that nothing else gets its id
+    made: T = found[1]
+    return made
 
 
 def current_epochs(state: Any) -> list[Any]:
@@ -96,6 +114,10 @@ def ordered(identities: Any) -> tuple[int, ...]:
 
 def controller(one: Any, topic: Any) -> ControllerView:
     """topic: what is committed. Of one whose decisions can never commit, nothing is shown of what it decides."""
+    return seen(one, topic, controller_view)
+
+
+def controller_view(one: Any, topic: Any) -> ControllerView:
     is_lost = one.role.name == "ACTIVE" and one.lags_since is not None and len(one.log) > 0
     return ControllerView(
         role=one.role.name,
@@ -176,6 +198,10 @@ def is_active(one: Any) -> bool:
 
 def process(one: Any, current: Any) -> ProcessView:
     """current: the broker epoch at which its id is registered."""
+    return seen(one, current, process_view)
+
+
+def process_view(one: Any, current: Any) -> ProcessView:
     caught_up = one.caught_up and one.broker_epoch == current
     return ProcessView(
         state=one.state.name,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from checker.conform.graph import Graph
 from impl.adapters.kraft.cluster import Cluster, ControllerHost, Envelope, ProcessHost
 from impl.adapters.kraft.core import Core
-from impl.adapters.kraft.observed import remembered
+from impl.adapters.kraft.observed import NOTHING, remembered
 from impl.adapters.kraft.processes import waits
 from impl.adapters.kraft.state_rules import RULES, Context, request_of, response_to
 from impl.adapters.kraft.views import bag
@@ -32,9 +32,9 @@ class Hidden(NamedTuple):
 
 def key(cluster: Cluster) -> Hidden:
     return Hidden(
-        tuple([controller(cluster, host) for host in cluster.controllers]),
-        tuple([process(cluster, host) for host in cluster.processes]),
-        tuple([awaited(cluster, host) for host in cluster.controllers]),
+        tuple([of_host(cluster, host) for host in cluster.controllers]),
+        tuple([of_host(cluster, host) for host in cluster.processes]),
+        tuple([awaited(cluster, voter) for voter in range(len(cluster.controllers))]),
         under_way(cluster),
         removal(cluster),
         snapshot(cluster),
@@ -54,20 +54,20 @@ def read(cluster: Cluster, value: object) -> Hashable:
     return graph_of(type(shape.core)).read(value, context)
 
 
-def controller(cluster: Cluster, host: ControllerHost) -> Hashable:
-    return remembered(host.memory, ("internal", cluster.marks, cluster.history), lambda: read(cluster, host))
+def of_host(cluster: Cluster, host: ControllerHost | ProcessHost) -> Hashable:
+    found = host.memory.get(cluster.lens.hidden)
+    if found is None:
+        found = host.memory[cluster.lens.hidden] = read(cluster, host)
+    return found
 
 
-def process(cluster: Cluster, host: ProcessHost) -> Hashable:
-    return remembered(host.memory, ("internal", cluster.marks, cluster.history), lambda: read(cluster, host))
-
-
-def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
+def awaited(cluster: Cluster, voter: int) -> Hashable:
     """The replies that a controller keeps: to whom, what they say, and on how many batches of its log they rest.
 
     A lost one answers nobody, and of operators only the last one listens. Those that leave together do so in any order.
     """
-    if host.is_lost:
+    host = cluster.controllers[voter]
+    if not host.core.waiting or host.is_lost:
         return ()
     graph, found = graph_of(type(cluster.shape.core)), list[tuple[Hashable, ...]]()
     for one in host.core.waiting:
@@ -77,15 +77,15 @@ def awaited(cluster: Cluster, host: ControllerHost) -> Hashable:
             unknown = read(cluster, one)
             answer = response_to(envelope.request, one.response, graph)
             found.append((envelope.sender, *asked_about(envelope), rests_on, answer, unknown))
-        elif is_last_asked(cluster, host, one.call):
+        elif is_last_asked(cluster, voter, one.call):
             found.append((AN_OPERATOR, "", -1, rests_on, read(cluster, one.response)))
     return tuple(sorted(found, key=lambda row: row[:4]))
 
 
-def is_last_asked(cluster: Cluster, host: ControllerHost, call: int) -> bool:
+def is_last_asked(cluster: Cluster, voter: int, call: int) -> bool:
     """The operator who asked for the last removal waits for this call of a controller."""
     asked = cluster.removal
-    return asked is not None and asked.call == call and cluster.controllers[asked.voter] is host
+    return asked is not None and (asked.voter, asked.call) == (voter, call)
 
 
 def asked_about(envelope: Envelope) -> tuple[str, int]:
@@ -97,6 +97,8 @@ def under_way(cluster: Cluster) -> Hashable:
 
     One that is not late is usually waited for.
     """
+    if not cluster.lifecycle and not cluster.alterations:
+        return NOTHING
     found: list[tuple[object, ...]] = [
         (one.sender, one.late, type(one.request).__name__)
         for one in (*cluster.lifecycle, *cluster.alterations)

@@ -43,7 +43,7 @@ def matching_alteration(cluster: Cluster, request: Any, before: Any) -> Envelope
     """The AlterPartition request that stands for a message of the spec."""
     return matching(
         cluster.alterations,
-        lambda envelope: observed.alter_isr(cluster.history, envelope),
+        lambda envelope: observed.alter_isr(cluster, envelope),
         before.alterations,
         expected.alter_isr,
         request,

@@ -28,9 +28,11 @@ from impl.adapters.kraft.cluster import (
 from impl.adapters.kraft.core import BrokerCore
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
+from impl.adapters.kraft.values import recalled
 from impl.adapters.kraft.views import (
     AlterIsrReplyView,
     AlterIsrView,
+    Bag,
     BatchView,
     ClusterView,
     ControllerView,
@@ -72,12 +74,12 @@ def observe(cluster: Cluster) -> ClusterView:
     """The view of the whole cluster."""
     committed = cluster.committed
     return ClusterView(
-        controllers=tuple(controller(cluster, host) for host in cluster.controllers),
+        controllers=tuple([controller(cluster, host) for host in cluster.controllers]),
         committed=stable(cluster),
         snapshot=snapshot(cluster),
-        processes=tuple(process(cluster, committed, place) for place in range(len(cluster.processes))),
-        lifecycle=bag([lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle]),
-        alterations=bag([alter_isr(cluster.history, envelope) for envelope in cluster.alterations]),
+        processes=tuple([process(cluster, committed, place) for place in range(len(cluster.processes))]),
+        lifecycle=bag_of(lifecycle_request(cluster, committed, envelope) for envelope in cluster.lifecycle),
+        alterations=bag_of(alter_isr(cluster, envelope) for envelope in cluster.alterations),
         records=cluster.records,
         answer=cluster.answer,
         removal=None if cluster.removal is None else cluster.removal.is_confirmed,
@@ -92,6 +94,20 @@ def remembered(memory: dict[object, object], key: object, make: Callable[[], T])
     return found  # type: ignore[return-value]  # a key is always of what `make` gives
 
 
+def bag_of(views: Iterable[tuple[object, ...]]) -> Bag:
+    """The bag of these views, of which equal ones are one object."""
+    together = tuple(views)
+    return the_bag(*together) if together else NOTHING
+
+
+@recalled
+def the_bag(*views: tuple[object, ...]) -> Bag:
+    return bag(list(views))
+
+
+NOTHING: Bag = frozenset()
+
+
 def reached(marks: Marks, offset: int) -> Ordinal | None:
     """The last offset that somebody waits for and that `offset` reaches."""
     found = bisect_right(marks, offset)
@@ -102,7 +118,10 @@ def reached(marks: Marks, offset: int) -> Ordinal | None:
 
 
 def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
-    return remembered(host.memory, ("view", cluster.marks, cluster.history), lambda: view_of_controller(cluster, host))
+    found: ControllerView | None = host.memory.get(cluster.lens.view)  # type: ignore[assignment]  # as it was put there
+    if found is None:
+        found = host.memory[cluster.lens.view] = view_of_controller(cluster, host)
+    return found
 
 
 def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
@@ -248,8 +267,11 @@ def process(cluster: Cluster, committed: Image, place: int) -> ProcessView:
     superseded = host.core is not None and is_superseded(
         committed, cluster.shape.node_ids[place], host.core.broker_epoch
     )
-    key = ("view", cluster.marks, cluster.history, superseded)
-    return remembered(host.memory, key, lambda: view_of_process(cluster, host, superseded=superseded))
+    key = cluster.lens.superseded if superseded else cluster.lens.view
+    found: ProcessView | None = host.memory.get(key)  # type: ignore[assignment]  # as it was put there
+    if found is None:
+        found = host.memory[key] = view_of_process(cluster, host, superseded=superseded)
+    return found
 
 
 def with_replies(history: EpochHistory, view: ProcessView, host: ProcessHost) -> ProcessView:
@@ -373,13 +395,21 @@ def alter_isr_reply(history: EpochHistory, answer: Answer) -> AlterIsrReplyView:
 
 
 def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) -> RegisterView | HeartbeatView:
+    request = envelope.request
+    if not isinstance(request, BrokerHeartbeatRequest):
+        return remembered(envelope.memory, cluster.lens.view, lambda: lifecycle_view(cluster, envelope, False))
+    superseded = is_superseded(committed, request.broker_id, request.broker_epoch)
+    key = cluster.lens.superseded if superseded else cluster.lens.view
+    return remembered(envelope.memory, key, lambda: lifecycle_view(cluster, envelope, superseded))
+
+
+def lifecycle_view(cluster: Cluster, envelope: Envelope, superseded: bool) -> RegisterView | HeartbeatView:
     request, history = envelope.request, cluster.history
     if isinstance(request, BrokerRegistrationRequest):
         incarnation = Ordinal("Incarnation", request.incarnation_id.int)
         described = is_described(cluster.shape.node_ids[envelope.sender], request)
         return RegisterView(envelope.sender, incarnation, envelope.late, envelope.to, described)
     assert isinstance(request, BrokerHeartbeatRequest)
-    superseded = is_superseded(committed, request.broker_id, request.broker_epoch)
     caught_up = request.current_metadata_offset >= request.broker_epoch and not superseded
     return HeartbeatView(
         sender=envelope.sender,
@@ -393,7 +423,11 @@ def lifecycle_request(cluster: Cluster, committed: Image, envelope: Envelope) ->
     )
 
 
-def alter_isr(history: EpochHistory, envelope: Envelope) -> AlterIsrView:
+def alter_isr(cluster: Cluster, envelope: Envelope) -> AlterIsrView:
+    return remembered(envelope.memory, cluster.lens.view, lambda: alter_isr_view(cluster.history, envelope))
+
+
+def alter_isr_view(history: EpochHistory, envelope: Envelope) -> AlterIsrView:
     request = envelope.request
     assert isinstance(request, AlterPartitionRequest)
     key = (request.topic_id, request.partition_id)

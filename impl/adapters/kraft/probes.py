@@ -63,7 +63,7 @@ def receivers(
     for voter, host in enumerate(cluster.controllers):
         if host.core.is_active and not host.is_lost:
             shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
-            key = shown, internal_state.controller(cluster, host), internal_state.awaited(cluster, host)
+            key = shown, internal_state.of_host(cluster, host), internal_state.awaited(cluster, voter)
             yield Receiver(key, partial(probes, with_history(cluster, host), voter, before, classes, actions))
         if not host.is_lost:
             yield Receiver(unmodelled.key(host), partial(the_rest, cluster, voter, before, classes, actions))

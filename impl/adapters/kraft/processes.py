@@ -31,6 +31,7 @@ from impl.kraft.broker.timers import due_for
 from impl.kraft.effects import Effects
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import AlterPartitionRequest, BrokerHeartbeatRequest, BrokerRegistrationRequest, Response
+from impl.kraft.records import Batch
 
 Arguments = Mapping[str, Any]
 UNWRITTEN, WRITTEN, ACKNOWLEDGED = "UNWRITTEN", "WRITTEN", "ACKNOWLEDGED"
@@ -168,9 +169,15 @@ def up_to_date(host: ProcessHost, log: Log) -> ProcessHost | Refusal:
     offset = host.broker.image.offset
     news = tuple(batch for batch in log.batches if batch.base_offset > offset)
     if news or host.broker.state == BrokerState.STARTING:
-        return settled(run(host, Call("replay", (news, log.end_offset)))[0])
+        return after_news(host, news, log.end_offset)
     fired = fire_at(host, (Due.PUBLICATION,))
     return Refusal("it has all that is committed, and has acted on it") if fired is None else settled(fired[0])
+
+
+@recalled
+def after_news(host: ProcessHost, news: tuple[Batch, ...], end_offset: int) -> ProcessHost:
+    """The process once it has replayed what is new to it."""
+    return settled(run(host, Call("replay", (news, end_offset)))[0])
 
 
 def answer_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:

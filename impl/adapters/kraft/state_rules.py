@@ -13,13 +13,13 @@ from typing import Any
 
 from checker.conform.graph import Elsewhere, Fields, Graph, LeftOut, Rule, Rules, plain
 from checker.conform.system import Ordinal, Structure
-from impl.adapters.kraft.cluster import Answer, ControllerHost, ProcessHost, Timers
+from impl.adapters.kraft.cluster import Answer, ControllerHost, ProcessHost
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.observed import controller_epoch, reached
+from impl.adapters.kraft.times import COPY_ON_WRITE_DICT, TIMES, broker_timers, image_beside, lease_timers, sessions
 from impl.adapters.kraft.values import Remembering
 from impl.kraft.broker import (
     Broker,
-    Due,
     FollowerState,
     InMemoryReplicaLog,
     Lifecycle,
@@ -41,7 +41,6 @@ from impl.kraft.messages import (
     Response,
 )
 
-TIMES = LeftOut("a time; whatever is compared with it is in the key as the outcome")
 SHOWN = Elsewhere("what is observed")
 
 
@@ -100,16 +99,6 @@ def non_empty(value: dict[int, CopyOnWriteDict[PartitionKey, None]], _: Any, gra
     return tuple((id_, frozenset(keys)) for id_, keys in sorted(value.items()) if keys)
 
 
-def entries(chunks: list[dict[Any, Any]], _: Any, graph: Graph) -> Structure:
-    return graph.of(chunks[0] if len(chunks) == 1 else {key: chunk[key] for chunk in chunks for key in chunk})
-
-
-COPY_ON_WRITE_DICT: Fields = {
-    "_chunks": entries,
-    "_mask": LeftOut("how its entries are divided among the chunks, which are read as one dict"),
-    "_size": plain,
-    "_owned": LeftOut("which chunks are copied before they change"),
-}
 IMAGE: Fields = {
     "offset": mark,
     "epoch": epoch_of_controller,
@@ -206,34 +195,10 @@ def in_sight(rule: Controlling) -> Rule:
     return of
 
 
-def image_beside(value: Image, host: ControllerHost, graph: Graph) -> Structure:
-    """An image of the core; None where it is the replay of what the core has emitted, which is in the key."""
-    return None if is_same(value, host.image) else graph.of(value)
-
-
-def is_same(one: Image, other: Image) -> bool:
-    mine, theirs = vars(one), vars(other)
-    return len(mine) == len(theirs) and all(
-        part is theirs.get(name) or part == theirs.get(name) for name, part in mine.items()
-    )
-
-
 def pending(value: Any, host: ControllerHost, graph: Graph) -> Structure:
     """How many batches it thinks are not committed, where they are those that are not."""
     written = [entry.batch for entry in host.log]
     return len(value) if list(value) == written else graph.of(tuple(value))
-
-
-def sessions(value: dict[int, Session], host: ControllerHost, graph: Graph) -> Structure:
-    """Of each broker; of one that is unfenced, whether its lease has run out, too."""
-    registrations = host.image.registrations
-    found = []
-    for id_, session in sorted(value.items()):
-        holder = registrations.get(id_)
-        is_leased = holder is not None and not holder.fenced
-        lapsed = not host.core.has_valid_session(id_, host.now_ms) if is_leased else None
-        found.append((id_, lapsed, graph.of(session)))
-    return tuple(found)
 
 
 CONTROLLER: Fields = {
@@ -250,23 +215,6 @@ SESSION: Fields = {
     "metadata_offset": mark,
     "shutdown_offset": lambda value, _, graph: None if value is None else Ordinal("MetadataOffset", value),
 }
-
-
-def lease_timers(value: Timers, host: ControllerHost, graph: Graph) -> Structure:
-    """Which are set, and of a lease that has run out whether its is due. Any other one only sets itself again.
-
-    That of a fenced broker does nothing when it fires.
-    """
-    unfenced = {id_ for id_, one in host.image.registrations.items() if not one.fenced}
-    return frozenset(
-        (timer, at_ms <= host.now_ms and has_lapsed(host, timer))
-        for timer, at_ms in value.items()
-        if timer[0] != "lease" or timer[1] in unfenced
-    )
-
-
-def has_lapsed(host: ControllerHost, timer: tuple[str | int, ...]) -> bool:
-    return timer[0] == "lease" and not host.core.has_valid_session(int(timer[1]), host.now_ms)
 
 
 CONTROLLER_HOST: Fields = {
@@ -417,29 +365,6 @@ def isr_answers(value: dict[PartitionKey, Answer], owner: ProcessHost, graph: Gr
         (topic_number(key[0]), key[1], answer(one, owner, graph))
         for key, one in sorted(value.items(), key=itemgetter(0))
     )
-
-
-def broker_timers(value: Timers, owner: ProcessHost, graph: Graph) -> Structure:
-    """Which are set, of those that a process has that would do something when they fire."""
-    core = owner.core
-    return () if core is None else frozenset(timer for timer in value if acts(core, timer))
-
-
-KNOWN_TIMERS = frozenset(Due)
-
-
-def acts(core: Any, timer: tuple[str | int, ...]) -> bool:
-    """A timer would do something, or is one that nobody knows."""
-    match timer:
-        case (Due.COMMUNICATION,):
-            return core.lifecycle.in_flight is None
-        case (Due.PUBLICATION,):
-            own = core.image.registrations.get(core.broker_id)
-            return core.applied_offset < 0 and own is not None and own.broker_epoch == core.broker_epoch
-        case (Due.ALTER_PARTITION, topic, partition):
-            led = next((one for key, one in core.leaders.items() if (key[0].int, key[1]) == (topic, partition)), None)
-            return led is not None and led.pending_change is not None and led.in_flight is None
-    return timer[0] not in KNOWN_TIMERS
 
 
 PROCESS_HOST: Fields = {

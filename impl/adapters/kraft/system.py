@@ -113,6 +113,9 @@ class KraftUnderTest:
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
         return STEPS[action](system, arguments, before)
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        return ATTEMPTS.keys()
+
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
         attempt = ATTEMPTS.get(action)
         return None if attempt is None else attempt(system, arguments, before)

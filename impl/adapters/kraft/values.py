@@ -1,16 +1,21 @@
 """Immutable values, of which every step makes new ones.
 
-Steps of hosts that are the same object, with the same arguments, are taken once: what was made of them is recalled. So
-what is reached on several ways is mostly one object, and what was read off it is remembered with it.
+Steps of hosts that are the same object, with the same arguments, are taken once: what was made of them is recalled. Of
+hosts that are alike, the first stands for all. So what is reached on several ways is mostly one object, and what was
+read off it is remembered with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, ParamSpec, TypeVar
+from hashlib import blake2b
+from io import BytesIO
+from pickle import Pickler
+from typing import Any, ParamSpec, Self, TypeVar
 
+from checker.conform.graph import UnreadableStateError
 from impl.kraft.effects import Effects
 
 P = ParamSpec("P")
@@ -19,7 +24,10 @@ MOST_RECALLED = 1 << 16  # of one function; beyond it all are forgotten
 
 
 def recalled(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, of which a result is made once. Arguments are positional and hashable; results are not changed."""
+    """The function, of which a result is made once. Arguments are positional and hashable; results are not changed.
+
+    Of what it makes, and of the parts where that is a tuple, the first that is alike is returned.
+    """
     table: dict[tuple[Any, ...], T] = {}
 
     @wraps(function)
@@ -28,18 +36,25 @@ def recalled(function: Callable[P, T]) -> Callable[P, T]:
         if found is None:
             if len(table) > MOST_RECALLED:
                 table.clear()
-            found = table[arguments] = function(*arguments, **_)
+            found = table[arguments] = first_alike(function(*arguments, **_))
         return found
 
     return recall
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """A call of a core's method, which also gets the time."""
 
     method: str
     arguments: tuple[Any, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.method, self.arguments))
 
     def __call__(self, core: Any, now_ms: int) -> Effects:
         effects: Effects = getattr(core, self.method)(*self.arguments, now_ms)
@@ -53,12 +68,68 @@ class Remembering:
     def memory(self) -> dict[object, object]:
         return {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return without_memory(self)
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        vars(self).update(fields)
+
+
+class Comparable(Remembering):
+    """A value of which others may be alike, so that the first of them can stand for all."""
+
+    @property
+    def likeness(self) -> Hashable:
+        """What others do not differ in that do the same wherever this does. Raises UnreadableStateError."""
+        raise NotImplementedError
+
+    def alike(self) -> Self:
+        """The first that was asked of those that are like this one."""
+        found = self.memory.get(ALIKE)
+        if found is None:
+            if len(FIRST) > MOST_RECALLED:
+                FIRST.clear()
+            try:
+                found = FIRST.setdefault(self.likeness, self)
+            except UnreadableStateError:  # whoever reads its key reports that
+                found = self
+            self.memory[ALIKE] = IS_FIRST if found is self else found
+        return self if found is IS_FIRST else found  # type: ignore[return-value]  # likeness tells classes apart
+
+
+ALIKE, IS_FIRST = "alike", "is the first"
+FIRST: dict[Hashable, Comparable] = {}
+MADE_OF_IT = "memory", "_parts", "lens"  # what a value was read to be, which another one has to be read for
+
+
+def digest(structure: object) -> bytes:
+    """Of equal structures the same, unless the members of a set are in another order."""
+    stream = BytesIO()
+    pickler = Pickler(stream)
+    pickler.fast = True  # it does not matter which parts are one object
+    pickler.dump(structure)
+    return blake2b(stream.getbuffer(), digest_size=16).digest()
+
+
+def first_alike(value: T) -> T:
+    """A value, or a tuple of some, with the first that is alike in place of each that knows of such."""
+    if isinstance(value, Comparable):
+        return value.alike()
+    if isinstance(value, tuple) and any(isinstance(part, Comparable) for part in value):
+        return tuple.__new__(type(value), map(first_alike, value))
+    return value
+
+
+def without_memory(value: object) -> dict[str, Any]:
+    """The fields of a value but for what it was read to be."""
+    return {name: part for name, part in vars(value).items() if name not in MADE_OF_IT}
+
 
 def replace(value: T, **changes: Any) -> T:
     """As `dataclasses.replace`, for frozen dataclasses without slots, and a good deal faster."""
     other = object.__new__(type(value))
     fields = vars(other)
     fields.update(vars(value), **changes)
-    fields.pop("memory", None)
-    fields.pop("_parts", None)
+    for name in MADE_OF_IT:
+        fields.pop(name, None)
     return other

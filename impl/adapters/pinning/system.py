@@ -72,6 +72,9 @@ class PinningUnderTest:
         except UnsettledError as error:
             return Refusal(str(error))
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        return ATTEMPTED
+
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
         is_disturbed = any(arguments.get(name, False) for name in ("missed", "removed"))
         if is_disturbed or action not in ATTEMPTED or not arguments.get("answered", True):
