@@ -17,7 +17,7 @@ from checker.conform.system import Structure
 from impl.adapters.kraft import record_rules, times
 from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
-from impl.adapters.kraft.values import Call, Comparable, Remembering, digest, recalled, replace, without_memory
+from impl.adapters.kraft.values import FIRST, Call, Comparable, Remembering, digest, recalled, replace, without_memory
 from impl.adapters.kraft.views import ProcessView
 from impl.kraft.broker import BrokerSettings, BrokerState
 from impl.kraft.broker.replica_log import InMemoryReplicaLog
@@ -89,6 +89,9 @@ class Shape:
     min_insync_replicas: int
     limits: Mapping[str, Any]
     core: Core
+
+    def __post_init__(self) -> None:
+        FIRST.clear()  # a cluster begins: no host of another one, whose cores may do otherwise, stands for its own
 
     @property
     def rivals(self) -> frozenset[int]:

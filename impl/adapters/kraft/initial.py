@@ -32,7 +32,7 @@ from impl.adapters.kraft.controllers import handle_lifecycle
 from impl.adapters.kraft.core import Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
-from impl.adapters.kraft.values import FIRST, Call, replace
+from impl.adapters.kraft.values import Call, replace
 from impl.kraft.image import Image
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
@@ -41,7 +41,6 @@ FIRST_EPOCH = 1
 
 def begin(core: Core, constants: Mapping[str, Any], state: Any) -> Cluster:
     """The cluster in what the spec calls the initial state `state`."""
-    FIRST.clear()  # what was made of other cores does not stand for what is made of these
     shape = shape_of(core, constants, state)
     image = next(iter(state.controllers.values())).image
     log = tuple(log_of(image))
