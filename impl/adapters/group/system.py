@@ -83,6 +83,9 @@ class GroupUnderTest:
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
         return STEPS[action](system, arguments)
 
+    def attempts(self, actions: Collection[str]) -> Collection[str]:
+        return ATTEMPTED
+
     def attempt(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal | None:
         """Decisions of a coordinator; a rebalance that waits for room in a connection waits in the spec only."""
         if action not in ATTEMPTED or system.brokers[arguments["broker"].index].core is None:
