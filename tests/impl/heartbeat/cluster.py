@@ -60,11 +60,10 @@ CONFIG = {
 
 
 class Cluster(RunningCluster):
-    """Brokers with heartbeats; those of `legacy` have the former protocol. doors: in front of where they listen."""
+    """Brokers with heartbeats. doors: in front of where they listen."""
 
-    def __init__(self, ensemble: Ensemble, root: str, folder: Path, *, legacy: tuple[int, ...] = ()) -> None:
+    def __init__(self, ensemble: Ensemble, root: str, folder: Path) -> None:
         super().__init__(ensemble, root, folder, main, PERSISTENT, BROKERS)
-        self.legacy = set(legacy)
         self.by_hand(self.admin.create, topic_path(PARTITION.topic), assignment_bytes({PARTITION.partition: REPLICAS}))
         self.ports = free_ports(BROKERS)
         self.doors = [Proxy(f"127.0.0.1:{port}") for port in self.ports]
@@ -75,7 +74,6 @@ class Cluster(RunningCluster):
             "listeners": f"127.0.0.1:{self.ports[broker]}",
             "advertised.listeners": self.doors[broker].address,
             "log.dirs": str(self.folder / f"data{broker}"),
-            "inter.broker.protocol.version": "2.0" if broker in self.legacy else "2.1-heartbeat",
         }  # fmt: skip
 
     def begin(self) -> None:
@@ -97,7 +95,7 @@ class Cluster(RunningCluster):
 
     def _serves(self, broker: int) -> bool:
         process = self.current[broker]
-        return process is not None and (broker in self.legacy or process.has_recorded("unfenced"))
+        return process is not None and process.has_recorded("unfenced")
 
     def state(self) -> LeaderAndIsr | None:
         """Of the partition."""

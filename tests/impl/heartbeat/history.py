@@ -4,7 +4,8 @@ Every write to ZooKeeper is in the log, in one order; what processes do without 
 all clocks of a run are of one machine. That gives one order of all: a process's own step stands after what it had read,
 and where the log and the step have the same millisecond, before what it had not. Two steps stand elsewhere than where
 they are recorded: a lease is over when it is, however late its process wakes up to that; and a term begins with what
-the new controller has read. Heartbeats that change nothing, fetches and answers are left to be found: silent steps.
+the new controller has read. Heartbeats that change nothing, fetches, answers, and when a control request was taken are
+left to be found, as silent steps.
 
 The model has one controller, and a failover in one step: what a former one does after its successor has read everything
 is left out. It changes nothing, as every write of it is refused.
@@ -21,7 +22,6 @@ from impl.heartbeat.znodes import (
     CONTROLLER_EPOCH,
     LeaderAndIsr,
     id_path,
-    read_broker,
     read_state,
     state_path,
 )
@@ -49,7 +49,6 @@ class Registered:
 
     czxid: int
     session: int
-    is_legacy: bool
 
 
 @dataclass
@@ -71,11 +70,10 @@ class Znodes:
         elif change.path in _IDS:
             self.ids.pop(_IDS[change.path], None)
             if data is not None:
-                is_legacy = read_broker(change.path, data).is_legacy
-                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session, is_legacy)
+                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session)
 
     def state(self) -> dict[str, Any]:
-        """As the spec has them. A legacy leader writes the state without the incarnation."""
+        """As the spec has them."""
         state = self.partition
         assert state is not None, "the run has begun"
         partition: dict[str, Any] = {
@@ -84,14 +82,13 @@ class Znodes:
             "isr": [f"broker{one}" for one in sorted(state.isr)],
             "version": self.version,
             "controller_epoch": state.controller_epoch,
+            "leader_incarnation": state.leader_incarnation or None,
         }
-        if not any(one.is_legacy for one in self.ids.values()):
-            partition["leader_incarnation"] = state.leader_incarnation or None
         ids = {}
         for broker in REPLICAS:
             one = self.ids.get(broker)
             ids[f"broker{broker}"] = one and {
-                "process": f"process{broker}", "czxid": one.czxid, "legacy": one.is_legacy
+                "process": f"process{broker}", "czxid": one.czxid, "legacy": False
             }  # fmt: skip
         return {"partition": partition, "ids": ids}
 
@@ -197,7 +194,7 @@ class History:
         for broker in REPLICAS:
             if sum(life.broker == broker and life.began_ms < self.began_ms for life in self.lives) != 1:
                 raise NotBegunError("a broker was started twice")
-            if not self.znodes.ids[broker].is_legacy and self._is_fenced_at_first(broker):
+            if self._is_fenced_at_first(broker):
                 raise NotBegunError("a broker was fenced")
 
     def _is_fenced_at_first(self, broker: int) -> bool:
@@ -378,15 +375,6 @@ class History:
             names = {"brokers' states": "update_partition", "controlled shutdown": "move_leadership"}
             return replace(step, action=names.get(cause or ""), parameters=CONTROLLER if cause in names else {})
         process = {"process": f"process{was.leader}"}
-        leader = before.ids.get(was.leader)
-        assert step.transaction is not None
-        if leader is not None and leader.is_legacy and leader.session == step.transaction.session:
-            own = up.get(was.leader)
-            answered = own is not None and any(
-                line.get("action") == "write_isr" and line["note"]["version"] == after.version
-                for line in self.lines[id(own)]
-            )
-            return replace(step, action="write_isr", parameters={**process, "answered": answered})
         return replace(step, action="handle_isr_change", parameters={**CONTROLLER, **process})
 
     def _implied(self, step: Step, before: Znodes, up: dict[int, Life]) -> Iterator[Step]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Model, action, require
-from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, registration, replica
+from spec.heartbeat.actions import control, faults, heartbeat, isr, registration, replica
 from spec.heartbeat.initial import all_active
 from spec.heartbeat.state import Cluster, serves
 from spec.heartbeat.types import Process
@@ -32,7 +32,6 @@ MODELS = [
             heartbeat.expire,
             control.update_partition,
             control.move_leadership,
-            control.reread_partition,
             control.take_control_request,
             control.fail_over,
             isr.ask_to_shrink,
@@ -47,8 +46,6 @@ MODELS = [
             registration.expire_session,
             registration.end_dead_session,
             registration.read_ids,
-            legacy.write_isr,
-            legacy.reread_isr,
             faults.cut_off,
             faults.heal,
             faults.crash,
@@ -63,7 +60,6 @@ MODELS = [
             "max_expiries": _ROOM,
             "max_failovers": _ROOM,
             "max_shutdowns": _ROOM,
-            "max_lost_replies": _ROOM,
         },
     )
 ]

@@ -2,8 +2,8 @@
 
 usage: python -m tests.impl.heartbeat.schedules [--count N] [--first SEED] [--at-once N] [--done FILE]
 
-Setups take turns: one server, the same with a legacy leader, and ensembles of three whose leader is killed. A producer
-writes all the while; in the end, what was acknowledged is looked for on the disk of every member of the ISR.
+Two setups take turns: one server, and an ensemble of three whose leader is killed. A producer writes all the while; in
+the end, what was acknowledged is looked for on the disk of every member of the ISR.
 `--done FILE` keeps there which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM) and called again, it goes
 on with the rest, and with those that never began. A run that the spec rejects is kept, trace and logs, in the folder
 that is printed. Exit codes: 0 all are accepted, 1 some are not, 3 stopped before the end.
@@ -36,11 +36,10 @@ ACTIONS = ("kill", "stop", "pause", "pause", "cut", "cut", "shut", "shut", "lose
 
 @dataclass(frozen=True)
 class Setup:
-    """As tests.cluster.schedules has it. legacy: the brokers of the former protocol."""
+    """As tests.cluster.schedules has it."""
 
     name: str
     servers: int = 1
-    legacy: tuple[int, ...] = ()
     constants: tuple[str, ...] = ()
 
     @property
@@ -134,7 +133,7 @@ def root_of(seed: int) -> str:
 
 def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
     """Run one schedule."""
-    cluster = Cluster(ensemble, root_of(seed), folder, legacy=SCHEDULES.setup_of(seed).legacy)
+    cluster = Cluster(ensemble, root_of(seed), folder)
     try:
         cluster.begin()
         began = cluster.last_zxid(), now_ms()
