@@ -14,11 +14,13 @@ NAME = "flush-point"
 
 
 class FlushPoint:
-    """The offset, in memory and in its file: one line in one sector, with its CRC-32C."""
+    """The offset, in memory and in its file: one line in one sector, with its CRC-32C. is_new: no file was there."""
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._file: File = disk.open(f"{directory}/{NAME}", create=True)
-        self.offset: int | None = parse(self._file.read(0, len(line(0))))
+        data = self._file.read(0, len(line(0)))
+        self.is_new = not data
+        self.offset: int | None = parse(data)
 
     def advance(self, offset: int) -> None:
         """The log is flushed up to here. On disk at some time."""

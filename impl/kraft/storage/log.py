@@ -210,7 +210,7 @@ class Log:
             raise self._rotten(f"ends at offset {self.end_offset}, and {flushed} was once flushed")
         if self.start_offset > covered:
             raise self._rotten(f"is of a log that starts at {self.start_offset}, and no snapshot reaches there")
-        if flushed is not None:
+        if not self._flush_point.is_new:
             self._compare_epochs()
 
     def _compare_epochs(self) -> None:
