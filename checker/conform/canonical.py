@@ -51,8 +51,8 @@ class Canonical:
 
     def __init__(self) -> None:
         self._codes: dict[Any, Code] = {}
-        self._read: dict[Structure, tuple[Code, Ordinals]] = {}
-        self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, by what they are, and themselves
+        self._read: dict[Structure, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, with the first of equal ones
+        self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of those that were met again themselves
         self._numbers: dict[Ordinal, int] = {}
 
     def of(self, structure: Structure) -> Digest:
@@ -82,9 +82,10 @@ class Canonical:
                 return same[1]
             known = self._read.get(node)
             if known is None:
-                known = self._read[node] = self._of_set(node) if is_set else self._of(node, depth)
-            self._same[id(node)] = node, known
-            return known
+                known = self._read[node] = node, self._of_set(node) if is_set else self._of(node, depth)
+            elif known[0] is node:
+                self._same[id(node)] = known
+            return known[1]
         return self._of_set(node) if is_set else self._of(node, depth)
 
     def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
