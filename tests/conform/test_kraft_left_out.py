@@ -167,6 +167,7 @@ def test_every_field_that_is_left_out_is_changed_here() -> None:
     assert left_out == set().union(*CHANGES.values())
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
 def test_a_twin_does_the_same(name: str, changes: dict[str, str], change: Change) -> None:

@@ -204,6 +204,7 @@ def all_orders(run: Orders) -> Iterator[tuple[int, ...]]:
 START = '{"action":"init","state":{"lease":null,"serving":[]}}'
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("first", "event", "line", "others"), [
     ([GRANT, EXPIRE], "stop_serving", 4, ""),
     ([EXPIRE], "expire", 2, "; what else could come next does not fit either (line 3)"),
