@@ -165,6 +165,10 @@ class Answer:
     response: Response
 
 
+BEGUN_MS = 1_000_000
+"""The clock of a host at first: a time that was kept from before it, or is 0, is long over."""
+
+
 @dataclass(frozen=True, eq=False)
 class ControllerHost(Host):
     """A controller and the host that runs it.
@@ -180,7 +184,7 @@ class ControllerHost(Host):
     core: ControllerCore
     image: Image
     timers: Timers
-    now_ms: int = 0
+    now_ms: int = BEGUN_MS
     epoch: int = 0
     is_elected: bool = True
     lags_since: int | None = None
@@ -218,7 +222,7 @@ class ProcessHost(Host):
     answer: Answer | None = None
     isr_answers: Mapping[PartitionKey, Answer] = field(default_factory=dict)
     timers: Timers = field(default_factory=dict)
-    now_ms: int = 0
+    now_ms: int = BEGUN_MS
     stand_in: ProcessView | None = None
 
     @property
