@@ -289,7 +289,8 @@ DRAFT = {
     "unfencing_joins_no_isr": False,
 }
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
-leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on."""
+leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on. Of a
+contact that counts "even if the broker is fenced" there is no switch."""
 
 SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "kafka_3_9": SHIPPED, "draft": DRAFT}
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

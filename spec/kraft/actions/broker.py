@@ -2,7 +2,7 @@
 
 A broker keeps one registration or heartbeat under way at a time and repeats what was lost. As shipped Kafka
 does, it keeps running when it is fenced, and when it gets STALE_BROKER_EPOCH it continues and never
-registers again; `stop_when_stale` repairs that, in the models of what must eventually happen.
+registers again; `stop_when_stale` repairs that, in `conflicts_end`: in the other models it continues.
 Fetching metadata is one step that copies what is committed at that moment: an image is a committed state, and
 lags until the next such step. Where previous images are modelled, it may also stop one batch before.
 SIGTERM is in `shutdown`. Leaves out: the time limit of the first registration.

@@ -302,8 +302,8 @@ def is_eligible(image: Metadata, partition: Partition, request: AlterIsr, member
     who="controller {voter}",
     source="KIP-631, Partition Reassignment (AlterIsr); KIP-497; KIP-841; KIP-903",
     kafka="ReplicationControlManager.alterPartition",
-    deviates="of the broker epochs in the request only the added member's is checked: members of the ISR at the same "
-    "partition epoch have not registered again since, for registering takes them out",
+    deviates="of the broker epochs in the request only the added member's is checked: with `expired_session` a "
+    "member of the ISR at the same partition epoch has not registered again since; see docs/decisions/0014",
     api="AlterPartition v3",
 )
 def handle_alter_isr(s: Cluster, voter: Voter, request: SentAlterIsr) -> None:

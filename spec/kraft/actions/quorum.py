@@ -4,7 +4,8 @@ Raft as KIP-595 has it, on logs of which only what is not committed is kept as b
 deposed and has not heard of it (a zombie) still decides: what it writes cannot commit. A controller learns of
 a newer epoch when it votes or hears of the leader; it renounces in that step.
 Leaves out: a standby's lag behind the high watermark (it decides nothing); voters that crash (a silent one is as
-good as crashed, and one that leads may be elected again, with its memory lost); pre-vote; changes of the quorum.
+good as crashed, and one that leads may be elected again, with its memory lost); votes and batches that a crash takes
+back from the disk; check-quorum; pre-vote; changes of the quorum.
 """
 
 from __future__ import annotations
