@@ -1,4 +1,4 @@
-"""Rulings of the controller on a broker that wants to shut down, on states made by hand."""
+"""Decisions of the controller on a broker that wants to shut down, on states made by hand."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def registration_of(s: Cluster, broker: Broker) -> Registration:
     return registration
 
 
-def ruled(
+def decided(
     s: Cluster, broker: Broker, *, shut_down: bool = True, fence: bool = False, caught_up: bool = True
 ) -> BrokerControlState:
-    """The ruling of the controller on a heartbeat of `broker`."""
+    """The decision of the controller on a heartbeat of `broker`."""
     epoch = registration_of(s, broker).broker_epoch
     request = Heartbeat(Process(broker.index), epoch, fence, shut_down, caught_up, None, late=False, to=Voter(0))
     return shutdown.next_broker_state(controller_of(s), registration_of(s, broker), broker, request)
@@ -62,22 +62,22 @@ def depose(s: Cluster) -> None:
 
 class TestFirstRequest:
     def test_of_a_leader_begins_a_controlled_shutdown(self, s: Cluster) -> None:
-        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
+        assert decided(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
 
     def test_of_a_leader_that_wants_the_fence_too_is_granted_at_once(self, s: Cluster) -> None:
         switched(idle_shutdown_waits=False)
-        assert ruled(s, A, fence=True) == BrokerControlState.SHUTDOWN_NOW
+        assert decided(s, A, fence=True) == BrokerControlState.SHUTDOWN_NOW
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_of_a_broker_that_leads_nothing(self, s: Cluster, waits: bool) -> None:
         switched(idle_shutdown_waits=waits)
-        assert (ruled(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
+        assert (decided(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_of_a_fenced_broker(self, s: Cluster, waits: bool) -> None:
         switched(fenced_shutdown_waits=waits)
         registration_of(s, B).fenced = True
-        assert (ruled(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
+        assert (decided(s, B) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
     @pytest.mark.parametrize("waits", [True, False])
     def test_after_a_failover(self, s: Cluster, waits: bool) -> None:
@@ -87,7 +87,7 @@ class TestFirstRequest:
         controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset({B}))
         faults.fail_over(s, Voter(0))
         assert controller_of(s).shutdowns[A] is None
-        assert (ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
+        assert (decided(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN) == waits
 
 
 class TestControlledShutdown:
@@ -95,20 +95,20 @@ class TestControlledShutdown:
         depose(s)
         registration_of(s, A).in_controlled_shutdown = True
         controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset({A, B}))
-        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
+        assert decided(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
         registration_of(s, B).fenced = True
-        assert ruled(s, A) == BrokerControlState.SHUTDOWN_NOW
+        assert decided(s, A) == BrokerControlState.SHUTDOWN_NOW
 
     def test_waits_while_the_broker_leads(self, s: Cluster) -> None:
         controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset())
-        assert ruled(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
+        assert decided(s, A) == BrokerControlState.CONTROLLED_SHUTDOWN
 
-    @pytest.mark.parametrize(("applied", "behind"), [(None, {A, B}), (NOW, {A, B}), (LATER, {A})])
+    @pytest.mark.parametrize(("applied", "lagging"), [(None, {A, B}), (NOW, {A, B}), (LATER, {A})])
     def test_is_behind_whose_last_heartbeat_did_not_reach_the_offset(
-        self, applied: MetadataOffset | None, behind: set[Broker]
+        self, applied: MetadataOffset | None, lagging: set[Broker]
     ) -> None:
         known = shutdown.with_report(Shutdown(LATER, lagging=frozenset({A})), B, applied)
-        assert known is not None and known.lagging == behind
+        assert known is not None and known.lagging == lagging
 
 
 class TestUnfencing:
@@ -117,15 +117,15 @@ class TestUnfencing:
         switched(shutdown_is_final=final)
         registration = registration_of(s, B)
         registration.fenced = registration.in_controlled_shutdown = True
-        assert ruled(s, B, shut_down=False) == (BrokerControlState.FENCED if final else BrokerControlState.UNFENCED)
+        assert decided(s, B, shut_down=False) == (BrokerControlState.FENCED if final else BrokerControlState.UNFENCED)
 
     @pytest.mark.parametrize("merged", [True, False])
     def test_while_the_log_grows(self, s: Cluster, merged: bool) -> None:
         switched(kafka_13959=merged)
         registration_of(s, B).fenced = True
         controller_of(s).image.offset = NOW
-        assert (ruled(s, B, shut_down=False) == BrokerControlState.UNFENCED) == merged
-        assert ruled(s, B, shut_down=False, caught_up=False) == BrokerControlState.FENCED
+        assert (decided(s, B, shut_down=False) == BrokerControlState.UNFENCED) == merged
+        assert decided(s, B, shut_down=False, caught_up=False) == BrokerControlState.FENCED
 
 
 class TestSigterm:

@@ -59,7 +59,7 @@ def calculate_next_state(
     shutdown_offset: int | None,
     request: BrokerHeartbeatRequest,
 ) -> BrokerControlState:
-    """The next_state on a broker's heartbeat.
+    """The next state of a broker, by its heartbeat.
 
     One that asks to shut down leads nothing from then on. It waits for the other brokers, whatever state it was in,
     until their images say so, too. One in controlled shutdown stays fenced until it registers again.
@@ -97,7 +97,7 @@ def records_of(
     next_state: BrokerControlState,
     begins_shutdown: bool,
 ) -> tuple[Record, ...]:
-    """The records that carry out a next_state."""
+    """The records that take a broker to its next state."""
     broker_id, broker_epoch = registration.broker_id, registration.broker_epoch
     if begins_shutdown:
         begins = BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True)
