@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from checker.lang.frontend.collections import Element
-from checker.lang.frontend.expressions import Expressions
+from checker.lang.frontend.comprehensions import Comprehensions
 from checker.lang.frontend.source import function_of
 from checker.lang.frontend.symbols import Display, Location, Num, Static, Symbol, Truth, Val
 from checker.lang.ir import Kind, Node
@@ -19,7 +19,7 @@ from checker.lang.values import Identity
 MAX_DEPTH = 24
 
 
-class Ordering(Expressions):
+class Ordering(Comprehensions):
     """Goes through collections in the order of their elements. `inline` is left to the subclass."""
 
     def inline(self, function: Callable[..., Any], arguments: list[Symbol]) -> Symbol:
