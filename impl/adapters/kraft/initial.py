@@ -25,13 +25,13 @@ from impl.adapters.kraft.cluster import (
     incarnation_id,
     listeners,
     rack,
-    run,
     topic_id,
 )
 from impl.adapters.kraft.controllers import handle_lifecycle
 from impl.adapters.kraft.core import Core
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
+from impl.adapters.kraft.running import run
 from impl.adapters.kraft.values import Call, replace
 from impl.kraft.image import Image
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord

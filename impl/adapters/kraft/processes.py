@@ -7,24 +7,9 @@ from typing import Any
 
 from checker.conform.system import Refusal
 from impl.adapters.kraft import reply_rules
-from impl.adapters.kraft.cluster import (
-    Answer,
-    Cluster,
-    ControllerHost,
-    Envelope,
-    Log,
-    ProcessHost,
-    Shape,
-    deliver,
-    fire_at,
-    left_on_disk,
-    moves,
-    put,
-    run,
-    settled,
-    without_answer,
-)
+from impl.adapters.kraft.cluster import Answer, Cluster, ControllerHost, Envelope, Log, ProcessHost, Shape, put
 from impl.adapters.kraft.core import BrokerCore
+from impl.adapters.kraft.running import deliver, fire_at, left_on_disk, moves, run, settled, without_answer
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.broker import BrokerState, Due
 from impl.kraft.broker.timers import due_for

@@ -21,13 +21,12 @@ from impl.adapters.kraft.cluster import (
     Stable,
     Taken,
     decide,
-    deliver,
-    settled,
 )
 from impl.adapters.kraft.controllers import released
 from impl.adapters.kraft.core import ControllerCore
 from impl.adapters.kraft.epoch_history import Entry
 from impl.adapters.kraft.processes import waits
+from impl.adapters.kraft.running import deliver, settled
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.messages import Response
 from impl.kraft.records import Batch, NoOpRecord
