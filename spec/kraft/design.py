@@ -123,8 +123,8 @@ class Design:
     """KAFKA-13959: to be unfenced, a broker must have applied its own registration; else it must reach the end of the
     log, which keeps growing."""
     lease_check_by_timer: bool = True
-    """A new active controller looks for leases that run out by itself; else only once a broker registers or sends a
-    heartbeat."""
+    """A new active controller looks for leases that run out by itself; else only once it has accepted a registration or
+    a heartbeat."""
     idle_shutdown_waits: bool = True
     "A broker that asks to shut down while it leads nothing waits, too, until the others have seen that."
     fenced_shutdown_waits: bool = True

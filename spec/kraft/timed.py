@@ -338,11 +338,10 @@ def start_again(s: Lease) -> None:
     deviates="how the request travels is left out; of the new incarnation, fenced, no more is said",
 )
 def register(s: Lease) -> None:
-    """The controller gives the id to the new incarnation, unless it is still leased: then it refuses, and no lease
-    changes by that.
+    """The controller gives the id to the new incarnation, unless it is still leased: then it refuses, by an exception
+    after which it neither renews a lease nor looks for one that runs out.
     """
     require(s.stall == 0 and is_asked_for_id(s))
-    s.checks_leases = True
     if not s.fenced and (not s.tracked or s.lease_age < Timing.session_timeout_ticks):
         s.retry = Timing.registration_retry_ticks
     else:

@@ -9,6 +9,7 @@ import pytest
 from checker.lang.declare import bind
 from checker.lang.loader import load
 from checker.lang.values import Disabled
+from spec.kraft import timed
 from spec.kraft.actions import faults, shutdown
 from spec.kraft.actions.shutdown import BrokerControlState
 from spec.kraft.initial import running_cluster
@@ -140,3 +141,13 @@ class TestSigterm:
         s.processes[Process(0)].state = BrokerState.RECOVERY
         shutdown.sigterm(s, Process(0))
         assert s.processes[Process(0)].state == BrokerState.NOT_RUNNING
+
+
+def test_a_registration_that_is_refused_makes_nobody_look_for_leases() -> None:
+    model = load("kraft/timed_registration", setting="shipped")
+    model.bind()
+    lease = timed.just_heard()
+    lease.alive, lease.applicants, lease.checks_leases = False, 1, False
+    timed.register(lease)
+    assert (lease.retry > 0, lease.fenced, lease.checks_leases) == (True, False, False)
+    bind(model.info, {})
