@@ -39,8 +39,8 @@ HEAD = """<!-- Written by `make docs` from the specs, tests/pins.toml and tests/
 # The models
 
 Each model of a design is small enough to be explored exhaustively (or says that it is not), and is the home of the
-properties that it claims. The counts are pinned: `make test` explores every model and compares them. `fencepost list
-MODEL` lists the constants, switches, actions and properties of one.
+properties that it claims. The counts are pinned, and `make verify` compares them; `make bench` those that take minutes.
+`fencepost list MODEL` lists the constants, switches, actions and properties of one.
 """
 
 
@@ -153,7 +153,7 @@ def _known() -> Iterator[str]:
     yield from textwrap.wrap(
         "What `fencepost check MODEL --setting S --known` goes on past: each switch that repairs a violation, with the "
         "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds. "
-        "`shipped` is of every model that it violates, `draft` of some that are small.",
+        "`shipped` is of every model that is pinned with it and violated, `draft` of some that are small.",
         120,
     )
     yield ""
