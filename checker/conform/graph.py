@@ -5,15 +5,17 @@ or an offset as what it decides, or something that decides nothing (`LeftOut`, w
 not know is part of the state as it is, in a `Free`, so that nothing an implementation remembers can hide; where
 such a field makes one new state after the other, the exploration reports which it is.
 
-Not part of a structure: the order of a dict, whether two fields hold the same object or equal ones, and the state of
-classes and modules.
+Of a subclass of a builtin, both its fields and its contents are part of a structure; of an object of an extension
+type, what a pickle of it would hold. Not part of a structure: the order of a dict (but for an OrderedDict), whether two
+fields hold the same object or equal ones, and the state of classes and modules.
 """
 
 from __future__ import annotations
 
 import enum
+import struct
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
@@ -25,6 +27,9 @@ T = TypeVar("T")
 FREE = "free"
 MOST_REMEMBERED, MOST_CONTEXTS = 1 << 16, 1 << 8  # immutable objects, contexts; beyond it all are forgotten
 SCALARS = (int, str, bool, type(None), bytes, float, UUID)
+BUILTINS = (OrderedDict, dict, list, deque, set, frozenset, tuple, bytearray, *SCALARS)  # a subclass before its base
+POINTER_BYTES = struct.calcsize("P")
+PICKLE_PROTOCOL = 4
 ACCUMULATING = (int, float, str, bytes, bytearray, list, tuple, deque, set, frozenset, dict)
 REFUSED: tuple[tuple[tuple[type, ...], str], ...] = (
     ((types.FunctionType, types.BuiltinFunctionType, types.MethodType), "a function"),
@@ -92,6 +97,7 @@ class Graph:
         self._readers |= {tuple: self._sequence, frozenset: self._set}
         self._readers |= {list: self._mutable(self._sequence), deque: self._mutable(self._sequence)}
         self._readers |= {set: self._mutable(self._set), dict: self._mutable(self._mapping)}
+        self._readers |= {OrderedDict: self._mutable(self._in_order)}
         self._readers |= {types.MappingProxyType: self._mutable(self._mapping), bytearray: self._mutable(bytes)}
         self._plans: dict[tuple[type, int, tuple[str, ...]], Plan] = {}
         self._remembered: dict[Any, dict[int, tuple[Any, Structure]]] = {}
@@ -123,16 +129,18 @@ class Graph:
             return _itself
         if issubclass(kind, type):
             return lambda one: f"{one.__module__}.{one.__qualname__}"
-        for builtin in (dict, list, deque, set, frozenset, tuple, *SCALARS):
-            if issubclass(kind, builtin) and not hasattr(kind, "__dict__"):
-                return self._readers[builtin]
-        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        if issubclass(kind, tuple) and hasattr(kind, "_fields") and not kind.__dictoffset__:
             return lambda one: _named(kind.__name__, kind._fields)(
                 [self._part(f".{name}", part) for name, part in zip(kind._fields, one, strict=True)]
             )
+        for builtin in BUILTINS:
+            if issubclass(kind, builtin):
+                return self._mutable(self._derived(self._readers[builtin]))
         for kinds, what in REFUSED:
             if issubclass(kind, kinds):
                 return _refusal(what)
+        if _has_more_than_fields(kind):
+            return self._mutable(self._reduced)
         is_frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
         return self._value if is_frozen else self._mutable(self._object)
 
@@ -143,6 +151,21 @@ class Graph:
             return made
 
         return read
+
+    def _derived(self, contents: Reader) -> Reader:
+        """The fields of an object of a subclass of a builtin, and its contents."""
+        return lambda value: (self._object(value), contents(value))
+
+    def _reduced(self, value: Any) -> Structure:
+        """The fields of an object of an extension type, and all that a pickle of it would hold."""
+        try:
+            reduced = value.__reduce_ex__(PICKLE_PROTOCOL)
+        except TypeError:
+            raise UnreadableStateError(f"of the type {type(value).__name__}") from None
+        if isinstance(reduced, str):  # the name of a constant
+            return reduced
+        parts = [list(part) if isinstance(part, Iterator) else part for part in reduced[1:]]
+        return (self._object(value), self._sequence(parts))
 
     def _part(self, place: str, part: Any) -> Structure:
         try:
@@ -166,6 +189,10 @@ class Graph:
             return tuple(sorted(pairs, key=_key))
         except TypeError:
             return frozenset(pairs)
+
+    def _in_order(self, value: Any) -> Structure:
+        """An OrderedDict, whose order decides."""
+        return self._sequence(tuple(value.items()))
 
     def _value(self, value: Any) -> Structure:
         """An object that is never changed, unless something in it is."""
@@ -255,6 +282,12 @@ def _slots(kind: type) -> tuple[str, ...]:
                 is_private = slot.startswith("__") and not slot.endswith("__")
                 found.append(f"_{base.__name__.lstrip('_')}{slot}" if is_private else slot)
     return tuple(found)
+
+
+def _has_more_than_fields(kind: type) -> bool:
+    """True if objects of a class hold something beside slots and a dict, as those of an extension type do."""
+    pointers = len(_slots(kind)) + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    return kind.__basicsize__ > object.__basicsize__ + POINTER_BYTES * pointers
 
 
 @cache

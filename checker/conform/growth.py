@@ -42,7 +42,22 @@ def _is_free(node: Any) -> bool:
 def _sizes(node: Any) -> Iterator[float]:
     """The measures of such values, in an order that is the same for alike structures outside of sets."""
     if _is_free(node):
-        yield node[0] if isinstance(node[0], int | float) else len(node[0])
+        yield _count(node[0])
+        yield _weight(node[0])
     elif isinstance(node, tuple):
         for part in node:
             yield from _sizes(part)
+
+
+def _count(node: Any) -> float:
+    """A number itself, and of all else how many parts it has."""
+    return node if isinstance(node, int | float) else len(node)
+
+
+def _weight(node: Any) -> float:
+    """All numbers in a value, and how many parts there are: what rises where a count within it does."""
+    if isinstance(node, int | float):
+        return abs(node)
+    if isinstance(node, tuple | frozenset):
+        return len(node) + sum(map(_weight, node))
+    return len(node) if isinstance(node, str | bytes) else 0

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections import deque
+import random
+import threading
+from array import array
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -84,6 +88,59 @@ def test_every_value_has_a_structure(value: Any, expected: Any) -> None:
     hash(read(value))
 
 
+class Queue(deque[int]):
+    """A builtin with a field of its own."""
+
+    taken = 0
+
+
+class Named(Point):
+    """A named tuple with a dict."""
+
+
+class Dice(random.Random):
+    """An extension type's object with a field of its own."""
+
+    thrown = 0
+
+
+def counting() -> Counter[str]:
+    return Counter({"a": 1})
+
+
+def grouping() -> defaultdict[str, list[int]]:
+    return defaultdict(list, {"a": [1]})
+
+
+def roll(dice: Dice) -> None:
+    dice.thrown += 1
+
+
+CHANGES: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
+    (counting, lambda one: one.update("a")),
+    (grouping, lambda one: one["a"].append(2)),
+    (lambda: OrderedDict(a=1, b=2), lambda one: one.move_to_end("a")),
+    (lambda: Queue([1]), lambda one: one.append(2)),
+    (lambda: Queue([1]), lambda one: setattr(one, "taken", 1)),
+    (lambda: Named(1, 2), lambda one: setattr(one, "seen", True)),
+    (lambda: array("i", [1]), lambda one: one.append(2)),
+    (lambda: random.Random(1), lambda one: one.random()),
+    (lambda: Dice(1), roll),
+]
+
+
+@pytest.mark.parametrize(("make", "change"), CHANGES)
+def test_what_is_in_an_object_of_a_class_of_python_or_of_an_extension_is_there(
+    make: Callable[[], Any], change: Callable[[Any], object]
+) -> None:
+    one = make()
+    before = read(Server(Term(1), clock_ms=one))
+    assert before == read(Server(Term(1), clock_ms=make()))
+    change(one)
+    after = read(Server(Term(1), clock_ms=one))
+    assert after != before and hash(after) is not None
+
+
 def test_rules_say_what_a_field_is() -> None:
     server = Server(Term(5), {"b": Term(6, "x")}, clock_ms=9, shown=4)
     structure = read(server, RULES)
@@ -133,6 +190,8 @@ def test_a_circle_ends() -> None:
         ((number for number in (1,)), "a generator"),
         (iter([1]), "an iterator"),
         (enum, "a part of the program"),
+        (threading.Lock(), "of the type lock"),
+        ({}.keys(), "of the type dict_keys"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_to_it(value: Any, what: str) -> None:
@@ -152,3 +211,14 @@ def test_a_field_without_a_rule_that_rises_each_time_grows() -> None:
     assert not rises(keys[1:])
     assert not rises([("s", Free(number % 3)) for number in range(RISES + 1)])
     assert not rises([("s", number) for number in range(RISES + 1)])
+
+
+@pytest.mark.parametrize("make", [lambda n: {"heartbeats": n}, lambda n: Counter(a=n, b=7), lambda n: deque([5] * n)])
+def test_a_count_within_a_field_grows_too(make: Callable[[int], Any]) -> None:
+    def key(number: int) -> Any:
+        server = Server(Term(1))
+        server.counts = make(number)  # type: ignore[attr-defined]  # a field that no rule knows
+        return read(server, RULES)
+
+    assert rises([key(number) for number in range(RISES + 1)])
+    assert not rises([key(number % 3) for number in range(RISES + 1)])

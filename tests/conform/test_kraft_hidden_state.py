@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -63,6 +64,24 @@ class Remembers(CopiesItself, Controller):
     def handle(self, call: int, request: Request, now_ms: int) -> Effects:
         if isinstance(request, BrokerHeartbeatRequest):
             self.heard.append(request.broker_id)
+        return super().handle(call, request, now_ms)
+
+
+class Counts(CopiesItself, Controller):
+    """It counts heartbeats of each broker, and never looks at that."""
+
+    def __init__(self, settings: ControllerSettings) -> None:
+        super().__init__(settings)
+        self.heartbeats: Counter[int] = Counter()
+
+    def copy(self) -> Any:
+        other = super().copy()
+        other.heartbeats = self.heartbeats.copy()
+        return other
+
+    def handle(self, call: int, request: Request, now_ms: int) -> Effects:
+        if isinstance(request, BrokerHeartbeatRequest):
+            self.heartbeats[request.broker_id] += 1
         return super().handle(call, request, now_ms)
 
 
@@ -132,6 +151,7 @@ def explored(model: str, core: Faulty, **changes: object) -> Any:
 FAULTS = {
     "a counter that wears out": (Faulty(WearsOut), "unfencing_ends", {"brokers": 1, "max_crashes": 0}, GROWS),
     "a list that grows": (Faulty(Remembers), "unfencing_ends", {"brokers": 1, "max_crashes": 0}, GROWS),
+    "counts of each broker": (Faulty(Counts), "unfencing_ends", {"brokers": 1, "max_crashes": 0}, GROWS),
     "a shutdown that outlives a fence": (
         Faulty(KeepsFencedSessions), "shutdown", {"max_crashes": 0, "max_failovers": 0}, "is elsewhere after it",
     ),
