@@ -17,7 +17,7 @@ from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.state_rules import BROKER_IMAGE, RULES
-from impl.adapters.kraft.values import replace
+from impl.adapters.kraft.values import Comparable, replace
 from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
@@ -170,8 +170,11 @@ def test_every_field_that_is_left_out_is_changed_here() -> None:
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
-def test_a_twin_does_the_same(name: str, changes: dict[str, str], change: Change) -> None:
+def test_a_twin_does_the_same(
+    name: str, changes: dict[str, str], change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Along random behaviours every step of the spec is taken by both; they look alike, and their keys are equal."""
+    monkeypatch.setattr(Comparable, "alike", lambda host: host)  # else the twin has the other's hosts after a step
     model = load(f"kraft/{name}", changes)
     kernel, canonical, rng = kernel_of(model), Canonical(), random.Random(f"{name} {change.__name__}")
     spec = SpecSide(model, kernel, SYSTEM, canonical)
