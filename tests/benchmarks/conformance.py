@@ -7,20 +7,25 @@ from typing import Any
 
 from tests.benchmarks.printing import line
 
-DEPTHS = {"kraft/membership": 12, "kraft/lifecycle": 16}
+DEPTHS = {"kraft/membership": 12, "kraft/lifecycle": None}
+"""Of each model, how many levels; None: all of it."""
+WHOLE = "kraft/lifecycle"
 PINNING, PINNING_DEPTH = "pinning/expiry", 7
 
 
 def conformance() -> None:
-    """Steps driven, with all attempts and probes, per second; the first levels of models of kraft and pinning."""
+    """Steps driven per second, with all attempts and probes, and bytes a pair; models of kraft and pinning."""
     for model, depth in DEPTHS.items():
         one, two = explored(model, depth, 1), explored(model, depth, 2)
         assert one["driven"] == two["driven"]
         line(f"{model}: transitions driven", f"{one['driven']:,}")
         line(f"{model}: one process, transitions/s of processor time", f"{one['driven'] / one['cpu_s']:,.0f}", "10,000")
         line(f"{model}: one process, with attempts and probes", f"{one['all'] / one['cpu_s']:,.0f}")
+        line(f"{model}: pairs, messages not under way", f"{one['pairs']:,} {one['probes']:,}")
         line(f"{model}: bytes a pair", f"{one['bytes'] / one['pairs']:,.0f}", "2,000")
         line(f"{model}: two processes to one", f"{one['seconds'] / two['seconds']:.2f}", "1.7")
+        if model == WHOLE:
+            line(f"{model}: one process, seconds of processor time", f"{one['cpu_s']:.1f}", "15")
         line(f"{model}: their processor time to that of one", f"{two['cpu_s'] / one['cpu_s']:.2f}")
     pinning = explored(PINNING, PINNING_DEPTH, 1)
     line(f"{PINNING}: transitions driven", f"{pinning['driven']:,}")
@@ -28,8 +33,8 @@ def conformance() -> None:
     line(f"{PINNING}: one process, with attempts and probes", f"{pinning['all'] / pinning['cpu_s']:,.0f}")
 
 
-def explored(name: str, depth: int, jobs: int) -> dict[str, Any]:
-    """An exploration of so many levels; cpu_s: of all processes."""
+def explored(name: str, depth: int | None, jobs: int) -> dict[str, Any]:
+    """An exploration of so many levels, or of all; cpu_s: of all processes."""
     from checker.conform.check import ConformOptions, conform
     from checker.conform.loading import load_system
     from checker.lang.loader import load
@@ -44,7 +49,7 @@ def explored(name: str, depth: int, jobs: int) -> dict[str, Any]:
     driven = sum(report.counts.driven)
     every = driven + sum(report.counts.tried) + report.probes
     return {"driven": driven, "all": every, "cpu_s": cpu_s, "seconds": report.seconds["product"],
-            "bytes": report.peak_memory_bytes, "pairs": report.pairs}  # fmt: skip
+            "bytes": report.peak_memory_bytes, "pairs": report.pairs, "probes": report.probes}  # fmt: skip
 
 
 def processor_s() -> float:
