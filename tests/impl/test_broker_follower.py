@@ -19,6 +19,7 @@ from impl.kraft.broker import (
     PartitionLeader,
 )
 from impl.kraft.errors import ErrorCode
+from impl.kraft.fields import InvalidFieldError
 from impl.kraft.image import Partition
 from tests.impl.broker_parts import KEY, TOPIC, World, log_of
 
@@ -119,6 +120,16 @@ def test_who_has_to_truncate_gets_no_entries() -> None:
     request = FOLLOWER.fetch_request(KEY, 1, 0, log_of(1, 1))
     response = leader_of(log_of(1, 2, 2)).read(request, 1 << 20)
     assert response == FetchResponse(ErrorCode.NONE, 0, EpochEnd(1, 1), ())
+
+
+def test_no_log_is_truncated_to_an_offset_below_its_beginning() -> None:
+    """Python would cut that many records off the end."""
+    log = log_of(1, 1, 2, 2)
+    request = FOLLOWER.fetch_request(KEY, 1, 0, log)
+    response = FetchResponse(ErrorCode.NONE, 0, EpochEnd(1, -1))
+    with pytest.raises(InvalidFieldError, match=r"FetchResponse.diverging.end_offset must be an offset, not -1"):
+        FOLLOWER.fetched(log, request, response)
+    assert epochs(log) == [1, 1, 2, 2]
 
 
 def test_a_log_that_the_leader_has_nothing_of_is_truncated_whole() -> None:

@@ -42,11 +42,13 @@ class FetchResponse:
 
 
 def check_response(request: FetchRequest, response: FetchResponse) -> None:
-    """Raise InvalidFieldError for a success that no leader gives: leader epochs go down, or nothing is committed."""
+    """Raise InvalidFieldError for a success that no leader gives: an offset below 0, or leader epochs that go down."""
     if response.error != ErrorCode.NONE:
         return
     if response.high_watermark < 0:
         raise refusal_of("FetchResponse.high_watermark", "an offset", response.high_watermark)
+    if response.diverging is not None and response.diverging.end_offset < 0:
+        raise refusal_of("FetchResponse.diverging.end_offset", "an offset", response.diverging.end_offset)
     last = request.last_fetched_epoch
     for number, entry in enumerate(response.entries):
         if entry.leader_epoch < last:
