@@ -25,6 +25,7 @@ from impl.kraft.fields import InvalidFieldError
 from impl.kraft.image import PartitionKey
 from impl.kraft.log import InMemoryLog
 from impl.kraft.messages import (
+    AlterConfigRequest,
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -32,6 +33,8 @@ from impl.kraft.messages import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
     CreateTopicRequest,
+    IsrMember,
+    ListPartitionReassignmentsRequest,
     Request,
 )
 from impl.kraft.records import Batch, NoOpRecord
@@ -229,6 +232,32 @@ def test_refusals_leave_nothing_behind(request_: Request) -> None:
         (reply,) = runtime.controller.handle(call, request_, 0)
         assert isinstance(reply, Reply) and reply.response.error is not ErrorCode.NONE
     assert state(runtime.controller) == before
+
+
+NOTHING_NEW: list[Callable[[Controller], Request]] = [
+    lambda one: BrokerHeartbeatRequest(0, one.speculative.registrations[0].broker_epoch, 1, False, False),
+    lambda one: BrokerRegistrationRequest(0, CLUSTER, one.speculative.registrations[0].incarnation_id),
+    lambda one: AlterPartitionRequest(
+        0, one.speculative.registrations[0].broker_epoch, *next(iter(one.speculative.partitions)), 0, 0, (IsrMember(0),)
+    ),
+    lambda one: AlterConfigRequest(4, "", "retention.ms", None),
+    lambda one: ListPartitionReassignmentsRequest(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(NOTHING_NEW)))
+def test_requests_that_change_nothing_leave_nothing_behind(number: int) -> None:
+    """Those that are granted, however often: the second leaves no more than the first."""
+    runtime = ControllerRuntime()
+    runtime.activate(0)
+    runtime.create((0,))
+    controller = runtime.controller
+    before = None
+    for call in range(200):
+        (reply,) = controller.handle(call, NOTHING_NEW[number](controller), 0)
+        assert isinstance(reply, Reply) and reply.response.error is ErrorCode.NONE
+        before = before or state(controller)
+    assert state(controller) == before
 
 
 # The broker.
