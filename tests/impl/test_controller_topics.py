@@ -212,6 +212,18 @@ def test_without_racks_every_other_broker_is_a_second_replica() -> None:
     assert len(set(placed(runtime))) == 20
 
 
+@pytest.mark.parametrize("changes", [
+    {"configs": tuple((f"a{number}", "1") for number in range(10_001))},
+    {"num_partitions": 10_001},
+    {"assignments": ((0,),) * 10_001},
+], ids=lambda changes: next(iter(changes)))  # fmt: skip
+def test_no_topic_makes_more_records_than_one_request_may(changes: dict[str, Any]) -> None:
+    runtime = office_of(0)
+    response = create(runtime, **changes)
+    assert response.error is ErrorCode.POLICY_VIOLATION and "10001" in response.message
+    assert not runtime.records()
+
+
 # Configs.
 
 

@@ -62,6 +62,8 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
         return ErrorCode.TOPIC_ALREADY_EXISTS, f"there is a topic {request.name!r}"
     if request.topic_id in image.topics:
         return ErrorCode.INVALID_REQUEST, f"the topic id {request.topic_id} is taken"
+    if len(request.configs) > MOST_RECORDS:
+        return too_many(len(request.configs), "configs")
     for name, value in request.configs:
         if problem := invalid(name, value):
             return ErrorCode.INVALID_CONFIG, problem
@@ -70,12 +72,12 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
     if request.num_partitions < 1:
         return ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {request.num_partitions} partitions"
     if request.num_partitions > MOST_RECORDS:
-        return too_many(request.num_partitions)
+        return too_many(request.num_partitions, "partitions")
     return replication_error(image, request.replication_factor)
 
 
-def too_many(num_partitions: int) -> tuple[ErrorCode, str]:
-    message = f"{num_partitions} partitions are more than one request may ask for, {MOST_RECORDS}"
+def too_many(count: int, what: str) -> tuple[ErrorCode, str]:
+    message = f"{count} {what} are more than one request may ask for, {MOST_RECORDS}"
     return ErrorCode.POLICY_VIOLATION, message
 
 
@@ -93,7 +95,7 @@ def assignments_error(image: Image, assignments: Assignments) -> tuple[ErrorCode
     if not assignments:
         return ErrorCode.INVALID_PARTITIONS, "a topic cannot have 0 partitions"
     if len(assignments) > MOST_RECORDS:
-        return too_many(len(assignments))
+        return too_many(len(assignments), "partitions")
     for partition_id, replicas in enumerate(assignments):
         problem = assignment_problem(image, replicas)
         if not problem and len(replicas) != len(assignments[0]):
