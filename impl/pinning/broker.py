@@ -199,8 +199,10 @@ class Broker:
                 yield from self._hear(path)
 
     def _hear(self, path: str) -> Script[None]:
-        if path in (CONTROLLER, CONTROLLER_EPOCH):  # an epoch is watched while it is garbage, and nobody can be elected
+        if path == CONTROLLER:
             yield from self.elector.hear_controller()
+        elif path == CONTROLLER_EPOCH:  # it is watched while it is garbage, and nobody can be elected
+            yield from self.elector.hear_epoch()
         elif path == NEXT:
             if (yield from self.target.hear_next()):
                 self._enqueue(Path(NEXT))  # behind the event of /controller, which ZooKeeper sends before a refusal
@@ -318,8 +320,8 @@ class Broker:
         member = self.member
         owns_office = holder is not None and holder.owner == member.session
         if owns_office and not member.believes_in_office and member.design.outcome_read_back:
-            yield from self.elector.find_own_office()
-            return
+            if (yield from self.elector.find_own_office()):
+                return
         if owns_office and member.term is not None:
             yield from self.office.confirm()
         is_idle = member.phase is Phase.WATCHING

@@ -132,12 +132,17 @@ class Elector:
 
     def epoch(self) -> Script[Epoch | None]:
         """The epoch to raise, 0 where none was issued. None where it is garbage: a watch says when that changes."""
-        member = self.member
-        if (yield from member.read(CONTROLLER_EPOCH)) is None:
+        if (yield from self.member.read(CONTROLLER_EPOCH)) is None:
             yield Create(CONTROLLER_EPOCH, write_decimal(0))
+        return (yield from self.watched_epoch())
+
+    def watched_epoch(self) -> Script[Epoch | None]:
+        """The epoch. None where it is garbage, or absent: a watch says when that changes."""
+        member = self.member
         epoch = yield from member.read_epoch()
         if epoch is None:
             yield from member.read(CONTROLLER_EPOCH, watch=True)
+            epoch = yield from member.read_epoch()  # it may have changed before there was a watch
         return epoch
 
     def ends(self) -> Script[Sequence[Delete | Check]]:
@@ -171,18 +176,37 @@ class Elector:
         member = self.member
         holder = yield from member.read_holder()
         if holder is not None and holder.owner == member.session and member.design.outcome_read_back:
-            yield from self.find_own_office()
-            return
+            if (yield from self.find_own_office()):
+                return
         self.watch_on()
         member.did("lose_election")
 
-    def find_own_office(self) -> Script[None]:
-        """/controller is of its own session: it was elected, though it had no reply."""
+    def hear_epoch(self) -> Script[None]:
+        """The epoch was garbage, and has changed. A broker may have created /controller, had no reply, and waited."""
         member = self.member
-        epoch = (yield from member.read_epoch()) if member.design.epoch_with_office else None
-        if epoch is not None or not member.design.epoch_with_office:
-            self.elected(epoch)
-            member.did("find_own_office")
+        holder = yield from member.read_holder()
+        is_own = holder is not None and holder.owner == member.session
+        if is_own and not member.believes_in_office and member.design.outcome_read_back:
+            if (yield from self.find_own_office()):
+                return
+        yield from self.hear_controller()
+
+    def find_own_office(self) -> Script[bool]:
+        """/controller is of its own session: it was elected, though it had no reply. Returns whether it still is.
+
+        The epoch that it reads is that of its election if /controller is its own after that, too: another's election or
+        takeover in between would have raised it.
+        """
+        member = self.member
+        epoch = None
+        if member.design.epoch_with_office:
+            epoch = yield from self.watched_epoch()
+            holder = yield from member.read_holder()
+            if epoch is None or holder is None or holder.owner != member.session:
+                return False
+        self.elected(epoch)
+        member.did("find_own_office")
+        return True
 
     def elected(self, term: Epoch | None) -> None:
         """It has created /controller. The term begins behind the events that are waiting."""
