@@ -17,13 +17,15 @@ from impl.pinning.messages import Request as Message
 from impl.pinning.office import Office
 from impl.pinning.request import Request
 from impl.pinning.target import Target
-from impl.pinning.znodes import NEXT, READY, id_path, registration_bytes
+from impl.pinning.znodes import NEXT, PERSISTENT, READY, id_path, registration_bytes
 from impl.zookeeper import (
     Connected,
     Create,
     Disconnected,
+    ErrorCode,
     Event,
     Expired,
+    Failed,
     Operation,
     OutOfTouch,
     Result,
@@ -139,9 +141,10 @@ class Broker:
         return self._effects()
 
     def on_work(self, now_ms: int) -> Effects:
-        """There is something for a controller to write."""
+        """There is something for a controller to write; one that is out of touch may have a successor, and stops."""
         self.member.now_ms = now_ms
-        self.office.decide()
+        if self.member.is_in_touch:
+            self.office.decide()
         if self.member.decided is not None:
             self._enqueue(Write())
         return self._effects()
@@ -166,11 +169,16 @@ class Broker:
         return self._next() is not None
 
     def _next(self) -> Item | None:
-        """The first of the queue that can be begun. Who is elected handles no event before its term begins."""
+        """The first of the queue that can be begun."""
         if self.running is not None or not self.is_connected:
             return None
-        is_elected = self.member.phase is Phase.ELECTED
-        return next((item for item in self.queue if not (is_elected and isinstance(item, Path))), None)
+        return next((item for item in self.queue if not self._waits(item)), None)
+
+    def _waits(self, item: Item) -> bool:
+        """Who is elected handles no event before its term begins, and who is out of touch writes nothing."""
+        if isinstance(item, Path):
+            return self.member.phase is Phase.ELECTED
+        return isinstance(item, Write) and not self.member.is_in_touch
 
     # Scripts.
 
@@ -312,6 +320,7 @@ class Broker:
                 self._enqueue(Path(CONTROLLER))
             self.started = member.session
             member.did("start", session=member.session)
+            yield from self.request.follow()  # what it took in its former session may be served by now
             return
         yield from self._reread(holder)
 
@@ -339,12 +348,19 @@ class Broker:
 
     def _register(self) -> Script[None]:
         """Create the znode of its id. That of a former session of its own goes with that session: try again then."""
-        member = self.member
-        found = yield from member.read(id_path(member.broker))
-        if found is not None and found.stat.owner == member.session:
-            return
+        member, path = self.member, id_path(self.member.broker)
+        found = yield from member.read(path)
         if found is None:
-            yield Create(id_path(member.broker), registration_bytes(*member.endpoint), ephemeral=True)
+            created = Create(path, registration_bytes(*member.endpoint), ephemeral=True)
+            outcome = (yield created).outcome
+            if isinstance(outcome, Failed) and outcome.code is ErrorCode.NO_NODE:  # it is the first broker here
+                for parent, data in PERSISTENT:
+                    yield Create(parent, data)
+                outcome = (yield created).outcome
+            if not isinstance(outcome, Failed):
+                return
+            member.log("not registered", {"path": path, "why": outcome.message or outcome.code.value}, is_warning=True)
+        elif found.stat.owner == member.session:
             return
         member.set_timer(Timer.REGISTER, member.session_timeout_ms // 4)
 

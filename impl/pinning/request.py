@@ -94,12 +94,23 @@ class Request:
                     member.did("request", target=target, request=stat.mzxid)
                     yield from self.accepted(call, Asked(target, stat.mzxid), timeout_ms)
                     return
-                case Failed(code=ZkErrorCode.NODE_EXISTS | ZkErrorCode.BAD_VERSION | ZkErrorCode.NO_NODE):
+                case Failed(code=ZkErrorCode.NODE_EXISTS | ZkErrorCode.BAD_VERSION):
                     continue  # another request came between
-                case Failed(message=message):
-                    what = f"the request was not written down: {message}"
+                case Failed(code=ZkErrorCode.NO_NODE) if found is not None:
+                    continue  # it was served
+                case Failed(code=code, message=message):
+                    if code is ZkErrorCode.NO_NODE and (yield from self.makes_admin()):
+                        continue
+                    what = f"the request was not written down: {message or code.value}"
                     self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, what))
                     return
+
+    def makes_admin(self) -> Script[bool]:
+        """Create /admin, which requests are below: nobody has done so yet. Returns whether it is there."""
+        result = yield Create(ADMIN, b"")
+        return isinstance(result.outcome, Created) or (
+            isinstance(result.outcome, Failed) and result.outcome.code is ZkErrorCode.NODE_EXISTS
+        )
 
     def accepted(self, call: int, asked: Asked, timeout_ms: int) -> Script[None]:
         """The request stands. Who does not wait has its answer; the others get it once the target is in office."""
@@ -115,7 +126,8 @@ class Request:
         """Take the request back that stands."""
         result = yield SetData(NEXT, write_decimal(NOBODY))
         if isinstance(result.outcome, Failed) and result.outcome.code is not ZkErrorCode.NO_NODE:
-            self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, result.outcome.message))
+            what = f"the request was not taken back: {result.outcome.message or result.outcome.code.value}"
+            self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, what))
             return
         self.member.did("unpin")
         self.answer(call, PinControllerResponse(ErrorCode.NONE))

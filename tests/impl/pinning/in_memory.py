@@ -19,16 +19,25 @@ TAKEOVER, LEGACY = Design(takeover=True), Design(pinning=False)
 class Brokers:
     """Brokers that run, of which broker 0 is in office.
 
-    asked: their operations, as text; steps: those of the design; answers: to what was asked of them.
+    asked: their operations, as text; steps: those of the design; answers: to what was asked of them; warnings: of the
+    log. znodes: that are there before any broker is.
     """
 
-    def __init__(self, count: int, design: Design = REPAIRED, *, legacy: int = 0) -> None:
-        self.zookeeper = ZooKeeper.begin(count + 1, PERSISTENT).open_session(count)
+    def __init__(
+        self,
+        count: int,
+        design: Design = REPAIRED,
+        *,
+        legacy: int = 0,
+        znodes: Sequence[tuple[str, bytes]] = PERSISTENT,
+    ) -> None:
+        self.zookeeper = ZooKeeper.begin(count + 1, znodes).open_session(count)
         self.cores = [Broker(Member(n, design if n < count - legacy else LEGACY)) for n in range(count)]
         self.pending: list[Effects] = [[] for _ in range(count)]
         self.steps: list[str] = []
         self.asked: list[str] = []
         self.answers: list[Response] = []
+        self.warnings: list[str] = []
         self.moves: list[tuple[object, ...]] = []
         """(from, to, epoch, cause) of the log. requests: that ended with these moves."""
         self.requests: list[object] = []
@@ -64,6 +73,8 @@ class Brokers:
                 case Log(event="took office", facts=facts):
                     self.moves.append((facts["from"], facts["to"], facts["epoch"], facts["cause"]))
                     self.requests.append(facts["request"])
+                case Log(event=event, is_warning=True):
+                    self.warnings.append(event)
                 case Reply(response=response):
                     self.answers.append(response)
         return is_any
@@ -107,6 +118,10 @@ class Brokers:
 
     def expire(self, session: int) -> None:
         self.zookeeper = self.zookeeper.expire(session)
+
+    def begin_session(self, broker: int) -> None:
+        """A broker whose session has ended hears of that, and gets another."""
+        self.zookeeper = self.zookeeper.disconnect(broker).reconnect(broker).open_session(broker)
 
     def ready(self) -> int | None:
         """Whom `ready` names."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from impl.pinning.effects import Did, Timer
 from impl.pinning.member import Phase
-from impl.zookeeper import Delete, SetData
+from impl.pinning.messages import ErrorCode, PinControllerRequest
+from impl.pinning.znodes import ADMIN, PERSISTENT, id_path
+from impl.zookeeper import Connected, Create, Delete, OutOfTouch, SetData
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.impl.pinning.in_memory import Brokers
 
@@ -46,3 +49,66 @@ def test_an_epoch_that_is_mended_before_it_is_watched_keeps_nobody_from_running(
     brokers.by_hand(SetData(CONTROLLER_EPOCH, b"2"))
     brokers.settle(1)
     assert brokers.cores[1].member.phase is Phase.IN_OFFICE
+
+
+def restarted(brokers: Brokers, broker: int) -> None:
+    """A broker whose former session has ended starts with another."""
+    brokers.expire(brokers.die(broker))
+
+
+def test_the_first_broker_creates_what_all_need() -> None:
+    """An empty ZooKeeper: else nobody is registered, and a request for them would be refused, or tried for ever."""
+    brokers = Brokers(2, znodes=())
+    assert brokers.controllers() == [0]
+    assert {path for path, _ in PERSISTENT} | {id_path(0), id_path(1)} <= set(brokers.zookeeper.tree)
+    brokers.request(1, through=0)
+    brokers.settle()
+    assert brokers.controllers() == [1]
+
+
+def test_a_request_creates_what_it_is_below() -> None:
+    brokers = Brokers(2, znodes=[one for one in PERSISTENT if one[0] != ADMIN])
+    brokers.request(1, through=0)
+    brokers.settle()
+    assert brokers.controllers() == [1]
+
+
+def test_a_broker_whose_id_is_taken_while_it_registers_says_so_and_tries_again() -> None:
+    brokers = Brokers(2)
+    restarted(brokers, 1)
+    brokers.until_submits(1, "Create(path='/brokers/ids")
+    brokers.by_hand(Create(id_path(1), b"another", ephemeral=True))
+    brokers.settle()
+    assert brokers.warnings == ["not registered"]
+    brokers.by_hand(Delete(id_path(1)))
+    brokers.pending[1] += brokers.cores[1].on_timer(Timer.REGISTER, 0)
+    brokers.settle()
+    assert brokers.zookeeper.tree[id_path(1)].stat.owner == brokers.cores[1].member.session
+
+
+def test_who_is_out_of_touch_with_zookeeper_decides_and_writes_nothing() -> None:
+    """Its session may be over: it stops by its own clock, before ZooKeeper says so."""
+    brokers = Brokers(2)
+    core = brokers.cores[0]
+    brokers.pending[0] += core.on_work(0)
+    core.on_event(OutOfTouch(), 0)
+    brokers.settle()
+    assert "write" not in brokers.steps, "what it had decided waits"
+    brokers.pending[0] += core.on_event(Connected(core.member.session, False, 0), 0)
+    brokers.settle()
+    assert brokers.steps.count("write") == 1, "it was in office all the time"
+    core.on_event(OutOfTouch(), 0)
+    assert not any(isinstance(effect, Did) for effect in core.on_work(0))
+
+
+def test_a_request_that_was_served_while_its_broker_had_no_session_is_answered_then() -> None:
+    brokers = Brokers(3)
+    brokers.ask(2, PinControllerRequest(1, 30_000))
+    brokers.until_done(2, "request")
+    brokers.settle(2)
+    brokers.zookeeper = brokers.zookeeper.expire(brokers.cores[2].member.session)
+    brokers.settle(0, 1)
+    assert brokers.controllers() == [1] and brokers.answers == []
+    brokers.begin_session(2)
+    brokers.settle()
+    assert [answer.error_code for answer in brokers.answers] == [ErrorCode.NONE]
