@@ -211,9 +211,12 @@ class Broker:
             yield from self.elector.hear_controller()
         elif path == CONTROLLER_EPOCH:  # it is watched while it is garbage, and nobody can be elected
             yield from self.elector.hear_epoch()
+            if self.member.design.pinning:
+                self._enqueue(Path(NEXT))  # a request for who was not sure of its office
         elif path == NEXT:
             if (yield from self.target.hear_next()):
                 self._enqueue(Path(NEXT))  # behind the event of /controller, which ZooKeeper sends before a refusal
+                yield from self.office.check_term()
         elif self.member.phase is Phase.IN_OFFICE:
             yield from self.office.hear_ready()
         else:
@@ -365,9 +368,11 @@ class Broker:
         member.set_timer(Timer.REGISTER, member.session_timeout_ms // 4)
 
     def _look(self) -> Script[None]:
-        """It stepped down since another was elected; that one may be gone by now."""
+        """It stepped down since another was elected; that one may be gone by now, or there was none."""
         if (yield from self.member.read_holder()) is None:
             self._enqueue(Path(CONTROLLER))
+        else:
+            yield from self.office.give_up()
 
     def _warn_of_abstention(self) -> None:
         member = self.member

@@ -150,7 +150,35 @@ class Office:
         member.leave_office()
         member.log("resigned", facts)
         member.did("resign", **facts)
+        if not is_done:
+            yield from self.give_up()
         return True
+
+    # An epoch that was changed by hand costs a term; it must not cost the office.
+
+    def give_up(self) -> Script[None]:
+        """Its term is over. Where /controller is its own still, nobody was elected: delete it, or nobody ever will be.
+
+        That checks the epoch of which /controller was its own after it was read, so that it deletes no successor's.
+        """
+        member = self.member
+        if not member.design.conditional_resign:
+            return
+        epoch = yield from self.target.elector.watched_epoch()
+        holder = yield from member.read_holder()
+        if epoch is not None and holder is not None and holder.owner == member.session:
+            yield resignation(epoch)
+
+    def check_term(self) -> Script[None]:
+        """What its epoch fences was refused, and it has not heard of another controller: step down if there is none."""
+        member = self.member
+        epoch = yield from member.read_epoch()
+        holder = yield from member.read_holder()
+        is_own = holder is not None and holder.owner == member.session
+        if is_own and member.phase is Phase.IN_OFFICE and epoch != member.term:
+            member.log("left office", member.of_term("the epoch was changed by hand"), is_warning=True)
+            member.leave_office()
+            yield from self.give_up()
 
     # What a controller does in office.
 

@@ -73,8 +73,8 @@ class Brokers:
                 case Log(event="took office", facts=facts):
                     self.moves.append((facts["from"], facts["to"], facts["epoch"], facts["cause"]))
                     self.requests.append(facts["request"])
-                case Log(event=event, is_warning=True):
-                    self.warnings.append(event)
+                case Log(event=warning, is_warning=True):
+                    self.warnings.append(warning)
                 case Reply(response=response):
                     self.answers.append(response)
         return is_any

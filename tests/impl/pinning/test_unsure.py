@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from impl.pinning.effects import Did, Timer
 from impl.pinning.member import Phase
-from impl.pinning.messages import ErrorCode, PinControllerRequest
-from impl.pinning.znodes import ADMIN, PERSISTENT, id_path
+from impl.pinning.messages import ErrorCode, PinControllerRequest, PinControllerResponse
+from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, id_path
 from impl.zookeeper import Connected, Create, Delete, OutOfTouch, SetData
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.impl.pinning.in_memory import Brokers
@@ -49,6 +51,37 @@ def test_an_epoch_that_is_mended_before_it_is_watched_keeps_nobody_from_running(
     brokers.by_hand(SetData(CONTROLLER_EPOCH, b"2"))
     brokers.settle(1)
     assert brokers.cores[1].member.phase is Phase.IN_OFFICE
+
+
+def test_a_write_under_an_epoch_that_was_changed_by_hand_costs_a_term() -> None:
+    """It is refused as if another had been elected. Its /controller would stand, and nobody be in office."""
+    brokers = Brokers(2)
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"1"))
+    brokers.pending[0] += brokers.cores[0].on_work(0)
+    brokers.settle()
+    assert len(brokers.controllers()) == 1
+    assert [epoch for _, _, epoch, _ in brokers.moves] == [1, 2]
+
+
+def test_a_resignation_under_an_epoch_that_was_changed_by_hand_hands_over() -> None:
+    brokers = Brokers(3)
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"1"))
+    brokers.request(1, through=2)
+    brokers.settle()
+    assert brokers.controllers() == [1] and NEXT not in brokers.zookeeper.tree
+
+
+@pytest.mark.parametrize("epoch", [b"1", b"one"])
+def test_a_request_for_the_controller_is_not_tried_for_ever_under_an_epoch_that_was_changed_by_hand(
+    epoch: bytes,
+) -> None:
+    brokers = Brokers(2)
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, epoch))
+    brokers.by_hand(Create(NEXT, b"0"))
+    brokers.settle()
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"5"))
+    brokers.settle()
+    assert brokers.controllers() == [0] and NEXT not in brokers.zookeeper.tree
 
 
 def restarted(brokers: Brokers, broker: int) -> None:
@@ -111,4 +144,5 @@ def test_a_request_that_was_served_while_its_broker_had_no_session_is_answered_t
     assert brokers.controllers() == [1] and brokers.answers == []
     brokers.begin_session(2)
     brokers.settle()
-    assert [answer.error_code for answer in brokers.answers] == [ErrorCode.NONE]
+    [answer] = brokers.answers
+    assert isinstance(answer, PinControllerResponse) and answer.error_code == ErrorCode.NONE
