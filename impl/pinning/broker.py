@@ -246,8 +246,8 @@ class Broker:
         if self.running is None:
             return  # the result of a script that was dropped
         if result is not None:
-            if isinstance(result.outcome, Unknown):
-                return  # `Disconnected` follows
+            if isinstance(result.outcome, Unknown) or result.outcome == Failed(ErrorCode.SESSION_EXPIRED):
+                return  # `Disconnected` follows, or `Expired`: nothing was read
             self.member.zxid = result.zxid
         try:
             operation = self.running.send(result) if result is not None else next(self.running)

@@ -6,9 +6,16 @@ import pytest
 
 from impl.pinning.effects import Did, Timer
 from impl.pinning.member import Phase
-from impl.pinning.messages import ErrorCode, PinControllerRequest, PinControllerResponse
+from impl.pinning.messages import (
+    DescribeControllerRequest,
+    DescribeControllerResponse,
+    ErrorCode,
+    PinControllerRequest,
+    PinControllerResponse,
+)
 from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, id_path
-from impl.zookeeper import Connected, Create, Delete, OutOfTouch, SetData
+from impl.zookeeper import Connected, Create, Delete, Failed, OutOfTouch, Result, SetData, Submit
+from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.impl.pinning.in_memory import Brokers
 
@@ -146,3 +153,20 @@ def test_a_request_that_was_served_while_its_broker_had_no_session_is_answered_t
     brokers.settle()
     [answer] = brokers.answers
     assert isinstance(answer, PinControllerResponse) and answer.error_code == ErrorCode.NONE
+
+
+def test_what_is_not_read_since_the_session_has_ended_is_not_taken_for_absent() -> None:
+    """Else an operator would hear that nobody is in office."""
+    brokers = Brokers(2)
+    brokers.ask(1, DescribeControllerRequest())
+    brokers.until_submits(1, f"GetData(path='{CONTROLLER}'")
+    [submitted] = brokers.pending[1]
+    brokers.pending[1] = []
+    assert isinstance(submitted, Submit)
+    expired = Result(submitted.id, Failed(ZkErrorCode.SESSION_EXPIRED))
+    assert brokers.cores[1].on_event(expired, 0) == []
+    brokers.expire(brokers.cores[1].member.session)
+    brokers.begin_session(1)
+    brokers.settle()
+    [answer] = brokers.answers
+    assert isinstance(answer, DescribeControllerResponse) and answer.controller_id == 0
