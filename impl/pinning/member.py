@@ -7,7 +7,7 @@ new connection reads everything anew. So nothing of what was read is kept beyond
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeVar
@@ -102,6 +102,8 @@ class Member:
     now_ms: int = 0
     zxid: int = 0
     """Of the last result: where in ZooKeeper's history the script at hand is."""
+    complained: Mapping[str, int] = field(default_factory=dict)
+    """The garbage that the log has, by path: the zxid of the write that made it."""
     effects: list[Effect] = field(default_factory=list)
 
     def copy(self) -> Member:
@@ -165,7 +167,7 @@ class Member:
         try:
             broker = read_controller(CONTROLLER, found.data or b"")
         except ZnodeError as error:
-            self.complain(error)
+            self.complain(error, found)
             broker = -1
         self.controller = broker
         holder = Holder(broker, found.stat.owner)
@@ -182,7 +184,7 @@ class Member:
             target = read_next(found.data or b"")
             return None if target == NOBODY else Next(target, found.stat.mzxid, found.stat.version)
         except ZnodeError as error:
-            self.complain(error)
+            self.complain(error, found)
             return None
 
     def read_ready(self, *, watch: bool = False) -> Script[ReadyBy | None]:
@@ -193,7 +195,7 @@ class Member:
         try:
             ready = read_ready(found.data or b"")
         except ZnodeError as error:
-            self.complain(error)
+            self.complain(error, found)
             return None
         return ReadyBy(ready.broker, ready.request, found.stat.owner, found.stat.version)
 
@@ -206,8 +208,11 @@ class Member:
         try:
             return read_epoch(found)
         except ZnodeError as error:
-            self.complain(error)
+            self.complain(error, found)
             return None
 
-    def complain(self, error: ZnodeError) -> None:
-        self.log("garbage in a znode", {"what": str(error)}, is_warning=True)
+    def complain(self, error: ZnodeError, found: Found) -> None:
+        """Say that a znode holds garbage: once, however often that is read."""
+        if self.complained.get(error.path) != found.stat.mzxid:
+            self.complained = {**self.complained, error.path: found.stat.mzxid}
+            self.log("garbage in a znode", {"what": str(error)}, is_warning=True)

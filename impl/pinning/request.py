@@ -201,7 +201,7 @@ class Request:
             try:
                 brokers.append((int(name), *read_registration(path, found.data or b"")))
             except ZnodeError as error:
-                member.complain(error)
+                member.complain(error, found)
         holder = yield from member.read_holder()
         self.answer(call, MetadataResponse(tuple(brokers), UNKNOWN if holder is None else holder.broker))
 

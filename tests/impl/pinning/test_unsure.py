@@ -170,3 +170,14 @@ def test_what_is_not_read_since_the_session_has_ended_is_not_taken_for_absent() 
     brokers.settle()
     [answer] = brokers.answers
     assert isinstance(answer, DescribeControllerResponse) and answer.controller_id == 0
+
+
+def test_garbage_in_a_znode_is_one_line_in_the_log_however_often_it_is_read() -> None:
+    brokers = Brokers(2)
+    for _ in range(2):  # the same again is another line
+        brokers.by_hand(SetData(CONTROLLER, b"{"))
+        brokers.settle()
+        for _ in range(3):
+            brokers.ask(1, DescribeControllerRequest())
+            brokers.settle()
+    assert brokers.warnings.count("garbage in a znode") == 4, "two lines of each broker"
