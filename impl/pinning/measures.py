@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from impl.pinning.broker import Broker
 from impl.pinning.effects import Did, Reply
 from impl.pinning.member import Phase
 from impl.pinning.messages import ErrorCode, PinControllerResponse
+from impl.runtime.loop import monotonic_ms
 
 _HANDOVER_BUCKETS_MS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 
 
 class Measures:
-    """What one broker shows of itself. Times are those of `now_ms`, of one clock."""
+    """What one broker shows of itself. Times are those of `now_ms`, of one clock, which `clock_ms` reads."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, clock_ms: Callable[[], int] = monotonic_ms) -> None:
+        self._clock_ms = clock_ms
         self._active = Gauge("ActiveControllerCount", "1 on the broker in office", registry=registry)
         self._controller = Gauge("ControllerId", "The controller that is known; -1: none", registry=registry)
         self._moves = Counter(
@@ -25,7 +29,8 @@ class Measures:
             registry=registry,
         )
         self._abstaining = Gauge("AbstainingCount", "1 while this broker abstains", registry=registry)
-        self._vacant = Gauge("SecondsWithoutController", "How long none has been known", registry=registry)
+        vacant = Gauge("SecondsWithoutController", "How long none has been known", registry=registry)
+        vacant.set_function(self._vacant_s)  # when it is asked for: nothing may happen for as long as nobody is elected
         self._requests = Counter("PinRequests", "Requests to pin, by outcome", ["outcome"], registry=registry)
         self._handover = Histogram(
             "HandoverTimeMs",
@@ -46,7 +51,11 @@ class Measures:
             self._vacant_since_ms = None
         elif self._vacant_since_ms is None:
             self._vacant_since_ms = now_ms
-        self._vacant.set(0 if self._vacant_since_ms is None else (now_ms - self._vacant_since_ms) / 1000)
+
+    def _vacant_s(self) -> float:
+        """Called by the thread that serves the metrics."""
+        since_ms = self._vacant_since_ms
+        return 0.0 if since_ms is None else (self._clock_ms() - since_ms) / 1000
 
     def did(self, did: Did, now_ms: int) -> None:
         """A step of the design."""

@@ -14,14 +14,16 @@ from impl.pinning.messages import ErrorCode, PinControllerResponse
 
 def test_a_broker_that_is_handed_the_office_shows_it() -> None:
     registry = CollectorRegistry()
-    measures, broker = Measures(registry), Broker(Member(1, REPAIRED))
+    now_ms = 1_000
+    measures, broker = Measures(registry, lambda: now_ms), Broker(Member(1, REPAIRED))
 
     def value(name: str, **labels: str) -> float | None:
         return registry.get_sample_value(name, labels)
 
-    measures.after(broker, 1_000)
-    measures.after(broker, 3_500)
-    assert value("SecondsWithoutController") == 2.5 and value("ControllerId") == -1
+    measures.after(broker, now_ms)
+    now_ms = 3_500
+    assert value("SecondsWithoutController") == 2.5, "though nothing has happened since"
+    assert value("ControllerId") == -1
     broker.member.phase = Phase.ABSTAINS
     measures.after(broker, 3_500)
     assert value("AbstainingCount") == 1
