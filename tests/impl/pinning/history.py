@@ -85,13 +85,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Figures:
-    """Measured on the log. moves_without_cause: P2; foreign_deletions: P3; longest_vacancy_ms: nobody in office."""
+    """Measured on the log. moves_without_cause: P2; foreign_deletions: P3; longest_vacancy_ms: nobody in office.
+
+    ends_vacant: 1 where nobody is in office at the end, of which the vacancy counts up to there.
+    """
 
     elections: int
     requests: int
     moves_without_cause: int
     foreign_deletions: int
     longest_vacancy_ms: int
+    ends_vacant: int = 0
 
 
 @dataclass
@@ -251,8 +255,8 @@ class History:
                     yield Step(step.zxid, (0, 0), "crash", {"broker": f"broker{ended.broker}"})
             yield step
 
-    def figures(self) -> Figures:
-        """P2, P3 and the longest time without a controller, by the log."""
+    def figures(self, ended_ms: int | None = None) -> Figures:
+        """P2, P3 and the longest time without a controller, by the log. ended_ms: the end of the run, by its clock."""
         znodes = replace(self.znodes)
         elections = requests = causeless = foreign = longest_ms = 0
         vacant_ms: int | None = None
@@ -277,4 +281,6 @@ class History:
                     served.add(before.next[2])
                 longest_ms = max(longest_ms, 0 if vacant_ms is None else one.time_ms - vacant_ms)
                 vacant_ms = None
-        return Figures(elections, requests, causeless, foreign, longest_ms)
+        if vacant_ms is not None and ended_ms is not None:
+            longest_ms = max(longest_ms, ended_ms - vacant_ms)
+        return Figures(elections, requests, causeless, foreign, longest_ms, int(vacant_ms is not None))

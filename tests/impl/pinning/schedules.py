@@ -110,11 +110,12 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Ended:
-    """A schedule that was run, before its trace is put together. last_zxid: of ZooKeeper at its end."""
+    """A schedule that was run, before its trace is put together. last_zxid: of ZooKeeper at its end, at `ended_ms`."""
 
     seed: int
     lives: Sequence[Life]
     last_zxid: int
+    ended_ms: int
 
     def put_together(self, log: Sequence[Logged]) -> Run:
         transactions = [one for one in below(log, root_of(self.seed)) if one.zxid <= self.last_zxid]
@@ -122,7 +123,7 @@ class Ended:
             history = History(transactions, self.lives, BROKERS, until=self.last_zxid)
         except NotBegunError as error:
             return Run(self.seed, "", None, str(error))
-        return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), asdict(history.figures()))
+        return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), asdict(history.figures(self.ended_ms)))
 
 
 def root_of(seed: int) -> str:
@@ -135,10 +136,10 @@ def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
     try:
         cluster.begin()
         Schedule(cluster, seed, outages).run()
-        last_zxid = cluster.last_zxid()
+        last_zxid, ended_ms = cluster.last_zxid(), time.time_ns() // 1_000_000
     finally:
         cluster.stop()
-    return Ended(seed, cluster.lives(), last_zxid)
+    return Ended(seed, cluster.lives(), last_zxid, ended_ms)
 
 
 SCHEDULES = Schedules("tests.impl.pinning.schedules", "tests/impl/pinning/recorded.py", SETUPS, run)

@@ -51,6 +51,11 @@ def test_a_hand_over_has_its_cause(lives: list[Life]) -> None:
     assert History(log, lives, 2).figures() == Figures(1, 1, 0, 0, 10)
 
 
+def test_a_vacancy_that_does_not_end_counts_up_to_the_end_of_the_run(lives: list[Life]) -> None:
+    history = History([elected(4, 0), ASKED, IS_READY, resigned(8, 0)], lives, 2)
+    assert history.figures(ended_ms=10_080) == Figures(0, 1, 0, 0, 10_000, ends_vacant=1)
+
+
 def test_a_resignation_without_a_request_is_counted(lives: list[Life]) -> None:
     assert History([elected(4, 0), resigned(8, 0), elected(12, 1)], lives, 2).figures() == Figures(1, 0, 1, 0, 40)
 
