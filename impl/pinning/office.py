@@ -195,15 +195,16 @@ class Office:
         if member.phase is not Phase.IN_OFFICE or decided is None or term is None:
             return False
         write = SetData(STATE, write_decimal(decided.epoch))
-        if member.design.zk_writes_fenced:
-            result = yield fenced(term, write)
-            if isinstance(result.outcome, Failed) and result.outcome.code is ErrorCode.BAD_VERSION:
-                self.deposed("write_refused")
-                return True
-        else:
-            yield write
+        outcome = (yield fenced(term, write) if member.design.zk_writes_fenced else write).outcome
+        if isinstance(outcome, Failed) and outcome.code is ErrorCode.BAD_VERSION:
+            self.deposed("write_refused")
+            return True
         member.decided = None
-        member.did("write", epoch=decided.epoch)
+        if isinstance(outcome, Failed):
+            what = outcome.message or outcome.code.value
+            member.log("not written", {"path": STATE, "why": what}, is_warning=True)
+        else:
+            member.did("write", epoch=decided.epoch)
         return False
 
     def take_request(self, epoch: int) -> bool:

@@ -13,7 +13,7 @@ from impl.pinning.messages import (
     PinControllerRequest,
     PinControllerResponse,
 )
-from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, id_path
+from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, STATE, id_path
 from impl.zookeeper import Connected, Create, Delete, Failed, OutOfTouch, Result, SetData, Submit
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
@@ -181,3 +181,12 @@ def test_garbage_in_a_znode_is_one_line_in_the_log_however_often_it_is_read() ->
             brokers.ask(1, DescribeControllerRequest())
             brokers.settle()
     assert brokers.warnings.count("garbage in a znode") == 4, "two lines of each broker"
+
+
+def test_a_write_that_fails_is_none() -> None:
+    brokers = Brokers(1)
+    brokers.by_hand(Delete(STATE))
+    brokers.pending[0] += brokers.cores[0].on_work(0)
+    brokers.settle()
+    assert "write" not in brokers.steps and brokers.warnings == ["not written"]
+    assert brokers.controllers() == [0]
