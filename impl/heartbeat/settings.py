@@ -19,6 +19,7 @@ from impl.runtime.properties import (
     port,
     read_properties,
     timeout_ms,
+    zookeeper_connect,
 )
 
 LEGACY_PROTOCOL, HEARTBEAT_PROTOCOL = "2.0", "2.1-heartbeat"
@@ -70,7 +71,7 @@ def parse(values: Mapping[str, str]) -> Settings:
     design = read("heartbeat.setting", _setting, REPAIRED)
     settings = Settings(
         broker_id=broker_id("broker.id", values["broker.id"]),
-        zookeeper_connect=values["zookeeper.connect"],
+        zookeeper_connect=zookeeper_connect("zookeeper.connect", values["zookeeper.connect"]),
         listener=read("listeners", listener, ("127.0.0.1", 0)),
         advertised=read("advertised.listeners", listener, None),
         log_dir=read("log.dirs", _folder, None),

@@ -18,6 +18,7 @@ from impl.runtime.properties import (
     port,
     read_properties,
     timeout_ms,
+    zookeeper_connect,
 )
 
 ABSTAIN_SESSIONS = 3
@@ -58,9 +59,11 @@ def parse(values: Mapping[str, str]) -> Settings:
         pinning=read("controller.pinning.enable", boolean, True),
         takeover=read("controller.pinning.takeover", boolean, False),
     )
+    if design.takeover and not design.request_consumed:
+        raise ConfigError("controller.pinning.takeover=true: controller.pinning.setting=repaired is expected with it")
     return Settings(
         broker_id=broker_id("broker.id", values["broker.id"]),
-        zookeeper_connect=values["zookeeper.connect"],
+        zookeeper_connect=zookeeper_connect("zookeeper.connect", values["zookeeper.connect"]),
         listener=read("listeners", listener, ("127.0.0.1", 0)),
         session_timeout_ms=session_ms,
         abstain_timeout_ms=read("controller.pinning.abstain.timeout.ms", timeout_ms, ABSTAIN_SESSIONS * session_ms),

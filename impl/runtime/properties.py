@@ -103,3 +103,16 @@ def address(key: str, value: str) -> tuple[str, int]:
     if not separator or not host:
         raise ConfigError(f"{key}={value}: HOST:PORT is expected")
     return host.removeprefix("[").removesuffix("]"), integer(key, number, 0, _MOST_PORT)
+
+
+def zookeeper_connect(key: str, value: str) -> str:
+    """HOST:PORT,HOST:PORT/CHROOT, where ports and the chroot may be left out; as it is."""
+    hosts, _, chroot = value.partition("/")
+    for host in map(str.strip, hosts.split(",")):
+        has_port = ":" in host.rpartition("]")[2]
+        name = address(key, host)[0] if has_port else host
+        if not name or (":" in name and not host.startswith("[")):
+            raise ConfigError(f"{key}={value}: HOST:PORT,HOST:PORT/CHROOT is expected")
+    if not {".", ".."}.isdisjoint(chroot.split("/")):
+        raise ConfigError(f"{key}={value}: a chroot without . and .. is expected")
+    return value

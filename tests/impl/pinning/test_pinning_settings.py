@@ -46,12 +46,27 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("controller.pinning.enable", "yes", "true or false"),
         ("listeners", "9092", "HOST:PORT"),
         ("listeners", "PLAINTEXT://h:99999", "from 0 to 65535"),
+        ("zookeeper.connect", "localhost:port", "a whole number from 0 to 65535"),
+        ("zookeeper.connect", "a:1,,b:2", "HOST:PORT,HOST:PORT/CHROOT"),
+        ("zookeeper.connect", "::1/kafka", "HOST:PORT,HOST:PORT/CHROOT"),
+        ("zookeeper.connect", "a:1/../kafka", "a chroot without"),
+        ("controller.pinning.setting", "shipped", "repaired or draft"),
         ("controller.pining.enable", "true", "controller.pining.enable is unknown; known are broker.id"),
     ],
 )
 def test_what_no_broker_starts_with(key: str, value: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         parse({**LEAST, key: value})
+
+
+@pytest.mark.parametrize("connect", ["a", "a:1, b", "[::1]:2181,[::2]", "a:1/kafka/", "a:1/"])
+def test_any_way_to_name_zookeeper(connect: str) -> None:
+    assert parse({**LEAST, "zookeeper.connect": connect}).zookeeper_connect == connect
+
+
+def test_the_draft_has_no_takeover() -> None:
+    with pytest.raises(ConfigError, match=r"takeover=true: controller\.pinning\.setting=repaired is expected"):
+        parse({**LEAST, "controller.pinning.takeover": "true", "controller.pinning.setting": "draft"})
 
 
 def test_a_line_without_a_key_is_named() -> None:
