@@ -3,7 +3,7 @@
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
-       impl_scale storage pinning heartbeats group
+       impl_scale storage pinning pinning_models heartbeats group
 """
 
 from __future__ import annotations
@@ -134,6 +134,17 @@ def kraft() -> None:
         line(f"{model.name}: packed bytes a state, peak beyond", f"{found['bytes_per_state']} + {beyond:.1f}", "24")
 
 
+def pinning_models() -> None:
+    """The models of KIP-39 on one thread, liveness apart."""
+    from checker.lang.loader import load_spec
+
+    for model in load_spec("pinning").models:
+        _, found = check(f"pinning/{model.name}", "--threads", "1")
+        beyond = found["peak_memory_bytes"] / found["distinct"] - found["bytes_per_state"]
+        line(f"{model.name}: generated/s", f"{found['generated'] / found['seconds']['search'] / 1e6:.2f} M")
+        line(f"{model.name}: packed bytes a state, peak beyond", f"{found['bytes_per_state']} + {beyond:.1f}")
+
+
 def kraft_large() -> None:
     """More than 100 million distinct states of one KIP-631 model, on two threads and in 20 GiB."""
     seconds, found = check("kraft/large", "--threads", "2", "--memory-gib", "20")
@@ -226,6 +237,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "impl_scale": impl_scale,
     "storage": storage,
     "pinning": pinning,
+    "pinning_models": pinning_models,
     "heartbeats": heartbeats,
     "group": group,
     **spark.BENCHMARKS,
