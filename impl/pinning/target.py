@@ -148,12 +148,19 @@ class Target:
 
     def prepare_takeover(self, standing: Next) -> Script[None]:
         """Read the versions that the takeover will check."""
+        yield from self.see(standing)
+        self.member.did("prepare_takeover", request=standing.request)
+
+    def see(self, standing: Next) -> Script[None]:
+        """Read the epoch, and see that the request is still the same: else it could be one that a later epoch brought.
+
+        Where it is another, an event of `next` is on its way; where the epoch is garbage, one of the epoch will be.
+        """
         member = self.member
-        epoch = yield from member.read_epoch()
-        if epoch is not None:
+        epoch = yield from self.elector.watched_epoch()
+        if epoch is not None and (yield from member.read_next()) == standing:
             member.seen = Seen(standing.version, standing.request, epoch)
             member.set_timer(Timer.TAKE_OVER)
-        member.did("prepare_takeover", request=standing.request)
 
     def take_over(self) -> Script[None]:
         """Take the office by one multi, whoever is in it: the epoch is raised, and the request gone."""
@@ -184,8 +191,5 @@ class Target:
         member.seen = None
         standing = yield from member.read_next()
         if standing is not None and standing.target == member.broker and not member.believes_in_office:
-            epoch = yield from member.read_epoch()
-            if epoch is not None:
-                member.seen = Seen(standing.version, standing.request, epoch)
-                member.set_timer(Timer.TAKE_OVER)
+            yield from self.see(standing)
         member.did("fail_to_take_over")

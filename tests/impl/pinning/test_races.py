@@ -10,7 +10,7 @@ import pytest
 from impl.pinning.broker import Broker
 from impl.pinning.design import REPAIRED
 from impl.pinning.effects import Timer
-from impl.pinning.member import Member
+from impl.pinning.member import Member, Phase
 from impl.pinning.messages import (
     UNPIN,
     DescribeControllerRequest,
@@ -101,6 +101,31 @@ def test_a_takeover_does_not_serve_a_later_request_of_the_same_version() -> None
     assert brokers.controllers() == [0], "its request is gone"
     brokers.settle()
     assert brokers.controllers() == [2]
+
+
+def test_a_takeover_does_not_serve_a_request_that_came_between_the_reading_of_another_and_of_the_epoch() -> None:
+    """As a former process of its own may bring about, whose last multi arrives late."""
+    brokers = Brokers(3, TAKEOVER)
+    brokers.by_hand(Create(NEXT, b"1"))
+    brokers.until_submits(1, f"GetData(path='{CONTROLLER_EPOCH}'")
+    brokers.by_hand(Delete(NEXT))
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"2"))
+    brokers.by_hand(Create(NEXT, b"2"))
+    brokers.settle(1)
+    assert brokers.controllers() == [0] and brokers.zookeeper.tree[NEXT].data == b"2"
+    brokers.settle()
+    assert brokers.cores[2].member.phase is Phase.IN_OFFICE
+
+
+def test_a_target_takes_over_once_the_epoch_is_a_number_again() -> None:
+    brokers = Brokers(2, TAKEOVER)
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"one"))
+    brokers.by_hand(Create(NEXT, b"1"))
+    brokers.settle()
+    assert brokers.controllers() == [0]
+    brokers.by_hand(SetData(CONTROLLER_EPOCH, b"1"))
+    brokers.settle()
+    assert brokers.controllers() == [1] and NEXT not in brokers.zookeeper.tree
 
 
 def test_a_request_for_the_controller_is_settled_under_the_same_epoch() -> None:

@@ -190,3 +190,31 @@ def test_a_write_that_fails_is_none() -> None:
     brokers.settle()
     assert "write" not in brokers.steps and brokers.warnings == ["not written"]
     assert brokers.controllers() == [0]
+
+
+def test_a_restart_of_all_at_once_keeps_the_request_and_drops_ready() -> None:
+    brokers = Brokers(3)
+    brokers.request(1, through=2)
+    brokers.until_done(1, "set_ready")
+    for former in [brokers.die(broker) for broker in range(3)]:
+        brokers.expire(former)
+    assert NEXT in brokers.zookeeper.tree and brokers.ready() is None
+    brokers.settle()
+    assert brokers.controllers() == [1] and NEXT not in brokers.zookeeper.tree
+
+
+@pytest.mark.parametrize("step", ["request", "set_ready", "resign", "hear_controller", "run", "begin_term"])
+@pytest.mark.parametrize("broker", [0, 1, 2])
+def test_a_session_that_ends_at_any_step_of_a_move_delays_it(step: str, broker: int) -> None:
+    """Of the controller, the target, or another: the target is in office in the end, if it was not elected before."""
+    brokers = Brokers(3)
+    brokers.steps.clear()
+    brokers.ask(2, PinControllerRequest(1, 0))
+    while step not in brokers.steps:
+        assert any([brokers.step(one) for one in range(3)])
+    brokers.expire(brokers.cores[broker].member.session)
+    brokers.begin_session(broker)
+    brokers.settle()
+    was_served = broker == 1 and step in ("run", "begin_term")
+    assert brokers.controllers() == [2 if was_served else 1]
+    assert NEXT not in brokers.zookeeper.tree and brokers.ready() is None
