@@ -211,7 +211,8 @@ def test_a_session_that_ends_at_any_step_of_a_move_delays_it(step: str, broker: 
     brokers.steps.clear()
     brokers.ask(2, PinControllerRequest(1, 0))
     while step not in brokers.steps:
-        assert any([brokers.step(one) for one in range(3)])
+        moved = [brokers.step(one) for one in range(3)]
+        assert any(moved), f"nobody gets to {step}"
     brokers.expire(brokers.cores[broker].member.session)
     brokers.begin_session(broker)
     brokers.settle()
