@@ -131,13 +131,18 @@ class Broker:
     def on_timer(self, timer: Timer | int, now_ms: int) -> Effects:
         """A timer that was set is due."""
         self.member.now_ms = now_ms
-        self._enqueue(timer if isinstance(timer, Timer) else TimeUp(timer))
+        if isinstance(timer, Timer):
+            self._enqueue(timer)
+        else:
+            self._time_is_up(timer)
         return self._effects()
 
     def on_request(self, call: int, request: Message, now_ms: int) -> Effects:
         """An operator asks for something; the answer is a Reply with this call."""
         self.member.now_ms = now_ms
         self._enqueue(Call(call, request))
+        if isinstance(request, PinControllerRequest) and request.timeout_ms > 0:
+            self.member.set_timer(call, request.timeout_ms)
         return self._effects()
 
     def on_work(self, now_ms: int) -> Effects:
@@ -162,6 +167,17 @@ class Broker:
             self.running = self._script(item)
             self._resume(None)
         return self._effects()
+
+    def _time_is_up(self, call: int) -> None:
+        """Of a request to pin. Without ZooKeeper it is answered at once: what has become of it cannot be read."""
+        before = len(self.queue)
+        self.queue = [item for item in self.queue if not (isinstance(item, Call) and item.number == call)]
+        if len(self.queue) < before:
+            self.request.unreached(call, "nothing was written down")
+        elif not self.is_connected and call in self.request.asked:
+            self.request.unreached(call, "the request may stand, --describe shows it")
+        else:
+            self._enqueue(TimeUp(call))
 
     @property
     def can_advance(self) -> bool:

@@ -120,7 +120,6 @@ class Request:
             self.answer(call, PinControllerResponse(ErrorCode.NONE, None, asked.request, broker))
             return
         self.asked[call] = asked
-        self.member.set_timer(call, timeout_ms)
 
     def unpin(self, call: int) -> Script[None]:
         """Take the request back that stands."""
@@ -161,6 +160,13 @@ class Request:
         known = UNKNOWN if self.member.controller is None else self.member.controller
         self.answer(call, PinControllerResponse(ErrorCode.REQUEST_TIMED_OUT, what, asked.request, known))
         self.member.did("answer_timed_out", target=asked.target)
+
+    def unreached(self, call: int, what: str) -> None:
+        """The time of a request is up, and ZooKeeper cannot be read."""
+        asked = self.asked.pop(call, None)
+        message = f"ZooKeeper was not reached in time: {what}"
+        request = UNKNOWN if asked is None else asked.request
+        self.answer(call, PinControllerResponse(ErrorCode.REQUEST_TIMED_OUT, message, request))
 
     def lost(self, call: int) -> None:
         """The connection to ZooKeeper was lost before the request was written down, or its reply was."""

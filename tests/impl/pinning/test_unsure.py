@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.pinning.effects import Did, Timer
+from impl.pinning.effects import Did, Reply, SetTimer, Timer
 from impl.pinning.member import Phase
 from impl.pinning.messages import (
     DescribeControllerRequest,
@@ -14,7 +14,7 @@ from impl.pinning.messages import (
     PinControllerResponse,
 )
 from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, STATE, id_path
-from impl.zookeeper import Connected, Create, Delete, Failed, OutOfTouch, Result, SetData, Submit
+from impl.zookeeper import Connected, Create, Delete, Disconnected, Failed, OutOfTouch, Result, SetData, Submit
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.impl.pinning.in_memory import Brokers
@@ -219,3 +219,28 @@ def test_a_session_that_ends_at_any_step_of_a_move_delays_it(step: str, broker: 
     was_served = broker == 1 and step in ("run", "begin_term")
     assert brokers.controllers() == [2 if was_served else 1]
     assert NEXT not in brokers.zookeeper.tree and brokers.ready() is None
+
+
+def test_a_request_is_answered_in_time_though_zookeeper_cannot_be_reached() -> None:
+    brokers = Brokers(2)
+    core = brokers.cores[1]
+    core.on_event(Disconnected(), 0)
+    assert core.on_request(1, PinControllerRequest(1, 50), 0) == [SetTimer(1, 50)]
+    [reply] = core.on_timer(1, 50)
+    assert isinstance(reply, Reply) and isinstance(reply.response, PinControllerResponse)
+    assert reply.response.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert "nothing was written down" in (reply.response.error_message or "")
+
+
+def test_a_request_that_was_written_down_is_answered_in_time_though_zookeeper_is_gone_since() -> None:
+    brokers = Brokers(3)
+    brokers.ask(2, PinControllerRequest(1, 50))
+    brokers.until_done(2, "request")
+    core = brokers.cores[2]
+    core.on_event(Disconnected(), 0)
+    [reply] = [effect for effect in core.on_timer(1, 50) if isinstance(effect, Reply)]
+    assert isinstance(reply.response, PinControllerResponse) and reply.response.request_id > 0
+    assert "--describe" in (reply.response.error_message or "")
+    brokers.zookeeper = brokers.zookeeper.disconnect(2).reconnect(2)
+    brokers.settle()
+    assert brokers.answers == [], "once is enough"
