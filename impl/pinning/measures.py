@@ -22,6 +22,7 @@ class Measures:
         self._clock_ms = clock_ms
         self._active = Gauge("ActiveControllerCount", "1 on the broker in office", registry=registry)
         self._controller = Gauge("ControllerId", "The controller that is known; -1: none", registry=registry)
+        self._controller.set(-1)
         self._moves = Counter(
             "ControllerMovesPerSec",
             "Terms of this broker, by what ended the one before: request, failure, by hand; none where none is known",
@@ -38,7 +39,7 @@ class Measures:
             registry=registry,
             buckets=_HANDOVER_BUCKETS_MS,
         )
-        self._vacant_since_ms: int | None = None
+        self._vacant_since_ms: int | None = clock_ms()
         self._asked_at_ms: int | None = None
 
     def after(self, broker: Broker, now_ms: int) -> None:

@@ -80,7 +80,8 @@ class Process:
         with ExitStack() as open_until_end:
             if self._settings.metrics_port is not None:
                 host = self._settings.listener[0]
-                open_until_end.enter_context(served(self._registry, host, self._settings.metrics_port))
+                address = open_until_end.enter_context(served(self._registry, host, self._settings.metrics_port))
+                log(_LOG, "metrics", {"address": address})
             host, port = await self._listener.start(*self._settings.listener)
             self.broker.member.endpoint = host, port
             log(_LOG, "listening", {"host": host, "port": port})

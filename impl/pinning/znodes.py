@@ -47,8 +47,9 @@ def read_next(data: bytes) -> int:
 
 
 def registration_bytes(host: str, port: int) -> bytes:
-    """What a broker says of itself in the znode of its id, as Kafka's version 4 has it."""
-    return write_json({"version": 4, "host": host, "port": port, "endpoints": [f"PLAINTEXT://{host}:{port}"]})
+    """The address of a broker in the znode of its id, by the fields that Kafka's version 4 has for it."""
+    shown = f"[{host}]" if ":" in host else host
+    return write_json({"version": 4, "host": host, "port": port, "endpoints": [f"PLAINTEXT://{shown}:{port}"]})
 
 
 def read_registration(path: str, data: bytes) -> tuple[str, int]:

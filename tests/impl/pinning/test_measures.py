@@ -20,10 +20,11 @@ def test_a_broker_that_is_handed_the_office_shows_it() -> None:
     def value(name: str, **labels: str) -> float | None:
         return registry.get_sample_value(name, labels)
 
-    measures.after(broker, now_ms)
     now_ms = 3_500
     assert value("SecondsWithoutController") == 2.5, "though nothing has happened since"
     assert value("ControllerId") == -1
+    measures.after(broker, now_ms)
+    assert value("SecondsWithoutController") == 2.5 and value("ControllerId") == -1
     broker.member.phase = Phase.ABSTAINS
     measures.after(broker, 3_500)
     assert value("AbstainingCount") == 1
