@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.pinning.znodes import Ready, read_next, read_ready, ready_bytes
+from impl.pinning.znodes import (
+    Ready,
+    id_path,
+    read_next,
+    read_ready,
+    read_registration,
+    ready_bytes,
+    registration_bytes,
+)
 from impl.zookeeper.znodes import MOST_INT32, ZnodeError
 
 READERS: tuple[Callable[[bytes], object], ...] = (read_next, read_ready)
@@ -55,3 +64,10 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
             read(data)
         except ZnodeError as error:
             assert str(error).startswith("/admin/")
+
+
+@pytest.mark.parametrize(("host", "endpoint"), [("127.0.0.1", "127.0.0.1:9092"), ("::1", "[::1]:9092")])
+def test_a_registration_is_read_as_it_was_written(host: str, endpoint: str) -> None:
+    written = registration_bytes(host, 9092)
+    assert json.loads(written)["endpoints"] == [f"PLAINTEXT://{endpoint}"]
+    assert read_registration(id_path(1), written) == (host, 9092)
