@@ -104,7 +104,7 @@ WITH_REQUESTS = {"handle_registration", "handle_heartbeat", "handle_alter_isr"}
 LONG = pytest.mark.long("more than 10,000 transitions are driven")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("pin", "jobs"),
     [*(pytest.param(pin, 1, marks=[LONG] if pin.transitions > 10_000 else []) for pin in PINS), (SMALL, 2)],

@@ -166,6 +166,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FAULTS)
 def test_is_found(name: str) -> None:
     core, model, changes, says = FAULTS[name]

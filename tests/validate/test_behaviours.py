@@ -29,7 +29,7 @@ MODELS = [
 STEPS = 6
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_verdict_is_that_of_brute_force(name: str) -> None:
     compare(name, walks=8 if name == "kraft/membership" else 25)
