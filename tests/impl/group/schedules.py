@@ -29,6 +29,7 @@ from pathlib import Path
 from impl.group.protocol import BrokerAddress
 from impl.group.znodes import broker_bytes, count_path, id_path
 from tests.cluster.proxy import BOTH, Direction
+from tests.cluster.schedules import Agenda
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.group.cluster import SESSION_MS, Cluster, Consumed
 
@@ -70,7 +71,7 @@ class Run:
         self.data.admin.ensure_path(self.data.root)
         self.data.start_broker(DATA)
         self.cluster = Cluster(ensemble, self.folder, brokers=0, topics="", is_linked=True)
-        self.ends: list[tuple[float, Callable[[], None]]] = []
+        self.agenda = Agenda()
         self.produced: list[str] = []
         self._is_over = threading.Event()
 
@@ -83,8 +84,8 @@ class Run:
             producer.start()
             for _ in range(STEPS):
                 self.act(self.random.choice(ACTIONS))
-                self.wait(self.random.uniform(0.1, 1.2 * SESSION_MS / 1000))
-            self.wait(max((at - time.monotonic() for at, _ in self.ends), default=0.0))
+                self.agenda.wait(self.random.uniform(0.1, 1.2 * SESSION_MS / 1000))
+            self.agenda.wait_for_all()
             self._is_over.set()
             producer.join()
             wanted = set(self.produced)
@@ -130,10 +131,10 @@ class Run:
         process = cluster.consumers.get(consumer)
         if action in ("kill_consumer", "stop_consumer") and process is not None:
             process.kill() if action == "kill_consumer" else process.terminate()
-            self.after(lasts_s, lambda: self.start_again(consumer))
+            self.agenda.after(lasts_s, lambda: self.start_again(consumer))
         elif action == "pause_consumer" and process is not None:
             process.pause()
-            self.after(lasts_s, process.resume)
+            self.agenda.after(lasts_s, process.resume)
         elif action.endswith("consumer"):
             cluster.start_consumer(consumer)
         elif coordinator is not None:
@@ -146,14 +147,14 @@ class Run:
             if action == "kill_at_phase":
                 self.await_phase(process.log, phase)
             process.kill()
-            self.after(lasts_s, lambda: self.start_broker_again(coordinator))
+            self.agenda.after(lasts_s, lambda: self.start_broker_again(coordinator))
         elif action == "pause_coordinator":
             process.pause()
-            self.after(lasts_s, process.resume)
+            self.agenda.after(lasts_s, process.resume)
         else:
             link = (cluster.links if action == "cut_from_zookeeper" else cluster.fronts)[coordinator]
             link.cut(*ways)
-            self.after(lasts_s, link.heal)
+            self.agenda.after(lasts_s, link.heal)
 
     def start_again(self, consumer: str) -> None:
         self.cluster.consumers[consumer].kill()
@@ -168,25 +169,10 @@ class Run:
         at = log.stat().st_size
         victim = self.random.choice(sorted(self.cluster.consumers))
         self.cluster.consumers[victim].kill()
-        self.after(0.5, lambda: self.start_again(victim))
+        self.agenda.after(0.5, lambda: self.start_again(victim))
         end = time.monotonic() + 1.0
         while f'"phase": "{phase}"' not in log.read_text(errors="replace")[at:] and time.monotonic() < end:
             time.sleep(0.001)
-
-    def after(self, delay_s: float, end: Callable[[], None]) -> None:
-        self.ends.append((time.monotonic() + delay_s, end))
-
-    def wait(self, delay_s: float) -> None:
-        """Let time pass, and end what is over by then."""
-        until = time.monotonic() + delay_s
-        while True:
-            now = time.monotonic()
-            for one in [one for one in self.ends if one[0] <= now]:
-                self.ends.remove(one)
-                one[1]()
-            if now >= until:
-                return
-            time.sleep(min([until, *(at for at, _ in self.ends)]) - now if self.ends else until - now)
 
     @staticmethod
     def _until(condition: Callable[[], bool]) -> bool:
