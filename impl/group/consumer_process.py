@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from impl.group.consumer import Consumer, State
-from impl.group.effects import Ask, Connect, Did, Disconnect, Effect, Effects, Exit, Fetching, Log, SetTimer, Timer
+from impl.group.effects import Ask, Connect, Disconnect, Effect, Effects, Exit, Fetching, SetTimer, Timer
 from impl.group.fetchers import Fetchers
 from impl.group.protocol import (
     MAX_FRAME_BYTES,
@@ -32,6 +32,7 @@ from impl.group.protocol import (
     request_bytes,
 )
 from impl.group.settings import ConsumerSettings, load_consumer
+from impl.runtime.effects import Did, Log
 from impl.runtime.logs import log, log_to
 from impl.runtime.loop import CoreLoop, on_signals
 from impl.runtime.properties import ConfigError

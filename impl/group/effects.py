@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from impl.group.protocol import (
     RequestToConsumer,
     ResponseOfConsumer,
 )
+from impl.runtime.effects import Did, Log
 from impl.zookeeper import Submit
 
 
@@ -104,27 +104,6 @@ class SetTimer:
 
     timer: Timer
     at_ms: int
-
-
-Facts = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Did:
-    """A core took this step of the design: for traces and metrics. zxid: of what it read or wrote last."""
-
-    action: str
-    zxid: int
-    facts: Facts = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A line for the log. is_warning: an operator should look."""
-
-    event: str
-    facts: Facts = field(default_factory=dict)
-    is_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)

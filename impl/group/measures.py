@@ -5,7 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from impl.group.coordinator import Coordinator
-from impl.group.effects import Did, Log
+from impl.runtime.effects import Did, Log
 
 _PHASE_BUCKETS_MS = (1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000)
 

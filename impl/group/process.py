@@ -17,13 +17,14 @@ from prometheus_client import CollectorRegistry
 
 from impl.group.connections import Connection, Connections
 from impl.group.coordinator import Coordinator
-from impl.group.effects import Answer, Close, CloseAll, Did, Effect, Effects, Log, Send, SetTimer, Timer, Timing
+from impl.group.effects import Answer, Close, CloseAll, Effect, Effects, Send, SetTimer, Timer, Timing
 from impl.group.measures import Measures
 from impl.group.partition_log import Logs
 from impl.group.presence import FIRST_ID, Presence
 from impl.group.protocol import BrokerAddress, ClusterMetadataResponse
 from impl.group.settings import BrokerSettings, load_broker
 from impl.runtime.command import run_broker
+from impl.runtime.effects import Did, Log
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served

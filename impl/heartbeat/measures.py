@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from impl.heartbeat.effects import Did, Reply
+from impl.heartbeat.effects import Reply
 from impl.heartbeat.messages import BrokerState, ErrorCode, IsrChangeResponse
 from impl.heartbeat.node import Node
+from impl.runtime.effects import Did
 
 _LATENCY_BUCKETS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
 _COUNTING_MS = 200

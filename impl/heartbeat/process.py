@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from impl.heartbeat.broker import BrokerSettings
 from impl.heartbeat.disk import Folder
-from impl.heartbeat.effects import Ask, Did, Effect, Effects, Exit, Log, Produce, Reply, SetTimer, Tell, Timer
+from impl.heartbeat.effects import Ask, Effect, Effects, Exit, Produce, Reply, SetTimer, Tell, Timer
 from impl.heartbeat.links import Links
 from impl.heartbeat.measures import Measures
 from impl.heartbeat.messages import MAX_FRAME_BYTES
@@ -30,6 +30,7 @@ from impl.heartbeat.scripts import LANES
 from impl.heartbeat.settings import Settings, load
 from impl.heartbeat.znodes import id_path, read_broker
 from impl.runtime.command import run_broker
+from impl.runtime.effects import Did, Log
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop

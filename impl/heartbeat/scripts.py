@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Generator
 from typing import Generic, TypeVar
 
-from impl.heartbeat.effects import Did, Effect, Effects, Facts, Log, SetTimer, Timer
+from impl.heartbeat.effects import Effect, Effects, SetTimer, Timer
+from impl.runtime.effects import Did, Facts, Log
 from impl.zookeeper import ErrorCode, Failed, Operation, Outcome, Result, Submit, Unknown
 
 T = TypeVar("T")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from impl.pinning.messages import Response
+from impl.runtime.effects import Did, Log
 from impl.zookeeper import Submit
 
 
@@ -41,27 +41,6 @@ class SetTimer:
 
     timer: Timer | int
     at_ms: int
-
-
-Facts = Mapping[str, int | str | bool | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Did:
-    """The broker took this step of the design: for traces and metrics. zxid: of what it read or wrote last in it."""
-
-    action: str
-    zxid: int
-    facts: Facts = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A line for the log. is_warning: an operator should look."""
-
-    event: str
-    facts: Facts = field(default_factory=dict)
-    is_warning: bool = False
 
 
 Effect = Submit | Reply | SetTimer | Did | Log

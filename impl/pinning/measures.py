@@ -7,9 +7,10 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from impl.pinning.broker import Broker
-from impl.pinning.effects import Did, Reply
+from impl.pinning.effects import Reply
 from impl.pinning.member import Phase
 from impl.pinning.messages import ErrorCode, PinControllerResponse
+from impl.runtime.effects import Did
 from impl.runtime.loop import monotonic_ms
 
 _HANDOVER_BUCKETS_MS = (10, 20, 50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000, 30_000)

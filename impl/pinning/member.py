@@ -13,8 +13,9 @@ from enum import Enum
 from typing import TypeVar
 
 from impl.pinning.design import Design
-from impl.pinning.effects import Did, Effect, Facts, Log, SetTimer, Timer
+from impl.pinning.effects import Effect, SetTimer, Timer
 from impl.pinning.znodes import NEXT, NOBODY, READY, ZnodeError, read_next, read_ready
+from impl.runtime.effects import Did, Facts, Log
 from impl.zookeeper import Absent, Exists, Found, GetData, Operation, Result
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH, Epoch, read_epoch
 from impl.zookeeper.znodes import read_controller

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from prometheus_client import CollectorRegistry
 
 from impl.pinning.broker import Broker
-from impl.pinning.effects import Did, Effect, Effects, Log, Reply, SetTimer, Timer
+from impl.pinning.effects import Effect, Effects, Reply, SetTimer, Timer
 from impl.pinning.measures import Measures
 from impl.pinning.member import Member
 from impl.pinning.messages import (
@@ -36,6 +36,7 @@ from impl.pinning.messages import (
 )
 from impl.pinning.settings import Settings, load
 from impl.runtime.command import run_broker
+from impl.runtime.effects import Did, Log
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop

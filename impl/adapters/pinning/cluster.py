@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from impl.adapters.pinning.core import BrokerCore, Core
 from impl.pinning.broker import Item, Path, Start
 from impl.pinning.design import Design
-from impl.pinning.effects import Did, Effects, SetTimer, Timer
+from impl.pinning.effects import Effects, SetTimer, Timer
 from impl.pinning.member import Phase, Script
 from impl.pinning.znodes import NEXT, READY, read_next, read_ready
+from impl.runtime.effects import Did
 from impl.zookeeper import (
     Connected,
     Create,

@@ -20,11 +20,12 @@ from impl.adapters.pinning.cluster import (
     waiting,
 )
 from impl.pinning.broker import Item, Path, Refused, Start, Write
-from impl.pinning.effects import Did, Reply, Timer
+from impl.pinning.effects import Reply, Timer
 from impl.pinning.member import Phase
 from impl.pinning.messages import ErrorCode, PinControllerResponse
 from impl.pinning.request import Asked as Followed
 from impl.pinning.znodes import NEXT, READY
+from impl.runtime.effects import Did
 from impl.zookeeper import Delete
 from impl.zookeeper.office import CONTROLLER
 

@@ -17,7 +17,7 @@ from functools import partial
 from impl.heartbeat.broker import BrokerSettings
 from impl.heartbeat.control_requests import TopicPartition
 from impl.heartbeat.design import Design
-from impl.heartbeat.effects import Ask, Did, Effects, Exit, Produce, Reply, SetTimer, Tell, Timer
+from impl.heartbeat.effects import Ask, Effects, Exit, Produce, Reply, SetTimer, Tell, Timer
 from impl.heartbeat.log import Log
 from impl.heartbeat.messages import ErrorCode
 from impl.heartbeat.node import Node
@@ -31,6 +31,7 @@ from impl.heartbeat.znodes import (
     state_path,
     topic_path,
 )
+from impl.runtime.effects import Did
 from impl.zookeeper import Create, OutOfTouch, Submit
 from impl.zookeeper.model import ZooKeeper
 

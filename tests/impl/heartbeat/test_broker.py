@@ -14,10 +14,11 @@ from impl.heartbeat.control_requests import (
     UpdateMetadataRequest,
 )
 from impl.heartbeat.design import DRAFT, REPAIRED
-from impl.heartbeat.effects import Did, Effects, Timer
+from impl.heartbeat.effects import Effects, Timer
 from impl.heartbeat.messages import BrokerState, ErrorCode, MetadataHeartbeatResponse
 from impl.heartbeat.scripts import Context, Scripts
 from impl.heartbeat.znodes import id_path
+from impl.runtime.effects import Did
 from impl.zookeeper import Connected, Created, Result, Stat, Submit
 
 PARTITION = TopicPartition("t", 0)

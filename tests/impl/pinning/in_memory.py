@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from impl.pinning.broker import Broker
 from impl.pinning.design import REPAIRED, Design
-from impl.pinning.effects import Did, Effects, Log, Reply, SetTimer
+from impl.pinning.effects import Effects, Reply, SetTimer
 from impl.pinning.member import Member, Phase
 from impl.pinning.messages import PinControllerRequest, Request, Response
 from impl.pinning.znodes import PERSISTENT, READY, read_ready
+from impl.runtime.effects import Did, Log
 from impl.zookeeper import Operation, Submit
 from impl.zookeeper.model import ZooKeeper
 

@@ -6,10 +6,11 @@ from prometheus_client import CollectorRegistry
 
 from impl.pinning.broker import Broker
 from impl.pinning.design import REPAIRED
-from impl.pinning.effects import Did, Reply
+from impl.pinning.effects import Reply
 from impl.pinning.measures import Measures
 from impl.pinning.member import Member, Phase
 from impl.pinning.messages import ErrorCode, PinControllerResponse
+from impl.runtime.effects import Did
 
 
 def test_a_broker_that_is_handed_the_office_shows_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from impl.pinning.effects import Did, Reply, SetTimer, Timer
+from impl.pinning.effects import Reply, SetTimer, Timer
 from impl.pinning.member import Phase
 from impl.pinning.messages import (
     DescribeControllerRequest,
@@ -14,6 +14,7 @@ from impl.pinning.messages import (
     PinControllerResponse,
 )
 from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, STATE, id_path
+from impl.runtime.effects import Did
 from impl.zookeeper import Connected, Create, Delete, Disconnected, Failed, OutOfTouch, Result, SetData, Submit
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
