@@ -1,6 +1,7 @@
 # make check: install into .venv, then run the main job.  make test: what a person waits for, some minutes.
-# make verify: every test but those that passed on the same sources before: after `make test` the rest of them, after an
-# interruption what was not run.  make bench: the figures.
+# make verify: every test but the large ones and those that passed on the same sources before: after `make test` the rest
+# of them, after an interruption what was not run.  make large: the models of more than twelve million transitions, an
+# hour or two; it goes on where it was stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
 # make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
@@ -8,7 +9,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test verify bench docs mutate mutate-pinning mutate-impl clean
+.PHONY: check test verify large bench docs mutate mutate-pinning mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -26,7 +27,10 @@ test: .venv/.installed
 	$(BIN)/pytest -n auto --dist loadgroup --tier=quick --cpu=15 --journal=build/passed.txt
 
 verify: .venv/.installed
-	$(BIN)/pytest -n auto --dist loadgroup --durations=20 --cpu=20 --journal=build/passed.txt
+	$(BIN)/pytest -n auto --dist loadgroup --tier=verify --durations=20 --cpu=20 --journal=build/passed.txt
+
+large: .venv/.installed
+	$(BIN)/pytest -n 0 --tier=large --durations=0 --journal=build/large.txt
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.benchmarks

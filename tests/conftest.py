@@ -26,14 +26,14 @@ ROOT = Path(__file__).parent.parent
 class Pin:
     """The expected result of `fencepost check TARGET`. `setting` and `changes` are its --setting and --set.
 
-    long: takes minutes; a benchmark looks at it, and no test.
+    large: takes long; the large tier looks at it.
     """
 
     target: str
     setting: str | None
     changes: dict[str, str]
     expected: dict[str, Any]
-    long: bool
+    large: bool
 
     def __str__(self) -> str:
         parts = [self.setting or "", *[f"{name}={value}" for name, value in self.changes.items()]]
@@ -48,8 +48,8 @@ def read_pins(file: Path) -> Iterator[Pin]:
             settings = [part for part in parts if "=" not in part]
             assert len(settings) <= 1, f"{file}: {target}: {variant!r} names {len(settings)} settings"
             changes = dict(part.split("=", 1) for part in parts if "=" in part)
-            long = expected.pop("long", False)
-            yield Pin(target, settings[0] if settings else None, changes, expected, long)
+            large = expected.pop("large", False)
+            yield Pin(target, settings[0] if settings else None, changes, expected, large)
 
 
 def pin_of(design: str, bug: Bug) -> Pin | None:
@@ -70,8 +70,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pins")
     if marker is not None:
         prefix = marker.args[0]
-        pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix) and not p.long]
-        metafunc.parametrize("pin", pins, ids=str)
+        large = pytest.mark.large("many states")
+        pins = [p for p in read_pins(ROOT / "tests" / "pins.toml") if p.target.startswith(prefix)]
+        metafunc.parametrize("pin", [pytest.param(p, marks=[large] if p.large else []) for p in pins], ids=str)
 
 
 @pytest.fixture(scope="session", autouse=True)

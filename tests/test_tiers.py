@@ -32,6 +32,9 @@ def test_family_with_a_long_one(n): pass
 @pytest.mark.long("it takes minutes")
 def test_long(): pass
 
+@pytest.mark.large("it takes an hour")
+def test_large(): pass
+
 def test_quick(): pass
 """
 
@@ -54,7 +57,12 @@ def ran(suite: pytest.Pytester, *options: str) -> list[str]:
 
 
 def test_everything_runs_unless_asked_otherwise(suite: pytest.Pytester) -> None:
-    assert len(ran(suite)) == len(ran(suite, "--tier", "all")) == 20 + 4 + 4 + 1 + 1
+    assert len(ran(suite)) == len(ran(suite, "--tier", "all")) == 20 + 4 + 4 + 1 + 1 + 1
+
+
+def test_what_is_large_is_a_tier_of_its_own(suite: pytest.Pytester) -> None:
+    assert ran(suite, "--tier", "large") == ["test_large"]
+    assert set(ran(suite)) - set(ran(suite, "--tier", "verify")) == {"test_large"}
 
 
 def test_the_quick_tier_is_a_sample_that_a_seed_repeats(suite: pytest.Pytester) -> None:
@@ -63,7 +71,11 @@ def test_the_quick_tier_is_a_sample_that_a_seed_repeats(suite: pytest.Pytester) 
     counts = [sum(test.startswith(f"{name}[") for test in first) for name in
               ("test_family", "test_small_family", "test_family_with_a_long_one")]  # fmt: skip
     assert counts == [3, 4, 2]
-    assert "test_quick" in first and "test_long" not in first and "test_family_with_a_long_one[3]" not in first
+    assert (
+        "test_quick" in first
+        and not {"test_long", "test_large"} & set(first)
+        and "test_family_with_a_long_one[3]" not in first
+    )
     assert len({tuple(ran(suite, "--tier", "quick", "--seed", seed)) for seed in "abcd"}) > 1
 
 
@@ -98,15 +110,14 @@ def test_what_passed_in_the_quick_tier_is_left_out_of_the_rest(suite: pytest.Pyt
     suite.runpytest_inprocess(*journal).assert_outcomes(passed=1, deselected=1)
 
 
-@pytest.mark.long("the whole suite is collected")
-@pytest.mark.parametrize("target", ["test", "verify"])
+@pytest.mark.parametrize("target", ["test", "verify", "large"])
 def test_the_options_of_the_makefile_are_known_whatever_files_there_are(target: str, tmp_path: Path) -> None:
-    journal = tmp_path / "passed.txt"
-    journal.touch()
+    for name in ("passed", "large"):
+        (tmp_path / f"{name}.txt").touch()
     recipe = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     [command] = [line for line in recipe.splitlines() if "bin/pytest" in line]
-    options = shlex.split(command.replace("-n auto", "-n 0").replace("build/passed.txt", str(journal)))[1:]
-    suite = [sys.executable, "-m", "pytest", *options, "--collect-only", "-k", "no_such_test"]
+    options = shlex.split(command.replace("-n auto", "-n 0").replace("--journal=build/", f"--journal={tmp_path}/"))[1:]
+    suite = [sys.executable, "-m", "pytest", *options, "--collect-only", "--ignore-glob=tests/*"]
     ran = subprocess.run(suite, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, ran.stdout + ran.stderr
 

@@ -1,8 +1,9 @@
-"""Tiers of the suite: a quick one that people wait for, and everything, which can be resumed.
+"""Tiers of the suite: a quick one that people wait for, one for CI, and what takes longer; all can be resumed.
 
-`--tier quick` leaves out what is marked `long`, and of a family of tests marked `sample(n)` runs n. The sample is drawn
-by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of yesterday's sample can be
-run again. Without `--tier` everything that was asked for runs.
+`--tier quick` leaves out what is marked `long` or `large`, and of a family of tests marked `sample(n)` runs n. The sample
+is drawn by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of yesterday's sample
+can be run again. `--tier verify` leaves out `large` only, `--tier large` is the rest. Without `--tier` everything that
+was asked for runs.
 
 `--journal FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed: a run
 that was stopped goes on, and all tests after the quick tier are the rest of them. The quick tier leaves none out.
@@ -36,7 +37,12 @@ _SOURCES = ("checker", "docs", "impl", "spec", "tests", "traces", "pyproject.tom
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
-    group.addoption("--tier", choices=("quick", "all"), default="all", help="quick: no long tests, samples of families")
+    group.addoption(
+        "--tier",
+        choices=("quick", "verify", "large", "all"),
+        default="all",
+        help=("quick: no long tests, samples of families; verify: all but the large ones; large: those"),
+    )
     group.addoption("--seed", help="the seed of the quick tier's samples (default: today's date)")
     group.addoption("--journal", type=Path, metavar="FILE", help="keep what passed, and leave it out the next time")
     group.addoption("--cpu", type=int, default=0, metavar="N", help="print the N families that took most CPU")
@@ -44,6 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long(reason): not part of the quick tier")
+    config.addinivalue_line("markers", "large(reason): part of the large tier only")
     config.addinivalue_line("markers", "sample(n): of its cases the quick tier runs n")
     if hasattr(config, "workerinput"):
         return
@@ -63,9 +70,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = _already_passed(items)
-    if config.getoption("--tier") == "quick":
-        left_out |= _not_quick(items, os.environ[_SEED])
+    left_out = _already_passed(items) | _of_other_tiers(items, config.getoption("--tier"))
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
@@ -77,9 +82,18 @@ def _already_passed(items: list[pytest.Item]) -> set[str]:
     return known & {item.nodeid for item in items}
 
 
+def _of_other_tiers(items: list[pytest.Item], tier: str) -> set[str]:
+    if tier == "all":
+        return set()
+    large = {item.nodeid for item in items if item.get_closest_marker("large")}
+    if tier == "large":
+        return {item.nodeid for item in items} - large
+    return large | (_not_quick(items, os.environ[_SEED]) if tier == "quick" else set())
+
+
 def _not_quick(items: list[pytest.Item], seed: str) -> set[str]:
     """The long tests, and of each sampled family all cases but the sample."""
-    left_out = {item.nodeid for item in items if item.get_closest_marker("long")}
+    left_out = {item.nodeid for item in items if item.get_closest_marker("long") or item.get_closest_marker("large")}
     families: dict[tuple[str, int], list[str]] = defaultdict(list)
     for item in items:
         sample = item.get_closest_marker("sample")

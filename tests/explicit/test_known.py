@@ -16,6 +16,7 @@ from checker.verdicts import HOLDS, INCOMPLETE, KNOWN, VIOLATED
 from tests.conftest import ROOT, read_pins
 
 SWITCHED_OFF = "tests/explicit/switched_off.py"
+LARGE = {pin.target for pin in read_pins(ROOT / "tests" / "pins.toml") if pin.large}
 PINNED = tomllib.loads((ROOT / "tests" / "pins.toml").read_text(encoding="utf-8"))["known"]
 
 
@@ -84,8 +85,15 @@ def test_what_kafka_shipped_with_is_known_in_every_model() -> None:
     assert first == violated
 
 
+SETTINGS = [
+    pytest.param(target, setting, marks=[pytest.mark.large("many states, several times")] if target in LARGE else [])
+    for target, settings in PINNED.items()
+    for setting in settings
+]
+
+
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(("target", "setting"), [(t, s) for t, settings in PINNED.items() for s in settings])
+@pytest.mark.parametrize(("target", "setting"), SETTINGS)
 def test_known_violations_of_a_setting(target: str, setting: str) -> None:
     expected: dict[str, Any] = PINNED[target][setting]
     past = found(target, setting)
