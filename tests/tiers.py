@@ -1,9 +1,9 @@
 """Tiers of the suite: a quick one that people wait for, one for CI, and what takes longer; all can be resumed.
 
-`--tier quick` leaves out what is marked `long` or `large`, and of a family of tests marked `sample(n)` runs n. The sample
-is drawn by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of yesterday's sample
-can be run again. `--tier verify` leaves out `large` only, `--tier large` is the rest. Without `--tier` everything that
-was asked for runs.
+`--tier quick` leaves out what is marked `long` or `large`, and of a family of tests marked `sample(n)` runs n. The
+sample is drawn by a seed, which is the day's date unless `--seed` gives another, and is printed: a failure of
+yesterday's sample can be run again. `--tier verify` leaves out `large` only, `--tier large` is the rest. Without
+`--tier` everything that was asked for runs.
 
 `--journal FILE` keeps in FILE which tests have passed, and leaves those out as long as no source has changed: a run
 that was stopped goes on, and all tests after the quick tier are the rest of them. The quick tier leaves none out.
