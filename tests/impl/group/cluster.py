@@ -22,6 +22,7 @@ from tests.cluster.zookeeper import Ensemble
 from tests.impl.group.forked import ForkedProcess
 
 SESSION_MS = 1_200
+DATA_SESSION_MS = 30_000
 BROKER = {
     "zk.sessiontimeout.ms": "2000",
     "consumer.min.session.timeout.ms": "300",
@@ -87,6 +88,14 @@ class Cluster:
             settings["advertised.listeners"] = self.fronts[broker].address
         self.brokers[broker] = self._started("impl.group.process", f"broker{broker}", settings)
 
+    def start_data_broker(self, broker: int, topics: str) -> None:
+        """Start a broker that has these topics and is never the coordinator; it is not linked, and no pause ends it."""
+        settings = {
+            **self.further, "brokerid": str(broker), "zk.connect": f"{self.hosts}{self.root}",
+            "zk.sessiontimeout.ms": str(DATA_SESSION_MS), "topic.partition.count.map": topics,
+        }  # fmt: skip
+        self.brokers[broker] = self._started("tests.impl.group.data_broker", f"broker{broker}", settings)
+
     def _link(self, broker: int) -> None:
         (self._ports[broker],) = free_ports(1)
         self.links[broker] = Proxy(self.hosts)
@@ -143,7 +152,8 @@ class Cluster:
 
     def produce(self, broker: int, partition: int, payloads: list[str], topic: str = "t") -> None:
         data = b"".join(message_bytes(one.encode()) for one in payloads)
-        with socket.create_connection(self.addresses()[broker], LIMIT_S) as connection:
+        self.wait_for(lambda: broker in self.known_addresses())
+        with socket.create_connection(self.known_addresses()[broker], LIMIT_S) as connection:
             connection.sendall(log_request_bytes(ProduceRequest(topic, partition, data)))
             connection.shutdown(socket.SHUT_WR)
             connection.recv(1)  # closed once it is read

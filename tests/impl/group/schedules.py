@@ -26,8 +26,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from impl.group.protocol import BrokerAddress
-from impl.group.znodes import broker_bytes, count_path, id_path
 from tests.cluster.proxy import BOTH, Direction
 from tests.cluster.schedules import Agenda
 from tests.cluster.zookeeper import Ensemble, zookeeper
@@ -65,11 +63,6 @@ class Run:
         self.seed, self.folder = seed, folder / f"run{seed}"
         self.random = random.Random(seed)
         self.folder.mkdir(parents=True)
-        (self.folder / "data").mkdir()
-        self.data = Cluster(ensemble, self.folder / "data", brokers=0, topics=f"t:{PARTITIONS}")
-        self.data.root = f"/data{seed}"
-        self.data.admin.ensure_path(self.data.root)
-        self.data.start_broker(DATA)
         self.cluster = Cluster(ensemble, self.folder, brokers=0, topics="", is_linked=True)
         self.agenda = Agenda()
         self.produced: list[str] = []
@@ -97,14 +90,10 @@ class Run:
         finally:
             self._is_over.set()
             self.cluster.stop()
-            self.data.stop()
         return self.judged(problem, began=began)
 
     def begin(self) -> None:
-        (address,) = self.data.addresses().values()
-        admin, root = self.cluster.admin, self.cluster.root
-        admin.create(f"{root}{id_path(DATA)}", broker_bytes(BrokerAddress(DATA, *address), 0), makepath=True)
-        admin.create(f"{root}{count_path('t', str(DATA))}", b"%d" % PARTITIONS, makepath=True)
+        self.cluster.start_data_broker(DATA, f"t:{PARTITIONS}")
         for broker in range(COORDINATORS):
             self.cluster.start_broker(broker)
         for consumer in CONSUMERS[:2]:
@@ -117,7 +106,7 @@ class Run:
         while not self._is_over.wait(0.04):
             for partition in range(PARTITIONS):
                 payload = f"{partition}-{number}"
-                self.data.produce(DATA, partition, [payload])
+                self.cluster.produce(DATA, partition, [payload])
                 self.produced.append(payload)
             number += 1
 
