@@ -6,7 +6,9 @@ Each method leaves the disk so that a crash at any moment is recovered by `Log.o
 
 from __future__ import annotations
 
+import errno
 import logging
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,11 +20,12 @@ from impl.kraft.storage.errors import REBUILD, BitRotError, LogUseError
 from impl.kraft.storage.flush_point import FlushPoint
 from impl.kraft.storage.recovery import Damage, is_torn, scan
 from impl.kraft.storage.segment import SUFFIX, Segment
+from impl.kraft.storage.tail import finish, make_size_durable, write_again
 
 DELETED = ".deleted"
+_NAME = re.compile(r"(\d{20})\.log")
 _INDEXES = (".index", ".timeindex")
 _SEGMENT_BYTES = 1 << 30
-_COPY_BYTES = 4 << 20
 _SEGMENT_MS = 7 * 24 * 3600 * 1000
 
 logger = logging.getLogger(__name__)
@@ -59,7 +62,8 @@ class Log:
         self._disk, self._directory, self._settings = disk, directory, settings
         self._flush_point = FlushPoint(disk, directory)
         self._segments: list[Segment] = []
-        self._cuts = 0
+        self._cuts = self._flushes = 0
+        self._dropped: list[Segment] = []
         self._torn: Damage | None = None
         self.epochs = EpochHistory()
         self.flushed_end = 0
@@ -122,10 +126,13 @@ class Log:
         return self.finish_flush(pending)
 
     def begin_flush(self) -> PendingFlush:
+        self._flushes += 1
         return PendingFlush(self._active, self.end_offset, self._cuts)
 
     def finish_flush(self, pending: PendingFlush) -> int:
         """`pending.run` has returned: the end of what is flushed. What was appended meanwhile is not."""
+        self._flushes -= 1
+        self._close_dropped()
         if pending.cuts == self._cuts and pending.end_offset > self.flushed_end:
             self._flushed(pending.end_offset)
         return self.flushed_end
@@ -188,16 +195,15 @@ class Log:
         return self.epochs.end_of(epoch, self.end_offset)
 
     def close(self) -> None:
-        for segment in self._segments:
+        for segment in (*self._segments, *self._dropped):
             segment.file.close()
         self._flush_point.close()
 
     # Recovery
 
     def _load(self, snapshot: tuple[int, int] | None) -> None:
-        """Read the whole log, and change nothing in it."""
-        names = self._disk.names(self._directory)
-        bases = sorted(int(name[: -len(SUFFIX)]) for name in names if name.endswith(SUFFIX))
+        """Read the whole log, and change nothing in it, but that the start before this one is finished."""
+        bases = sorted(int(match[1]) for name in self._disk.names(self._directory) if (match := _NAME.fullmatch(name)))
         for base_offset in bases:
             if self._segments and base_offset != self.end_offset:
                 raise self._rotten(f"ends at offset {self.end_offset}, and the next segment begins at {base_offset}")
@@ -224,6 +230,8 @@ class Log:
     def _load_segment(self, base_offset: int, *, is_last: bool) -> None:
         segment = Segment(self._disk, self._directory, base_offset)
         self._segments.append(segment)
+        if is_last:
+            finish(self._disk, self._directory, base_offset, segment.file)
         damage = scan(segment, self.epochs)
         if damage is None:
             return
@@ -260,15 +268,15 @@ class Log:
 
     def _make_durable(self) -> None:
         """What was read may be in memory only, if the last process ended at an fsync that failed: write it again."""
-        for segment in self._segments:
-            known = max(segment.base_offset, self._flush_point.offset or 0)
-            if segment.end_offset > known:
-                for at in range(segment.position_before(known), segment.size_bytes, _COPY_BYTES):
-                    segment.file.write(at, segment.file.read(at, min(_COPY_BYTES, segment.size_bytes - at)))
-            if segment is self._active:  # a truncation to the size that a file has may do nothing: so make it longer
-                segment.file.write(segment.size_bytes, b"\0")
-                segment.file.truncate(segment.size_bytes)
-            segment.file.fsync()
+        for segment in self._segments[:-1]:
+            segment.file.fsync()  # it was once, before the next was begun; a Kafka may have been less strict
+        active = self._active
+        known = max(active.base_offset, self._flush_point.offset or 0)
+        if active.end_offset > known:
+            position = active.position_before(known)
+            write_again(self._disk, self._directory, active.base_offset, active.file, position, active.size_bytes)
+        else:
+            make_size_durable(active.file, active.size_bytes)
         self._disk.sync_directory(self._directory)
         self.flushed_end = self.end_offset
         self._flush_point.set_durably(self.end_offset)
@@ -299,7 +307,10 @@ class Log:
 
     def _roll(self) -> None:
         """Begin another segment, once all of this one is on disk."""
-        self._active.file.fsync()
+        try:
+            self._active.file.fsync()
+        except OSError as error:  # also for want of space: what it has dropped, no later fsync writes
+            raise OSError(errno.EIO, f"fsync failed: {error.strerror}", self._active.path) from error
         self._flushed(self.end_offset)
         self._write_indexes(self._active)
         self._begin_segment(self.end_offset)
@@ -310,9 +321,15 @@ class Log:
 
     def _drop(self, segment: Segment) -> None:
         """One after the other, each durably: a crash leaves no gap."""
-        segment.file.close()
+        self._dropped.append(segment)
+        self._close_dropped()
         self._disk.rename(segment.path, segment.path + DELETED)
         self._disk.sync_directory(self._directory)
+
+    def _close_dropped(self) -> None:
+        """Close what no flush can be using: a thread would else fsync another file that has got its descriptor."""
+        while self._dropped and self._flushes == 0:
+            self._dropped.pop().file.close()
 
     def _write_indexes(self, segment: Segment) -> None:
         """For Kafka's tools; nothing here reads them."""

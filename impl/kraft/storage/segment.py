@@ -49,8 +49,7 @@ class Segment:
 
     def cut(self, end_offset: int) -> None:
         """Forget the batches that reach behind this offset, durably."""
-        batches = list(self.batches_from(end_offset))
-        self.size_bytes = batches[0][0] if batches else self.size_bytes
+        self.size_bytes = next((position for position, _, _ in self.batches_from(end_offset)), self.size_bytes)
         kept = bisect_left(self._last_offsets, end_offset)
         del self._last_offsets[kept:], self._positions[kept:]
         self._times = [entry for entry in self._times if entry[1] < end_offset]

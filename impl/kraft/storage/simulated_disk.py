@@ -316,6 +316,7 @@ class SimulatedFile:
         disk.operation(
             lambda: inode.sync(disk.sector_bytes),
             lambda: inode.durable_is(inode.left(disk.choose, disk.sector_bytes, disk.size_step)),
+            takes_space=True,
             is_sync=True,
         )
 

@@ -137,9 +137,11 @@ class SnapshotWriter:
 
     def freeze(self) -> None:
         """End it with its footer. Once this has returned, a crash does not take it away."""
-        self.append([snapshot_footer()], is_control=True)
-        self._file.fsync()
-        self._file.close()
+        try:
+            self.append([snapshot_footer()], is_control=True)
+            self._file.fsync()
+        finally:
+            self._file.close()
         self._snapshots.commit(self._id)
 
 
@@ -158,10 +160,12 @@ class SnapshotReceiver:
 
     def freeze(self) -> None:
         """Check it, and make it durable. Raises BatchError where it is not what a leader may send: fetch it again."""
-        if not is_whole(self._file.read(0, self.position), self._id[1]):
-            raise BatchError(f"the snapshot {name_of(self._id)} does not end in a footer")
-        self._file.fsync()
-        self._file.close()
+        try:
+            if not is_whole(self._file.read(0, self.position), self._id[1]):
+                raise BatchError(f"the snapshot {name_of(self._id)} does not end in a footer")
+            self._file.fsync()
+        finally:
+            self._file.close()
         self._snapshots.commit(self._id)
 
 

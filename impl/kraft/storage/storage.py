@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from impl.kraft.storage.batches import header_at
 from impl.kraft.storage.directories import PARTITION, PARTITION_METADATA
 from impl.kraft.storage.disk import TEMPORARY, Disk, write_durably
 from impl.kraft.storage.election import ElectionState, read_election, write_election
@@ -17,6 +18,7 @@ from impl.kraft.storage.snapshots import PART, SnapshotId, SnapshotReceiver, Sna
 
 RESERVE = "reserve"
 _RESERVE_BYTES = 4 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _LEFTOVERS = (DELETED, PART, TEMPORARY)
 
 logger = logging.getLogger(__name__)
@@ -110,9 +112,18 @@ class QuorumStorage:
             return self.log.truncate(end_offset)
 
     def create_snapshot(self, snapshot_id: SnapshotId, last_contained_ms: int, now_ms: int) -> SnapshotWriter:
-        """Begin one of this node's own. Raises LogUseError behind the end of the log."""
-        if snapshot_id[0] > self.log.end_offset:
-            raise LogUseError(f"a snapshot {snapshot_id} is behind a log that ends at {self.log.end_offset}")
+        """Begin one of this node's own. Raises LogUseError unless a batch of its epoch ends there (KAFKA-14619)."""
+        end_offset, log = snapshot_id[0], self.log
+        if not log.start_offset < end_offset <= log.end_offset:
+            raise LogUseError(
+                f"a snapshot {snapshot_id} ends outside of a log from {log.start_offset} to {log.end_offset}"
+            )
+        header = header_at(log.read(end_offset - 1, 1))
+        if (header.end_offset, header.epoch) != snapshot_id:
+            raise LogUseError(
+                f"a snapshot {snapshot_id} must end where a batch of its epoch does: the batch that has offset "
+                f"{end_offset - 1} is of epoch {header.epoch} and ends at {header.end_offset}"
+            )
         with self._appending():
             return self.snapshots.create(snapshot_id, last_contained_ms, now_ms)
 
@@ -158,7 +169,7 @@ class QuorumStorage:
         try:
             yield
         except OSError as error:
-            if error.errno == errno.ENOSPC and not full_ends:
+            if error.errno in _FULL and not full_ends:
                 raise DiskFullError(f"{self._directory}: no space left on the disk") from None
             raise self.failed(error) from error
 
@@ -192,7 +203,7 @@ class QuorumStorage:
             finally:
                 file.close()
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if error.errno not in _FULL:
                 raise
             logger.warning("%s: there is no space for a reserve of %d bytes", path, self._settings.reserve_bytes)
 

@@ -49,12 +49,12 @@ class Run:
             lost_power = self.live()
             if self.rots and self.rng.randrange(2):
                 self.rot(lost_power)
-                damaged = logs(self.disk)
+                damaged, is_begun = logs(self.disk), any(".tail" in path for path in self.disk.image())
                 try:
                     self.worker().open(self.excused_from)
                     self.seen["rot that did no harm"] += 1
                 except BitRotError:
-                    if logs(self.disk) != damaged:
+                    if logs(self.disk) != damaged and not is_begun:
                         raise BrokenPromise("a log that is refused was changed") from None
                 return self.seen
         self.recover_twice()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from impl.kraft.storage.errors import StorageEndedError
@@ -53,22 +54,46 @@ def explore_failed_writes(script: Script, segment_bytes: int) -> Explored:
     settings = settings_of(new_disk(), segment_bytes, reserve_bytes=0)
     operations = crashed(script, settings, at=0)[0].operations
     for at in range(1, operations + 1):
-        found.crash_points += 1
-        in_recovery, goes_on = 0, True
-        while goes_on:
-            in_recovery += 1
-            disk, ledger = crashed(script, settings, at, Fault.ERROR)
-            disk.after_kill()
-            disk.operations, disk.faults = 0, {in_recovery: Fault.POWER_LOSS}
-            goes_on, judge = False, deepcopy(ledger)
-            try:
-                Worker(disk, judge, settings, Random(2)).open()
-            except PowerLossError:
-                goes_on = True
-            for left in outcomes(disk):
-                found.recoveries += 1
-                recovered(left, judge, settings)
+        explore_next_start(partial(crashed, script, settings, at, Fault.ERROR), settings, found)
     return found
+
+
+def explore_torn_sector() -> Explored:
+    """Let an fsync fail that has written part of a batch, up to the middle of a sector, and crash the next start."""
+    found, settings = Explored(), settings_of(new_disk(), 1 << 20, reserve_bytes=0)
+
+    def failed_flush() -> tuple[SimulatedDisk, Ledger]:
+        disk, ledger = new_disk(size_step=40), Ledger()
+        worker = Worker(disk, ledger, settings, Random(1)).open()
+        worker.append(1, size_bytes=30)
+        disk.faults, disk.choose = {disk.operations + 1: Fault.ERROR}, lambda n: n - 1
+        with suppress(StorageEndedError):
+            worker.flush()
+        return disk, ledger
+
+    explore_next_start(failed_flush, settings, found)
+    return found
+
+
+def explore_next_start(
+    failed: Callable[[], tuple[SimulatedDisk, Ledger]], settings: StorageSettings, found: Explored
+) -> None:
+    """Crash the start behind a write that failed, at each of its operations."""
+    found.crash_points += 1
+    in_recovery, goes_on = 0, True
+    while goes_on:
+        in_recovery += 1
+        disk, ledger = failed()
+        disk.after_kill()
+        disk.operations, disk.faults = 0, {in_recovery: Fault.POWER_LOSS}
+        goes_on, judge = False, deepcopy(ledger)
+        try:
+            Worker(disk, judge, settings, Random(2)).open()
+        except PowerLossError:
+            goes_on = True
+        for left in outcomes(disk):
+            found.recoveries += 1
+            recovered(left, judge, settings)
 
 
 def explore_recovery(disk: SimulatedDisk, ledger: Ledger, settings: StorageSettings, found: Explored) -> None:
@@ -136,8 +161,8 @@ def outcomes(disk: SimulatedDisk) -> Iterator[SimulatedDisk]:
         choices[-1] = (chosen + 1, n)
 
 
-def new_disk() -> SimulatedDisk:
-    return formatted(SimulatedDisk(sector_bytes=SECTOR_BYTES, size_step=SECTOR_BYTES))
+def new_disk(size_step: int = SECTOR_BYTES) -> SimulatedDisk:
+    return formatted(SimulatedDisk(sector_bytes=SECTOR_BYTES, size_step=size_step))
 
 
 def copied(disk: SimulatedDisk) -> SimulatedDisk:

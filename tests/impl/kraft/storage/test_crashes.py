@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.impl.kraft.storage.crashes import main, run_all
-from tests.impl.kraft.storage.exhaustive import explore, explore_failed_writes
+from tests.impl.kraft.storage.exhaustive import explore, explore_failed_writes, explore_torn_sector
 from tests.impl.kraft.storage.workload import SCRIPTS
 
 
@@ -34,6 +34,17 @@ def test_every_failing_write_ends_the_process_and_loses_nothing() -> None:
     explored = explore_failed_writes(script, segment_bytes)
     print(explored)
     assert explored.recoveries > 10 * explored.crash_points
+
+
+def test_a_batch_that_a_failing_write_left_torn_within_a_sector_is_no_rot() -> None:
+    explored = explore_torn_sector()
+    print(explored)
+    assert explored.recoveries > 50
+
+
+@pytest.mark.parametrize("seed", [55_574])
+def test_seeds_that_once_broke_a_promise(seed: int) -> None:
+    run_all(range(seed, seed + 1))
 
 
 def test_seeded_crash_runs_keep_every_promise() -> None:

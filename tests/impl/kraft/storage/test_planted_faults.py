@@ -17,7 +17,7 @@ import pytest
 from impl.kraft.storage.errors import BitRotError
 from tests import fragments
 from tests.impl.kraft.storage.crashes import Run
-from tests.impl.kraft.storage.exhaustive import explore_failed_writes
+from tests.impl.kraft.storage.exhaustive import explore_failed_writes, explore_torn_sector
 from tests.impl.kraft.storage.ledger import BrokenPromise
 from tests.impl.kraft.storage.workload import SCRIPTS
 
@@ -28,7 +28,7 @@ MOST_SEEDS = 2_500
 class Fault:
     """In a function of a module of `impl.kraft.storage`, `new` stands for `old`; see tests.fragments.
 
-    script: the workload whose every failing write finds it; without one seeded runs do.
+    script: the workload whose every failing write finds it. torn_sector: `explore_torn_sector` does. Else seeded runs.
     """
 
     rule: str
@@ -37,6 +37,7 @@ class Fault:
     old: str
     new: str = ""
     script: str = ""
+    torn_sector: bool = False
 
     def __str__(self) -> str:
         return self.rule
@@ -71,10 +72,10 @@ FAULTS = [
         "the flush point follows the flush",
         "log",
         "Log.begin_flush",
-        "return PendingFlush(self._active, self.end_offset, self._cuts)",
+        "self._flushes += 1",
         """
+        self._flushes += 1
         self._flush_point.advance(self.end_offset)
-        return PendingFlush(self._active, self.end_offset, self._cuts)
         """,
     ),
     # Truncation.
@@ -138,16 +139,34 @@ FAULTS = [
         "what is read at a start may be in memory only, and is written again",
         "log",
         "Log._make_durable",
-        "segment.file.write(at, segment.file.read(at, min(_COPY_BYTES, segment.size_bytes - at)))",
+        "write_again(self._disk, self._directory, active.base_offset, active.file, position, active.size_bytes)",
+        "active.file.fsync()",
     ),
     Fault(
+        "a copy of what is written again is on disk before",
+        "tail",
+        "write_again",
+        "disk.sync_directory(directory)",
+        torn_sector=True,
+    ),
+    Fault("so are its bytes", "tail", "write_again", "copy.fsync()", torn_sector=True),
+    Fault(
+        "a start that did not finish is finished",
+        "tail",
+        "finish",
+        "_put_back(disk, directory, name, copy, segment, int(match[2]))",
+        "pass",
+        torn_sector=True,
+    ),
+    Fault("the copy goes once it is written", "tail", "_put_back", 'disk.delete(f"{directory}/{name}")'),
+    Fault(
         "the size that is read at a start is written again",
-        "log",
-        "Log._make_durable",
-        'segment.file.write(segment.size_bytes, b"\\0")',
+        "tail",
+        "make_size_durable",
+        'segment.write(size_bytes, b"\\0")',
         script="truncate",
     ),
-    Fault("what is read at a start is fsynced", "log", "Log._make_durable", "segment.file.fsync()"),
+    Fault("what is read at a start is fsynced", "tail", "make_size_durable", "segment.fsync()"),
     Fault(
         "names are synced before they are relied on",
         "storage",
@@ -216,6 +235,7 @@ def modules() -> list[Any]:
         "snapshots",
         "directories",
         "storage",
+        "tail",
     )
     return [importlib.import_module(f"impl.kraft.storage.{name}") for name in names]
 
@@ -223,12 +243,16 @@ def modules() -> list[Any]:
 def found_by(fault: Fault) -> str:
     """The first run that breaks a promise, and how; "" if none does."""
     broken = (BrokenPromise, BitRotError, AssertionError, ValueError, IndexError, FileNotFoundError)
-    if fault.script:
+    if fault.script or fault.torn_sector:
         try:
-            explore_failed_writes(SCRIPTS[fault.script][1], SCRIPTS[fault.script][0])
+            if fault.torn_sector:
+                explore_torn_sector()
+            else:
+                explore_failed_writes(SCRIPTS[fault.script][1], SCRIPTS[fault.script][0])
         except broken as error:
             return f"a failing write: {error}"
-    for seed in range(0 if fault.script else MOST_SEEDS):
+        return ""
+    for seed in range(MOST_SEEDS):
         try:
             Run(seed).go()
         except broken as error:

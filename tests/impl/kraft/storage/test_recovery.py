@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -10,8 +12,9 @@ import pytest
 from impl.kraft.storage.batches import BatchError, Record, RecordBatch, encode
 from impl.kraft.storage.effects import AppendToLog, Flush, Persist, TruncateLog, carry_out
 from impl.kraft.storage.election import ElectionState
-from impl.kraft.storage.errors import BitRotError, LogUseError, StorageEndedError
+from impl.kraft.storage.errors import BitRotError, DiskFullError, LogUseError, StorageEndedError
 from impl.kraft.storage.log import Log, LogSettings
+from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.storage.simulated_disk import Fault, SimulatedDisk
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
@@ -184,8 +187,50 @@ def test_committed_batches_are_not_truncated() -> None:
     storage.create_snapshot((2, 1), 0, 0).freeze()
     with pytest.raises(LogUseError, match="is committed, and cannot be truncated to 1"):
         storage.truncate(1)
-    with pytest.raises(LogUseError, match="behind a log that ends at 2"):
+    with pytest.raises(LogUseError, match="outside of a log from 0 to 2"):
         storage.create_snapshot((3, 1), 0, 0)
     for ask in (storage.delete_before, storage.install):
         with pytest.raises(LogUseError, match="there is no snapshot"):
             ask((1, 1))
+
+
+@pytest.mark.parametrize("snapshot_id", [(1, 1), (3, 1), (2, 2), (0, 1)])
+def test_a_snapshot_ends_where_a_batch_of_its_epoch_does(snapshot_id: tuple[int, int]) -> None:
+    """KAFKA-14619: a follower that starts from one inside of a batch can never append again."""
+    storage = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0))
+    storage.append(encode(RecordBatch(0, 1, 0, (Record(b"a"), Record(b"b")))), 1)
+    with pytest.raises(LogUseError, match="a snapshot"):
+        storage.create_snapshot(snapshot_id, 0, 0)
+
+
+def test_a_segment_that_cannot_be_flushed_for_want_of_space_ends_the_storage() -> None:
+    """An fsync that fails has dropped bytes, whatever it names as the cause: nothing may be flushed behind it."""
+    at, goes_on = 0, True
+    while goes_on:
+        at += 1
+        disk = SimulatedDisk()
+        storage = QuorumStorage.open(disk, "", StorageSettings(LogSettings(segment_bytes=200), reserve_bytes=0))
+        operations = disk.operations
+        disk.faults = {operations + at: Fault.FULL}
+        flushed = 0
+        with suppress(DiskFullError, StorageEndedError):
+            storage.append(batch(0) + batch(1), 1)
+        with suppress(StorageEndedError):
+            flushed = storage.flush()
+        goes_on = disk.operations - operations >= at
+        left = QuorumStorage.open(disk.after_power_loss(), "", StorageSettings(reserve_bytes=0))
+        assert left.log.end_offset >= flushed
+    assert at > 10
+
+
+def test_a_flush_in_a_thread_outlives_the_truncation_of_its_segment(tmp_path: Path) -> None:
+    """Its file stays open until it has ended: another file may get a descriptor that is closed."""
+    log = Log.open(RealDisk(), str(tmp_path), LogSettings(segment_bytes=200))
+    log.append(batch(0) + batch(1), epoch=1)
+    pending = log.begin_flush()
+    assert log.truncate(1) == 1
+    pending.run()
+    assert log.finish_flush(pending) == 1
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        pending.run()
+    log.close()
