@@ -39,8 +39,10 @@ KILLED, SURVIVED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID, UNDECIDED = (
     "killed", "survived", "stuttering", "equivalent", "not exercised", "invalid", "undecided",
 )  # fmt: skip
 UNREACHED = " is not reached"  # after the name of a witness, where that objects
+PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID)  # over several models
 LEAST_MAX_STATES = 1_000_000
 QUICK_STATES = 1 << 19  # what a kernel made in a quarter of the time is given to find a violation
+QUICK_ONLY_STATES = 3 << 19  # models up to this size: a second kernel costs more than the quick one's slower search
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,9 @@ class Original:
         self.compile = compile_variants(self.model)
         self.program = self.compile({})
         self.max_states = max_states or max(LEAST_MAX_STATES, 4 * self.result.distinct)
+        self.quick_states = self.max_states
+        if self.result.distinct > QUICK_ONLY_STATES:
+            self.quick_states = min(QUICK_STATES, self.max_states)
         self.memory_bytes = memory_bytes
         self._steppers: dict[tuple[int, ...], Stepper] = {}
 
@@ -104,16 +109,20 @@ class Original:
         return self._steppers[actions]
 
 
-def judge(original: Original, mutant: Mutant, *, traced: bool = False) -> Verdict:
-    """The verdict on `mutant`. traced: with a trace to what kills it, or to where a survivor differs."""
+def judge(original: Original, mutant: Mutant, *, traced: bool = False, so_far: str = INVALID) -> Verdict:
+    """The verdict on `mutant`. traced: with a trace to what kills it, or to where a survivor differs.
+
+    so_far: the verdict of other models, which spares what would add nothing to it: whether the changed code is reached
+    where a model exercised it, and how far a survivor differs where another model has shown that.
+    """
     started = time.perf_counter()
-    found = _Judge(original, mutant, traced).verdict()
+    found = _Judge(original, mutant, traced, PRECEDENCE.index(so_far)).verdict()
     return dataclasses.replace(found, seconds=time.perf_counter() - started)
 
 
 class _Judge:
-    def __init__(self, original: Original, mutant: Mutant, traced: bool) -> None:
-        self.original, self.mutant, self.traced = original, mutant, traced
+    def __init__(self, original: Original, mutant: Mutant, traced: bool, so_far: int) -> None:
+        self.original, self.mutant, self.traced, self.so_far = original, mutant, traced, so_far
         self.changed = mutant.of(original.model)
         self.model = mutated(original.model, self.changed)
 
@@ -143,6 +152,8 @@ class _Judge:
 
     def _unchanged(self) -> Verdict:
         """The same steps out of every state. Does any state reach the place where the mutant differs?"""
+        if self.so_far <= PRECEDENCE.index(EQUIVALENT):
+            return self._said(EQUIVALENT, "the same states and steps")
         try:
             program = self.original.compile(self.mutant.trap(self.original.model))
         except SpecError:  # the assertion cannot stand there
@@ -157,7 +168,7 @@ class _Judge:
         """Explore the mutant up to a violation: with a quick kernel, and if that has much to do, a good one."""
         original = self.original
         initial = [original.model.state_type.encode(s) for s in original.model.initial_states()]
-        for quick, most in ((True, min(QUICK_STATES, original.max_states)), (False, original.max_states)):
+        for quick, most in ((True, original.quick_states), (False, original.max_states)):
             kernel = passing_kernel(program, quick=quick)
             result = search(kernel, initial, limits=Limits(max_states=most, memory_bytes=original.memory_bytes))
             if result.stopped is None or result.violated or most == original.max_states:
@@ -221,6 +232,9 @@ class _Judge:
     # Survivors.
 
     def _survived(self, result: SearchResult, difference: Difference) -> Verdict:
+        if self.so_far <= PRECEDENCE.index(SURVIVED) and not self.traced:
+            reason = f"its steps differ after {plural(difference.level, 'state')}"
+            return self._said(SURVIVED, reason, length=difference.level)
         how = extent(self.original.result, result, self.ours, self.theirs)
         words, trace = self._first_step(difference)
         reached = f"states +{how.states[1]:,} -{how.states[0]:,}; steps +{how.steps[1]:,} -{how.steps[0]:,}"

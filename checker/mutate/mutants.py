@@ -98,6 +98,11 @@ def name_of(function: FunctionType) -> str:
     return f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
 
 
+def function_of(key: str) -> str:
+    """The prefix of a mutant's key: what `name_of` gives."""
+    return key.split(": ")[0]
+
+
 def functions_of(model: BoundModel) -> dict[FunctionType, tuple[int, ...]]:
     """The actions and helpers of a model as they stand in the files, each with the numbers of the actions it serves."""
     users: dict[FunctionType, list[int]] = {}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import gc
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 
-from checker.mutate.judge import UNDECIDED, Original, Verdict, judge
+from checker.mutate.judge import INVALID, UNDECIDED, Original, Verdict, judge
 from checker.mutate.mutants import Mutant
 from checker.running.interrupts import stopped_by
 from checker.running.pool import Died, one_process_each
@@ -29,15 +29,19 @@ def run(
     jobs: int,
     deadline: float | None = None,
     traced: bool = False,
+    so_far: Mapping[str, str] | None = None,
     found: Callable[[Verdict], None],
     progress: Callable[[], None],
 ) -> str | None:
     """Judge mutants, `jobs` at a time; `found` is given each verdict when it is there.
 
-    deadline: of `time.monotonic()`. Returns None when all are judged, else what stopped it.
+    deadline: of `time.monotonic()`. so_far: key -> the verdict of other models, see `judge`.
+    Returns None when all are judged, else what stopped it.
     """
     interrupted: list[str] = []
-    judged = one_process_each(partial(_judge, original, traced), _prepared(original, mutants), jobs, _LOOK_S)
+    judged = one_process_each(
+        partial(_judge, original, traced, so_far or {}), _prepared(original, mutants), jobs, _LOOK_S
+    )
     with stopped_by(lambda: interrupted.append(INTERRUPTED)), closing(judged):  # an exception would get lost in a fork
         for answered in judged:
             if answered is not None:
@@ -56,11 +60,11 @@ def _prepared(original: Original, mutants: Sequence[Mutant]) -> Iterator[Mutant]
         yield mutant
 
 
-def _judge(original: Original, traced: bool, mutant: Mutant) -> Verdict:
+def _judge(original: Original, traced: bool, so_far: Mapping[str, str], mutant: Mutant) -> Verdict:
     """The work of a process."""
     gc.disable()  # the process ends with it
     try:
-        return judge(original, mutant, traced=traced)
+        return judge(original, mutant, traced=traced, so_far=so_far.get(mutant.key, INVALID))
     except Exception as error:  # the others are judged all the same
         stack = "".join(traceback.format_exception(error))
         return Verdict(mutant.key, mutant.place, UNDECIDED, f"internal error, a bug in Fencepost: {stack}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from checker.explicit.check import CheckOptions, check
@@ -13,13 +14,15 @@ from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
 from checker.mutate.journal import Journal
 from checker.mutate.judge import KILLED, Original, Verdict
-from checker.mutate.mutants import Mutant, mutants_of
+from checker.mutate.mutants import Mutant, function_of, mutants_of
 from checker.mutate.run import run
-from checker.mutate.summary import Summary
+from checker.mutate.summary import Summary, weightiest_of
 from checker.running.limits import Limits, Progress
 from checker.running.memory import default_memory
 from traces import Trace
 
+SCOUTS = 5
+MANY_MODELS = 8
 Judging = Callable[[str, int, int, Mapping[str, int], float], None]
 """Told while mutants are judged: model, how many are, of how many, how many by verdict, seconds."""
 
@@ -44,7 +47,11 @@ class MutationOptions:
 
 
 class Session:
-    """Judges the mutants of all models, in order. trace: that of the mutant, where there is a single one."""
+    """Judges the mutants of all models. trace: that of the mutant, where there is a single one.
+
+    Of many models the first half is tried in three passes, so that most mutants meet early what kills them: one mutant
+    in `SCOUTS` of each function; then the others on the models that killed such a one of their function; then all.
+    """
 
     def __init__(
         self,
@@ -83,19 +90,35 @@ class Session:
     def run(self) -> Summary:
         """Judge what is not known yet."""
         stopped = None
-        for model in self.models:
-            stopped = stopped or self._model(model)
+        for model, chosen in self._passes():
+            stopped = stopped or self._model(model, chosen)
         return Summary(
             [model.name for model in self.models], self._keys, self._journal.found, stopped,
             self.options.explained, self._known,
             len(self._journal.found) - self._before, time.monotonic() - self._started,
         )  # fmt: skip
 
-    def _model(self, model: BoundModel) -> str | None:
-        """Judge the mutants that no model before has killed. Gives what stopped it, or None."""
+    def _passes(self) -> Iterator[tuple[BoundModel, set[str]]]:
+        """(a model, keys to be judged on it) in order: of each mutant and model once or more."""
+        if len(self.models) >= MANY_MODELS:
+            first = self.models[: len(self.models) // 2]
+            functions = [list(group) for _, group in groupby(self._keys, function_of)]
+            scouts = {key for keys in functions for key in keys[::SCOUTS]}
+            yield from ((model, scouts) for model in first)
+            yield from ((model, self._alike_killed(model)) for model in first)
+        yield from ((model, set(self._keys)) for model in self.models)
+
+    def _alike_killed(self, model: BoundModel) -> set[str]:
+        """The keys of all mutants of the functions of which this model killed one."""
+        found = self._journal.found.items()
+        functions = {function_of(key) for (name, key), v in found if name == model.name and v.verdict == KILLED}
+        return {key for key in self._keys if function_of(key) in functions}
+
+    def _model(self, model: BoundModel, chosen: set[str]) -> str | None:
+        """Judge those of the chosen mutants that no model has killed yet. Gives what stopped it, or None."""
         known = self._journal.found
         decided = {key for (name, key), v in known.items() if name == model.name or v.verdict == KILLED}
-        mutants = [m for m in self._mutants[model.name] if m.key in set(self._keys) - decided]
+        mutants = [m for m in self._mutants[model.name] if m.key in chosen - decided]
         if not mutants:
             return None
         model.bind()
@@ -117,5 +140,6 @@ class Session:
         def progress() -> None:
             self.judging(model.name, counts.total(), len(mutants), counts, time.monotonic() - begun)
 
-        return run(original, mutants, jobs=jobs, deadline=self._deadline, traced=len(self._keys) == 1, found=found,
-                   progress=progress)  # fmt: skip
+        so_far = {key: verdict.verdict for key, (_, verdict) in weightiest_of(known).items()}
+        return run(original, mutants, jobs=jobs, deadline=self._deadline, traced=len(self._keys) == 1, so_far=so_far,
+                   found=found, progress=progress)  # fmt: skip

@@ -13,21 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from checker.lang.errors import SpecError
-from checker.mutate.judge import (
-    EQUIVALENT,
-    INVALID,
-    KILLED,
-    NOT_EXERCISED,
-    STUTTERING,
-    SURVIVED,
-    UNDECIDED,
-    UNREACHED,
-    Verdict,
-)
+from checker.mutate.judge import KILLED, PRECEDENCE, SURVIVED, UNDECIDED, UNREACHED, Verdict
+from checker.mutate.mutants import function_of
 from checker.verdicts import ExitCode
-
-_PRECEDENCE = (KILLED, SURVIVED, UNDECIDED, STUTTERING, EQUIVALENT, NOT_EXERCISED, INVALID)
-
 
 SHARED = "shared"  # the name of the tables with a reason for several mutants
 _HINT = f'write "KEY" = "why", or [[{SHARED}]] with why = "..." and mutants = ["KEY", ...]'
@@ -71,6 +59,15 @@ class Outcome:
         return self.found.verdict
 
 
+def weightiest_of(found: Mapping[tuple[str, str], Verdict]) -> dict[str, tuple[str, Verdict]]:
+    """Key -> (model, its verdict) that counts over all models: of equals that of the model that was tried first."""
+    chosen: dict[str, tuple[str, Verdict]] = {}
+    for (model, key), verdict in found.items():
+        if key not in chosen or PRECEDENCE.index(verdict.verdict) < PRECEDENCE.index(chosen[key][1].verdict):
+            chosen[key] = (model, verdict)
+    return chosen
+
+
 class Summary:
     """Outcomes in the order of the mutants; `expected`: keys of those asked for, judged or not.
 
@@ -93,10 +90,10 @@ class Summary:
         self.models, self.expected, self.stopped = list(models), list(expected), stopped
         self.judged, self.seconds = judged, seconds
         self.outcomes: list[Outcome] = []
+        weightiest = weightiest_of(found)
         for key in expected:
-            verdicts = [(m, found[m, key]) for m in models if (m, key) in found]
-            if verdicts:
-                model, verdict = min(verdicts, key=lambda one: _PRECEDENCE.index(one[1].verdict))
+            if key in weightiest:
+                model, verdict = weightiest[key]
                 why = explained.get(key, "") if verdict.verdict in (SURVIVED, UNDECIDED) else ""
                 self.outcomes.append(Outcome(model, verdict, why))
         self.stale = self._stale(explained, known)
@@ -104,8 +101,8 @@ class Summary:
     def _stale(self, explained: Mapping[str, str], known: Sequence[str]) -> list[str]:
         """Explained mutants that are killed, or that are none of a function that has mutants."""
         killed = {o.found.key for o in self.outcomes if o.verdict == KILLED}
-        functions = {key.split(": ")[0] for key in known}
-        gone = {key for key in explained if key.split(": ")[0] in functions} - set(known)
+        functions = {function_of(key) for key in known}
+        gone = {key for key in explained if function_of(key) in functions} - set(known)
         return [key for key in explained if key in killed | gone]
 
     def of(self, verdict: str) -> list[Outcome]:
@@ -119,7 +116,7 @@ class Summary:
     @property
     def counts(self) -> dict[str, int]:
         """Verdict -> number of mutants."""
-        return {verdict: len(self.of(verdict)) for verdict in _PRECEDENCE}
+        return {verdict: len(self.of(verdict)) for verdict in PRECEDENCE}
 
     @property
     def rate(self) -> float:

@@ -15,6 +15,7 @@ from checker.mutate.judge import (
     INVALID,
     KILLED,
     NOT_EXERCISED,
+    PRECEDENCE,
     STUTTERING,
     SURVIVED,
     UNDECIDED,
@@ -102,6 +103,20 @@ def test_a_survivor_shows_where_it_differs(library: dict[str, Verdict]) -> None:
     assert found.reason == ("borrow(reader=reader0, book=book0) is new after 2 states; states +0 -0; steps +20 -0")
     assert found.trace is not None
     assert [step.action for step in found.trace.steps] == ["init", "turn_sign", "borrow"]
+
+
+@pytest.mark.parametrize("so_far", [SURVIVED, STUTTERING, EQUIVALENT])
+def test_verdicts_of_other_models_spare_only_what_adds_nothing(so_far: str, library: dict[str, Verdict]) -> None:
+    """What counts over all models is the same; so are kills, and the first steps that differ."""
+    held = original(LIBRARY)
+    mutants = {m.key: m for m in mutants_of(held.model)}
+    one_of_each = {verdict.verdict: verdict for verdict in library.values()}
+    assert one_of_each.keys() == set(PRECEDENCE) - {UNDECIDED, INVALID}
+    for whole in one_of_each.values():
+        spared = judge(held, mutants[whole.key], so_far=so_far)
+        counts = [min(PRECEDENCE.index(so_far), PRECEDENCE.index(v.verdict)) for v in (whole, spared)]
+        assert counts[0] == counts[1], whole.key
+        assert (spared.by, spared.length) == (whole.by, whole.length), whole.key
 
 
 def test_a_kill_shows_its_trace(library: dict[str, Verdict]) -> None:
