@@ -25,6 +25,7 @@ from impl.group.protocol import (
     RegisterConsumerRequest,
     RegisterConsumerResponse,
     RequestToConsumer,
+    ResponseOfConsumer,
     StartFetcherRequest,
     StartFetcherResponse,
     StopFetcherRequest,
@@ -66,6 +67,8 @@ class Consumer:
         """The newest that it has registered with."""
         self.attempt = UNKNOWN
         """Of the StartFetcherRequest that it took last."""
+        self._newest_attempt = UNKNOWN
+        """Of the requests that it took on this connection."""
         self.brokers: dict[int, BrokerAddress] = {}
         self.fetched: dict[TopicPartition, Fetched] = {}
         self.session_end_ms = 0
@@ -161,7 +164,7 @@ class Consumer:
             cause = "it is a former coordinator" if is_former else _name(response.error_code)
             self._start_anew(f"the registration is refused: {cause}")
             return self.context.taken()
-        self.state, self.coordinator_epoch = State.JOINED, epoch
+        self.state, self.coordinator_epoch, self._newest_attempt = State.JOINED, epoch, UNKNOWN
         self._answers_ms.clear()
         sent_ms = self.session_end_ms - self.settings.session_timeout_ms
         lasts_ms = max(response.session_ms, self.settings.session_timeout_ms)
@@ -251,11 +254,24 @@ class Consumer:
         match request:
             case PingRequest():
                 self._take_ping(request)
+            case _ if self.design.attempt_ids and request.attempt < self._newest_attempt:
+                self._refuse_stale(request)
             case StopFetcherRequest():
                 self._take_stop(request)
             case StartFetcherRequest():
                 self._take_start(request)
         return self.context.taken()
+
+    def _refuse_stale(self, request: StopFetcherRequest | StartFetcherRequest) -> None:
+        """On one connection attempts only rise: whoever sends this is no coordinator to be obeyed."""
+        self.context.log("a stale attempt", is_warning=True, attempt=request.attempt, newest=self._newest_attempt)
+        code, consumer = ErrorCode.STALE_ATTEMPT, self.settings.consumer
+        refusal: ResponseOfConsumer = (
+            StopFetcherResponse(code, consumer, None, request.coordinator_epoch, request.attempt)
+            if isinstance(request, StopFetcherRequest)
+            else StartFetcherResponse(code, consumer, request.coordinator_epoch, request.attempt)
+        )
+        self.context.effects.append(Ask(refusal))
 
     def _take_ping(self, request: PingRequest) -> None:
         """handlePingRequest 1 to 3."""
@@ -281,7 +297,7 @@ class Consumer:
 
     def _count_answers(self, unanswered: int) -> None:
         """All answers but the last so many have arrived: the session is counted from the last that has."""
-        arrived = len(self._answers_ms) - unanswered
+        arrived = len(self._answers_ms) - max(unanswered, 0)
         for _ in range(arrived):
             begin_ms = self._answers_ms.popleft()
         if arrived > 0:
@@ -290,6 +306,7 @@ class Consumer:
     def _take_stop(self, request: StopFetcherRequest) -> None:
         """Close the fetchers, and answer with the offsets consumed (1, 2)."""
         offsets = self._offsets()
+        self._newest_attempt = request.attempt
         self._fetch({})
         self.context.did("take_stop", consumer=self.settings.consumer, attempt=request.attempt)
         answer = StopFetcherResponse(
@@ -304,7 +321,7 @@ class Consumer:
             {one.of: Fetched(share.thread, self._start_of(one)) for share in request.threads for one in share.positions}
         )
         self._out_of_range.clear()
-        self.attempt = request.attempt
+        self.attempt = self._newest_attempt = request.attempt
         self.context.did("take_start", consumer=self.settings.consumer, attempt=request.attempt)
         answer = StartFetcherResponse(
             ErrorCode.NONE, self.settings.consumer, request.coordinator_epoch, request.attempt

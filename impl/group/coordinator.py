@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from impl.group.effects import Close, CloseAll, Context, Effects, Send, Timer, Timing
+from impl.group.hearing import Hearing
 from impl.group.metadata import Metadata
 from impl.group.offsets import DeposedError, Store
 from impl.group.pings import Due, Pings
@@ -25,7 +26,7 @@ from impl.group.protocol import (
 from impl.group.rebalance import Rebalances
 from impl.group.registration import judge, new_member
 from impl.group.registry import Group, Member, Phase
-from impl.group.scripts import Script, Scripts, children
+from impl.group.scripts import RefusedError, Script, Scripts, children
 from impl.group.settings import BrokerSettings
 from impl.group.topic_count import Subscription
 from impl.group.topics import Topics
@@ -65,17 +66,17 @@ class Coordinator:
         self.rebalances = Rebalances(
             self.context, self.design, settings, self.store, self.topics, self.pings, self._remove, self._step_down
         )
+        self.groups: dict[str, Group] = {}
+        self.hearing = Hearing(self.context, self.design, self.topics, self.rebalances, self.groups)
         self.scripts = Scripts(self.context, first_id)
         self.metadata = Metadata(self.context, self.scripts, self.topics, settings.broker_id)
         self.queue: deque[Item] = deque()
         self.heard: deque[Event] = deque()
         """Events of the election that it has not taken in."""
         self.term: Office | None = None
-        self.groups: dict[str, Group] = {}
         self.members: dict[int, Member] = {}
         """By connection."""
         self.waits_out = False
-        self.starts_up = False
         self.is_connected = False
         self.is_in_touch = False
         self._registering: dict[int, RegisterConsumerRequest] = {}
@@ -117,7 +118,7 @@ class Coordinator:
         self._add(Work.READ_BROKERS)
         if self.term is not None and not event.is_new:
             self.rebalances.begin_again()
-            self._add(Work.READ_TOPICS if self.starts_up else Work.HEAR_TOPICS)
+            self._add(Work.READ_TOPICS if self.hearing.starts_up else Work.WATCH_AGAIN)
 
     def _watch_fired(self, path: str) -> None:
         if path == BROKER_IDS:
@@ -158,7 +159,7 @@ class Coordinator:
         self.term = office
         self.store.begin_term(Epoch(office.epoch, office.epoch_version))
         self.rebalances.clear(office.epoch)
-        self.starts_up = True
+        self.hearing.starts_up = True
         self._add(Work.READ_TOPICS)
         now_ms = self.context.now_ms
         self.waits_out = self.design.waits_out_sessions
@@ -168,7 +169,7 @@ class Coordinator:
         self.context.log("elected", epoch=office.epoch)
         self.context.did("elect", epoch=office.epoch)
         if not self.design.watch_then_read:
-            self.scripts.begin(self._read_unwatched())
+            self.scripts.begin(self.hearing.read_unwatched())
 
     def _end_term(self, cause: str) -> None:
         """Clear what is in memory, and close the connections of members (handleNewSession 1)."""
@@ -179,10 +180,11 @@ class Coordinator:
         self.context.effects.append(CloseAll())
 
     def _forget(self) -> None:
-        self.members, self.groups = {}, {}
+        self.members.clear()
+        self.groups.clear()
         self._drop_scripts()
         self.term = None
-        self.waits_out = self.starts_up = False
+        self.waits_out = self.hearing.starts_up = False
         self.topics.known = frozenset()
         self.rebalances.clear(0)
         self.pings.clear()
@@ -243,7 +245,7 @@ class Coordinator:
     @property
     def can_rebalance(self) -> bool:
         """A rebalance may begin: topics are known, the longest session is over, and this is still the coordinator."""
-        return not self.starts_up and not self.waits_out and self._acts
+        return not self.hearing.starts_up and not self.waits_out and self._acts
 
     @property
     def _acts(self) -> bool:
@@ -253,13 +255,15 @@ class Coordinator:
     def _script(self, item: Item) -> Script[None]:
         match item.work:
             case Work.READ_BROKERS:
-                return self.topics.read_brokers()
+                return self.hearing.read_brokers()
             case Work.READ_TOPICS:
-                return self._read_topics()
+                return self.hearing.read_topics()
             case Work.HEAR_TOPICS:
-                return self._hear_topics()
+                return self.hearing.hear_topics()
             case Work.HEAR_PARTITIONS:
-                return self._hear_partitions(item.of)
+                return self.hearing.hear_partitions(item.of)
+            case Work.WATCH_AGAIN:
+                return self.hearing.watch_again()
             case Work.GO_ON:
                 return self.rebalances.go_on(self.groups[item.of])
             case Work.COMMIT:
@@ -271,39 +275,7 @@ class Coordinator:
         if item not in self.queue:
             self.queue.append(item)
 
-    # Topics (6).
-
-    def _read_unwatched(self) -> Script[None]:
-        self.topics.known = yield from self.topics.names(watch=False)
-
-    def _read_topics(self) -> Script[None]:
-        """Set the watches, and read; or, as written, only set watches on what is known (coordinatorStartup 2, 3)."""
-        if self.design.watch_then_read:
-            yield from self._hear_topics()
-        else:
-            yield from self.topics.names(watch=True)
-            yield from self.topics.partitions(self.topics.known, watch=True)
-        self.starts_up = False
-        self.context.did("read_topics")
-
-    def _hear_topics(self) -> Script[None]:
-        """New topics are watched, and groups rebalanced that are interested in them (2.1 to 2.3)."""
-        found = yield from self.topics.names(watch=True)
-        yield from self.topics.partitions(found, watch=True)
-        new, self.topics.known = found - self.topics.known, found
-        self._rebalance_interested(new, "a topic is new")
-        if not self.starts_up:
-            self.context.did("hear_of_topic")
-
-    def _hear_partitions(self, topic: str) -> Script[None]:
-        yield from self.topics.partitions([topic], watch=True)
-        self._rebalance_interested(frozenset({topic}), "a partition is new")
-        self.context.did("hear_of_partition", topic=topic)
-
-    def _rebalance_interested(self, topics: frozenset[str], cause: str) -> None:
-        for group in self.groups.values():
-            if group.members and group.topics(self.topics.known) & topics:
-                self.rebalances.ask(group, cause)
+    # Offsets (5).
 
     def _commit(self, name: str) -> Script[None]:
         try:
@@ -338,7 +310,12 @@ class Coordinator:
         return self.context.taken()
 
     def _register(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> Script[None]:
-        (legacy,) = yield from children([legacy_ids_path(request.group)])
+        try:
+            (legacy,) = yield from children([legacy_ids_path(request.group)])
+        except RefusedError as refused:
+            del self._registering[connection]
+            self._refuse(connection, request, ErrorCode.UNKNOWN, str(refused))
+            return
         if self._registering.pop(connection, None) is None:
             return  # it has closed the connection
         judged = judge(request, self.groups.get(request.group), self.settings)  # again: another may have come first
@@ -389,7 +366,12 @@ class Coordinator:
         return self.context.taken()
 
     def _take_response(self, group: Group, member: Member, response: ResponseOfConsumer) -> None:
-        if isinstance(response, PingResponse):
+        if response.error_code != ErrorCode.NONE:
+            code = response.error_code
+            self.context.log(
+                "a consumer refuses", is_warning=True, group=group.name, consumer=member.consumer, code=code
+            )
+        elif isinstance(response, PingResponse):
             self.pings.answered(member)
             if response.offsets and response.offsets != member.last_offsets:
                 self.store.report(group, response.offsets)
@@ -398,7 +380,7 @@ class Coordinator:
             self.store.report(group, response.offsets or ())
             member.last_offsets = None
             self.rebalances.answered(group, member, Phase.STOPPING, response.attempt)
-        elif response.error_code == ErrorCode.NONE:
+        else:
             self.rebalances.answered(group, member, Phase.STARTING, response.attempt)
 
     def on_closed(self, connection: int, now_ms: int) -> Effects:
@@ -468,6 +450,8 @@ class Coordinator:
                     self._ping_member(what, kind)
             elif self._acts:
                 self.rebalances.watcher_fires(what)
+            else:
+                self.pings.put_off(what)
         self.pings.set_timer()
 
     def _ping_member(self, member: Member, kind: Due) -> None:

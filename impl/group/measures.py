@@ -5,6 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from impl.group.coordinator import Coordinator
+from impl.group.registry import Phase
 from impl.runtime.effects import Did, Log
 
 _PHASE_BUCKETS_MS = (1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000)
@@ -21,7 +22,7 @@ class Measures:
             "RebalancesPerSec", "Rebalances that have ended", ["cause", "outcome"], registry=registry
         )
         self._phases = Histogram(
-            "RebalanceTimeMs", "From one phase to the next", ["phase"], registry=registry, buckets=_PHASE_BUCKETS_MS
+            "RebalanceTimeMs", "Time in a phase", ["phase"], registry=registry, buckets=_PHASE_BUCKETS_MS
         )
         self._failed = Counter("FailedPings", "Pings that were not answered in time", registry=registry)
         self._dead = Counter("SuspectedDead", "Consumers that were removed, by cause", ["cause"], registry=registry)
@@ -39,12 +40,12 @@ class Measures:
     def logged(self, log: Log) -> None:
         """A line of the log."""
         facts = log.facts
+        if log.event in ("rebalance", "rebalance has ended") and facts["after"] != Phase.IDLE.name:
+            after_ms = facts["after_ms"]
+            assert isinstance(after_ms, int)
+            self._phases.labels(facts["after"]).observe(after_ms)
         if log.event == "rebalance has ended":
             self._rebalances.labels(facts["cause"], facts["outcome"]).inc()
-        elif log.event == "rebalance":
-            since_ms = facts["since_ms"]
-            assert isinstance(since_ms, int)
-            self._phases.labels(facts["phase"]).observe(since_ms)
         elif log.event == "removed":
             self._dead.labels(facts["cause"]).inc()
 

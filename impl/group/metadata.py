@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from impl.group.effects import Answer, Context
 from impl.group.protocol import UNKNOWN, ClusterMetadataResponse, ErrorCode
-from impl.group.scripts import Script, Scripts, data
+from impl.group.scripts import RefusedError, Script, Scripts, data
 from impl.group.topics import Topics
 from impl.group.znodes import COORDINATOR, SEAT
 from impl.zookeeper.znodes import ZnodeError
@@ -36,13 +36,15 @@ class Metadata:
             self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
 
     def _read(self, call: int) -> Script[None]:
-        (found,) = yield from data([COORDINATOR])
         response = ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN, brokers=tuple(self.topics.brokers.values()))
-        if found is not None:
-            try:
+        try:
+            (found,) = yield from data([COORDINATOR])
+            if found is not None:
                 response = self._found(SEAT.holder(found), UNKNOWN)
-            except ZnodeError as error:
-                self.context.log("garbage in a znode", is_warning=True, what=str(error))
+        except ZnodeError as error:
+            self.context.log("garbage in a znode", is_warning=True, what=str(error))
+        except RefusedError as refused:
+            self.context.log("ZooKeeper refuses", is_warning=True, why=str(refused))
         self._answer(call, response)
 
     def _found(self, coordinator: int, epoch: int) -> ClusterMetadataResponse:

@@ -8,8 +8,8 @@ from impl.group.assignment import Owners
 from impl.group.design import Design
 from impl.group.effects import Context
 from impl.group.protocol import Position, TopicPartition
-from impl.group.registry import Group, Member
-from impl.group.scripts import LostError, Script, children, data, do, is_over
+from impl.group.registry import Group, Member, Rebalance
+from impl.group.scripts import RefusedError, Script, children, data, do, is_over, refusal
 from impl.group.znodes import SEAT, offset_path, owner_path, owners_path, parents
 from impl.zookeeper import Create, Delete, ErrorCode, Failed, Multi, SetData
 from impl.zookeeper.office import Epoch, fenced
@@ -86,7 +86,7 @@ class Store:
             if values:
                 self.context.did("commit", group=group.name, offsets=len(values))
             return
-        raise LostError
+        raise RefusedError("offsets are written by somebody else, too")
 
     def read_offsets(self, group: Group, partitions: Collection[TopicPartition]) -> Script[None]:
         """Read the committed offsets of some partitions."""
@@ -132,8 +132,9 @@ class Store:
         group.own(owners)
         return owners
 
-    def write_owners(self, group: Group, owners: Owners) -> Script[None]:
-        """Write an assignment (4.6), and delete what else is there. Raises DeposedError."""
+    def write_owners(self, group: Group, rebalance: Rebalance) -> Script[None]:
+        """Write an assignment (4.6), and delete what else is there, while the rebalance lasts. Raises DeposedError."""
+        owners = rebalance.assignment
         for attempt in range(_ATTEMPTS):
             if attempt or not self.design.fenced_writes:
                 yield from self.read_owners(group)
@@ -146,17 +147,23 @@ class Store:
                     writes.append(SetData(path, value))
             writes += [Delete(owner_path(group.name, of)) for of in sorted(group.owners) if of not in owners]
             try:
-                yield from self._write(group, writes)
+                yield from self._write(group, writes, rebalance)
             except ConflictError:
                 continue
-            group.own(dict(owners))
+            if group.rebalance is rebalance:
+                group.own(dict(owners))
             return
-        raise LostError
+        raise RefusedError("owners are written by somebody else, too")
 
-    def _write(self, group: Group, writes: Sequence[Write]) -> Script[None]:
-        """Write to ZooKeeper as the coordinator. With fenced writes, nothing to write still has the epoch checked."""
+    def _write(self, group: Group, writes: Sequence[Write], of: Rebalance | None = None) -> Script[None]:
+        """Write to ZooKeeper as the coordinator. With fenced writes, nothing to write still has the epoch checked.
+
+        of: once this rebalance has failed, no more is written, as the next one may have begun to write.
+        """
         yield from self._make_parents([write.path for write in writes if isinstance(write, Create)])
         for at in range(0, max(len(writes), 1), _WRITES_PER_MULTI):
+            if of is not None and group.rebalance is not of:
+                return
             part = writes[at : at + _WRITES_PER_MULTI]
             if not self.design.fenced_writes and not part:
                 return
@@ -176,5 +183,5 @@ class Store:
         for parent in sorted(dict.fromkeys(needed), key=lambda path: path.count("/")):
             outcome = yield from do(Create(parent))
             if isinstance(outcome, Failed) and outcome.code is not ErrorCode.NODE_EXISTS:
-                raise DeposedError(is_over=True) if is_over(outcome) else LostError
+                raise DeposedError(is_over=True) if is_over(outcome) else refusal(outcome)
             self._made.add(parent)

@@ -17,6 +17,8 @@ from impl.group.offsets import Store
 from impl.group.protocol import ALL, PingRequest
 from impl.group.registry import Group, Member, Rebalance
 
+_PUT_OFF_MS = 1_000
+
 
 class Due(IntEnum):
     """The kinds of entries."""
@@ -27,7 +29,7 @@ class Due(IntEnum):
 
 
 class Watcher(NamedTuple):
-    """Of a request of 4.1 or 4.4. phase_ms: tells the phases of a rebalance apart, and the attempts."""
+    """Of a request of 4.1 or 4.4. mark: tells the phases of a rebalance apart, and the attempts."""
 
     group: Group
     consumer: str
@@ -52,7 +54,9 @@ class Pings:
         self._timer_ms: int | None = None
 
     def clear(self) -> None:
+        """A term begins, or has ended; a timer that is set is nobody's, and one that is due in between is not taken."""
         self._heap.clear()
+        self._timer_ms = None
 
     def add(self, member: Member) -> None:
         """Add the ping request task of a consumer (handleAddedConsumer 1): its first ping is due after S/3."""
@@ -63,6 +67,10 @@ class Pings:
         """Set the watcher of a request that was just sent: 2S/3."""
         watcher = Watcher(group, member.consumer, rebalance, mark_of(rebalance))
         self._push(self.context.now_ms + 2 * member.interval_ms, Due.WATCHER, watcher)
+
+    def put_off(self, watcher: Watcher) -> None:
+        """Set a watcher again that was due while nothing could be done about it."""
+        self._push(self.context.now_ms + _PUT_OFF_MS, Due.WATCHER, watcher)
 
     def due(self) -> list[tuple[Due, Member | Watcher]]:
         """What is due by now, in order; the timer is set for the rest."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from impl.group.effects import Context, Effects, Timing
 from impl.group.protocol import BrokerAddress
-from impl.group.scripts import LostError, Script, Scripts, do, is_over
+from impl.group.scripts import Script, Scripts, do, is_over
 from impl.group.znodes import PERSISTENT, broker_bytes, count_path, id_path, topic_path
 from impl.zookeeper import Connected, Create, Disconnected, ErrorCode, Event, Exists, Expired, Failed, Found, Result
 
@@ -57,24 +57,31 @@ class Presence:
         for path, data in (*PERSISTENT, *((topic_path(topic), b"") for topic in self.topics)):
             outcome = yield from do(Create(path, data))
             if isinstance(outcome, Failed) and outcome.code is not ErrorCode.NODE_EXISTS:
-                raise LostError
+                self._try_later(path, outcome)
+                return
         ephemeral = [(id_path(self.address.id), broker_bytes(self.address, self.context.now_ms))]
         ephemeral += [
             (count_path(topic, str(self.address.id)), b"%d" % count) for topic, count in sorted(self.topics.items())
         ]
         for path, data in ephemeral:
-            if not (yield from self._has_created(path, data)):
-                self.context.log("a znode is another session's", is_warning=True, path=path)
-                self.context.set_timer(self.context.now_ms + _RETRY_MS, Timing.REGISTER)
+            refused = yield from self._created(path, data)
+            if refused is not None:
+                self._try_later(path, refused)
                 return
         self.is_registered = True
         self.context.log("registered as a broker", broker=self.address.id)
 
-    def _has_created(self, path: str, data: bytes) -> Script[bool]:
+    def _created(self, path: str, data: bytes) -> Script[Failed | None]:
+        """Create an ephemeral znode, unless it is this session's already. The refusal, if there is one."""
         outcome = yield from do(Create(path, data, ephemeral=True))
-        if not isinstance(outcome, Failed):
-            return True
-        if is_over(outcome):
-            raise LostError
+        if not isinstance(outcome, Failed) or is_over(outcome):
+            return outcome if isinstance(outcome, Failed) else None
         there = yield from do(Exists(path))
-        return isinstance(there, Found) and there.stat.owner == self._session
+        return None if isinstance(there, Found) and there.stat.owner == self._session else outcome
+
+    def _try_later(self, path: str, refused: Failed) -> None:
+        """A znode is still there of a former session, or ZooKeeper refuses it for a reason that can be mended."""
+        if not is_over(refused):
+            why = f"{refused.code.value} {refused.message}".strip()
+            self.context.log("not registered yet", is_warning=True, path=path, why=why)
+            self.context.set_timer(self.context.now_ms + _RETRY_MS, Timing.REGISTER)

@@ -14,6 +14,7 @@ from impl.group.effects import Context, Send, Timing
 from impl.group.offsets import DeposedError, Store
 from impl.group.pings import Pings, Watcher, mark_of
 from impl.group.protocol import (
+    UNKNOWN,
     BrokerAddress,
     Position,
     RequestToConsumer,
@@ -23,7 +24,7 @@ from impl.group.protocol import (
     TopicPartition,
 )
 from impl.group.registry import Group, Member, Phase, Rebalance
-from impl.group.scripts import Script
+from impl.group.scripts import RefusedError, Script
 from impl.group.topics import Topics
 
 
@@ -103,8 +104,13 @@ class Rebalances:
         """Compute the assignment, and have every member stop its fetchers; if nothing is to be done, it ends there."""
         reading = self._take(group)
         topics = group.topics(self.topics.known)
-        partitions = yield from self.topics.partitions(topics)
-        owners = yield from self.store.read_owners(group)
+        try:
+            partitions = yield from self.topics.partitions(topics)
+            owners = yield from self.store.read_owners(group)
+        except RefusedError as refused:
+            if group.reading == reading:
+                self._read_in_vain(group, refused)
+            return
         if group.reading != reading:
             return  # a member has died meanwhile: the rebalance has failed
         group.reading = 0
@@ -115,6 +121,13 @@ class Rebalances:
             self.context.did("begin", group=group.name, skipped=True)
             return
         self._stop_all(group, assignment)
+
+    def _read_in_vain(self, group: Group, refused: RefusedError) -> None:
+        now_ms = self.context.now_ms
+        group.reading = 0
+        if group.rebalance is None:
+            group.rebalance = Rebalance(Phase.IDLE, self._attempts, 0, group.cause, now_ms, now_ms)
+        self._refused(group, refused)
 
     def _take(self, group: Group) -> int:
         """A handler takes a group. Returns the number of the reading that begins."""
@@ -132,17 +145,26 @@ class Rebalances:
 
     def _is_done(self, group: Group, owners: Owners, assignment: Owners) -> bool:
         """Owners in ZooKeeper are as computed (3.1 to 3.5), and every member fetches its share."""
-        are_started = group.members.keys() <= group.started or not self.design.starts_registered
-        return owners == assignment and are_started
+        are_started = group.members.keys() <= group.started and not self.is_misled(group)
+        return owners == assignment and (are_started or not self.design.starts_registered)
+
+    def is_misled(self, group: Group) -> bool:
+        """Members were told another address of a broker that has partitions of theirs, or none."""
+        brokers = {of.partition.partition("-")[0] for of in group.owners}
+        return any(
+            str(broker) in brokers and group.told.get(broker) != address
+            for broker, address in self.topics.brokers.items()
+        )
 
     def _stop_all(self, group: Group, assignment: Owners) -> None:
         self._attempts += 1
         now_ms, before = self.context.now_ms, group.rebalance
         retries = 0 if before is None else before.retries
-        rebalance = Rebalance(Phase.STOPPING, self._attempts, retries, group.cause, now_ms, now_ms, assignment)
+        phase, since_ms = (Phase.IDLE, now_ms) if before is None else (before.phase, before.phase_ms)
+        rebalance = Rebalance(phase, self._attempts, retries, group.cause, now_ms, since_ms, assignment)
         group.started, group.rebalance = set(), rebalance
         rebalance.waits_for = set(group.members)
-        self._tell(group)
+        self._move(group, rebalance, Phase.STOPPING)
         self.context.did("begin", group=group.name, attempt=rebalance.attempt, epoch=self.epoch)
         for member in group.members.values():
             self._send(member, StopFetcherRequest(member.consumer, self.epoch, rebalance.attempt))
@@ -191,7 +213,18 @@ class Rebalances:
         )
         if rebalance.phase is Phase.STOPPING and self.design.join_barrier:
             self._go_on_without(group, rebalance, late)
-        elif rebalance.retries < self.limits.max_retries:
+        else:
+            self._try_again(group, rebalance)
+
+    def _refused(self, group: Group, refused: RefusedError) -> None:
+        """ZooKeeper refuses what a rebalance asks of it: as where responses do not come in time."""
+        assert group.rebalance is not None, "it reads or writes"
+        self.context.log("ZooKeeper refuses", is_warning=True, group=group.name, why=str(refused))
+        self._try_again(group, group.rebalance)
+
+    def _try_again(self, group: Group, rebalance: Rebalance) -> None:
+        """A rebalance has failed (5): it backs off, to be tried again, or is given up."""
+        if rebalance.retries < self.limits.max_retries:
             rebalance.retries += 1
             rebalance.assignment, rebalance.waits_for = {}, set()
             self._go_to(group, Phase.BACKOFF)
@@ -235,11 +268,15 @@ class Rebalances:
             if rebalance.phase is Phase.COMMITTING:
                 yield from self.store.commit(group, read=rebalance.assignment)
             else:
-                yield from self.store.write_owners(group, rebalance.assignment)
+                yield from self.store.write_owners(group, rebalance)
             if not self.design.fenced_writes:
                 yield from self.store.read_offsets(group, rebalance.assignment)
         except DeposedError as deposed:
             self.step_down(deposed)
+            return
+        except RefusedError as refused:
+            if group.rebalance is rebalance:
+                self._refused(group, refused)
             return
         if group.rebalance is not rebalance:
             return  # it has failed meanwhile
@@ -258,7 +295,8 @@ class Rebalances:
         """Start every member (4.4), also those that have joined since 4.1."""
         self._move(group, rebalance, Phase.STARTING)
         rebalance.waits_for = set(group.members)
-        brokers = tuple(self.topics.brokers.values())
+        group.told = dict(self.topics.brokers)
+        brokers = tuple(group.told.values())
         shares = self._shares(group, rebalance.assignment)
         for member in group.members.values():
             threads = tuple(
@@ -319,16 +357,11 @@ class Rebalances:
 
     def _move(self, group: Group, rebalance: Rebalance, phase: Phase) -> None:
         """A line of the log for the phase that ends, and the next."""
-        rebalance.phase = phase
-        self._tell(group)
-
-    def _tell(self, group: Group) -> None:
-        rebalance = group.rebalance
-        assert rebalance is not None
+        before, rebalance.phase = rebalance.phase, phase
         now_ms = self.context.now_ms
         self.context.log(
-            "rebalance", group=group.name, attempt=rebalance.attempt, phase=rebalance.phase.name,
-            cause=rebalance.cause, since_ms=now_ms - rebalance.phase_ms,
+            "rebalance", group=group.name, attempt=rebalance.attempt, phase=phase.name, cause=rebalance.cause,
+            after=before.name, after_ms=now_ms - rebalance.phase_ms,
         )  # fmt: skip
         rebalance.phase_ms = now_ms
 
@@ -337,12 +370,13 @@ class Rebalances:
         for waiting in (self.to_go_on, self.again, self._busy):
             if group in waiting:
                 waiting.remove(group)
-        attempt = None if rebalance is None else rebalance.attempt
-        took_ms = 0 if rebalance is None else self.context.now_ms - rebalance.began_ms
-        cause = group.cause if rebalance is None else rebalance.cause
+        now_ms = self.context.now_ms
+        if rebalance is None:
+            rebalance = Rebalance(Phase.IDLE, UNKNOWN, 0, group.cause, now_ms, now_ms)
         self.context.log(
-            "rebalance has ended", group=group.name, attempt=attempt, outcome=outcome, cause=cause, took_ms=took_ms
-        )
+            "rebalance has ended", group=group.name, attempt=rebalance.attempt, outcome=outcome, cause=rebalance.cause,
+            took_ms=now_ms - rebalance.began_ms, after=rebalance.phase.name, after_ms=now_ms - rebalance.phase_ms,
+        )  # fmt: skip
 
     def _send(self, member: Member, request: RequestToConsumer) -> None:
         self.context.effects.append(Send(member.connection, request))

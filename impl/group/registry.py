@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from impl.group.assignment import Owners, consumer_of, thread_id
-from impl.group.protocol import Position, TopicPartition
+from impl.group.protocol import BrokerAddress, Position, TopicPartition
 from impl.group.topic_count import Named, Subscription, Wildcard, threads_of
 
 
@@ -54,7 +54,7 @@ class Member:
 
 @dataclass(slots=True)
 class Rebalance:
-    """A rebalance of a group. watches: raised with each set of watchers, so that none of a former one fires."""
+    """A rebalance of a group. waits_for: whose response has not come. Times are of the coordinator's clock."""
 
     phase: Phase
     attempt: int
@@ -71,7 +71,8 @@ class Group:
     """A group. bit: a rebalance is asked for. reading: which reading (9, 1 to 3) it is in, or 0.
 
     reported: offsets as last reported. committed: as far as known those in ZooKeeper; None: there is none. uncommitted:
-    partitions whose offset a commit would change. owners: in ZooKeeper, as last read or written.
+    partitions whose offset a commit would change. owners: in ZooKeeper, as last read or written. told: the brokers that
+    its members were told of last.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Group:
     uncommitted: set[TopicPartition] = field(default_factory=set)
     owners: Owners = field(default_factory=dict)
     owned: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    told: dict[int, BrokerAddress] = field(default_factory=dict)
     rebalance: Rebalance | None = None
 
     @property

@@ -30,7 +30,18 @@ Script = Generator[tuple[Operation, ...], tuple[Result, ...], T]
 
 
 class LostError(Exception):
-    """What was read is not known: the session is over, or ZooKeeper refuses to say."""
+    """What was asked is not known: the session is over."""
+
+
+class RefusedError(LostError):
+    """ZooKeeper refuses what it was asked, and would in this session again. The message says what and why."""
+
+
+def refusal(outcome: Outcome) -> LostError:
+    """The error of an outcome that is none of those expected."""
+    if isinstance(outcome, Failed) and not is_over(outcome):
+        return RefusedError(f"{outcome.code.value} {outcome.message}".strip())
+    return LostError()
 
 
 def do(operation: Operation) -> Script[Outcome]:
@@ -61,7 +72,7 @@ def _children(outcome: Outcome) -> tuple[str, ...] | None:
             return names
         case Absent():
             return None
-    raise LostError
+    raise refusal(outcome)
 
 
 def _data(outcome: Outcome) -> bytes | None:
@@ -70,7 +81,7 @@ def _data(outcome: Outcome) -> bytes | None:
             return outcome.data or b""
         case Absent():
             return None
-    raise LostError
+    raise refusal(outcome)
 
 
 class Running:
@@ -127,6 +138,9 @@ class Scripts:
     def _advance(self, running: Running, results: tuple[Result, ...] | None) -> None:
         try:
             operations = running.script.send(results) if results is not None else next(running.script)
+        except RefusedError as refused:
+            self.context.log("ZooKeeper refuses", is_warning=True, why=str(refused))
+            return
         except (StopIteration, LostError):
             return
         running.results, running.missing = [None] * len(operations), len(operations)

@@ -14,6 +14,7 @@ class Work(Enum):
     READ_TOPICS = "the second part of coordinatorStartup"
     HEAR_TOPICS = "read which topics there are"
     HEAR_PARTITIONS = "read the partitions of a topic"
+    WATCH_AGAIN = "watch and read, as the connection was lost"
     GO_ON = "write what a rebalance is to write"
     COMMIT = "commit the offsets of a group"
     BEGIN = "begin the rebalance of a group"

@@ -167,7 +167,7 @@ def read_topics(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
 def hear_of_topic(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     """While it starts up, reading is what sets the watch: there is nothing to hear of before."""
     broker = broker_of(arguments)
-    starts_up = cluster.core(broker).starts_up and cluster.design.watch_then_read
+    starts_up = cluster.core(broker).hearing.starts_up and cluster.design.watch_then_read
     return _if_waiting(cluster, broker, Item(Work.READ_TOPICS if starts_up else Work.HEAR_TOPICS))
 
 

@@ -180,7 +180,7 @@ class Look:
             expired=host.expired,
             epoch=_epoch(core.term.epoch),
             waits_out=core.waits_out,
-            starts_up=core.starts_up and self.extent.new_partitions > 0,
+            starts_up=core.hearing.starts_up and self.extent.new_partitions > 0,
             topics=core.topics.known,
             new_topics=Item(Work.HEAR_TOPICS) in core.queue,
             new_partitions=frozenset(item.of for item in core.queue if item.work is Work.HEAR_PARTITIONS),
@@ -405,7 +405,7 @@ def _hidden_of_broker(cluster: Cluster, number: int, host: BrokerHost) -> Hashab
         tuple(type(event).__name__ for event in core.heard)[-2:],
         cluster.has_session(number),
         core.is_in_touch,
-        core.starts_up,
+        core.hearing.starts_up,
         tuple(group.name for group in core.rebalances.to_go_on),
         tuple((name, _hidden_of_group(group, connections)) for name, group in sorted(core.groups.items())),
     )

@@ -94,24 +94,24 @@ FAULTS = [
         "topics",
         "a rebalance that is needless is done",
         "Rebalances._is_done",
-        "owners == assignment and are_started",
+        "owners == assignment and (are_started or not self.design.starts_registered)",
         "False",
     ),
     Fault(
         "crash",
         "owners as computed are enough",
         "Rebalances._is_done",
-        "group.members.keys() <= group.started or not self.design.starts_registered",
+        "are_started or not self.design.starts_registered",
         "True",
     ),
+    Fault("draft", "owners are not compared", "Rebalances._is_done", "owners == assignment", "True"),
     Fault(
-        "draft", "owners are not compared", "Rebalances._is_done", "owners == assignment and are_started", "are_started"
+        "late", "it is not tried again", "Rebalances._try_again", "rebalance.retries < self.limits.max_retries", "False"
     ),
     Fault(
-        "late", "it is not tried again", "Rebalances.time_out", "rebalance.retries < self.limits.max_retries", "False"
+        "late", "it is tried for ever", "Rebalances._try_again", "rebalance.retries < self.limits.max_retries", "True"
     ),
-    Fault("late", "it is tried for ever", "Rebalances.time_out", "rebalance.retries < self.limits.max_retries", "True"),
-    Fault("late", "nobody knows that it was given up", "Rebalances.time_out", "group.gave_up = True"),
+    Fault("late", "nobody knows that it was given up", "Rebalances._try_again", "group.gave_up = True"),
     Fault(
         "late",
         "the back-off never ends",
@@ -154,7 +154,7 @@ FAULTS = [
         "self.context.effects.append(Close(member.connection))",
     ),
     # Owners and offsets.
-    Fault("join", "owners are not written", "Store.write_owners", "yield from self._write(group, writes)"),
+    Fault("join", "owners are not written", "Store.write_owners", "yield from self._write(group, writes, rebalance)"),
     Fault(
         "crash", "an owner that changes is not written", "Store.write_owners", "group.owners[of] != owners[of]", "False"
     ),
@@ -185,9 +185,7 @@ FAULTS = [
         "self.waits_out = self.design.waits_out_sessions",
     ),
     Fault("failover", "it rebalances before the sessions are over", "Coordinator.can_rebalance", "not self.waits_out"),
-    Fault(
-        "failover", "a former coordinator forgets nobody", "Coordinator._forget", "self.members, self.groups = ({}, {})"
-    ),
+    Fault("failover", "a former coordinator forgets nobody", "Coordinator._forget", "self.groups.clear()"),
     Fault(
         "failover",
         "connections outlive a coordinator",
@@ -204,19 +202,19 @@ FAULTS = [
     Fault(
         "topics",
         "a new topic rebalances nobody",
-        "Coordinator._hear_topics",
+        "Hearing.hear_topics",
         "self._rebalance_interested(new, 'a topic is new')",
     ),
     Fault(
         "topics",
         "a new topic is not watched",
-        "Coordinator._hear_topics",
+        "Hearing.hear_topics",
         "yield from self.topics.partitions(found, watch=True)",
     ),
     Fault(
         "topics draft",
         "what comes between is seen after all",
-        "Coordinator._read_topics",
+        "Hearing.read_topics",
         "self.design.watch_then_read",
         "True",
     ),

@@ -20,7 +20,7 @@ from impl.group.protocol import (
 )
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.znodes import PERSISTENT, broker_bytes, count_path, id_path, topic_path
-from impl.zookeeper import Submit
+from impl.zookeeper import ErrorCode, Failed, Operation, Result, Submit
 from impl.zookeeper.model import ZooKeeper
 
 SESSION = Timer(Timing.SESSION)
@@ -46,7 +46,9 @@ class Simulation:
             znodes += [(topic_path(topic), b""), (count_path(topic, "0"), b"%d" % count)]
         self.now_ms = 0
         self.settings = settings
-        self.zookeeper = ZooKeeper.begin(1, znodes).open_session(0)
+        self.zookeeper = ZooKeeper.begin(2, znodes).open_session(0).open_session(1)
+        self.refuses: Callable[[Operation], bool] = lambda operation: False
+        """Operations of the coordinator that ZooKeeper refuses."""
         self.core = Coordinator(settings)
         self.links: dict[str, Link] = {}
         self.pinged = 0
@@ -82,6 +84,8 @@ class Simulation:
             pending, effects = effects, []
             for effect in pending:
                 match effect:
+                    case Submit(id=number, operation=operation) if self.refuses(operation):
+                        effects += self.core.on_event(Result(number, Failed(ErrorCode.OTHER)), self.now_ms)
                     case Submit():
                         self.zookeeper = self.zookeeper.submit(0, effect).serve(0)
                     case Send(connection=connection, message=message):
@@ -99,6 +103,22 @@ class Simulation:
                 effects += self.core.on_event(event, self.now_ms)
             if self.core.can_advance:
                 effects += self.core.advance(self.now_ms)
+
+    def write(self, operation: Operation) -> None:
+        """Somebody else writes to ZooKeeper."""
+        self.zookeeper = self.zookeeper.submit(1, Submit(1, operation)).serve(1)
+        self.coordinate([])
+
+    def end_session(self) -> None:
+        """The coordinator's session ends, and it hears of that."""
+        session = self.zookeeper.clients[0].session
+        self.zookeeper = self.zookeeper.expire(session).disconnect(0).reconnect(0)
+        self.coordinate([])
+
+    def begin_session(self) -> None:
+        """It has another session."""
+        self.zookeeper = self.zookeeper.open_session(0)
+        self.coordinate([])
 
     def _send(self, link: Link | None, message: RegisterConsumerResponse | RequestToConsumer) -> None:
         if link is None or link.requests_cut:
