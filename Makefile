@@ -39,6 +39,7 @@ docs: .venv/.installed
 	$(BIN)/fencepost gallery
 	$(BIN)/python -m tests.models_table
 	$(BIN)/python -m tests.properties_table
+	$(BIN)/python -m tests.streams_matrix
 
 # The models by how soon they kill how much: what one kills is not tried on those after it.
 MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle election restarts unregistered topics \

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from checker.lang import Bug
+from spec.streams.models.matrix import MATRIX
 from spec.streams.models.probing import LEAVING, PROBING
 from spec.streams.models.tasks import TASKS
-from spec.streams.models.upgrades import BESIDE_OLD, MATRIX, MISSING_TOPIC, TWO_BOUNCES
+from spec.streams.models.upgrades import BESIDE_OLD, MISSING_TOPIC, TWO_BOUNCES
 from spec.streams.properties import liveness, rebalances, tasks, versions
 
 KAFKA_6054 = Bug(

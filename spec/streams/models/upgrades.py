@@ -62,18 +62,6 @@ TWO_BOUNCES_CRASH = Model(
     lemmas=LEMMAS,
 )
 
-MATRIX = Model(
-    name="matrix",
-    doc="A cell of the document's test matrix, from_release to to_release, by its procedure.",
-    init=all_old,
-    actions=(*ROLL, *GROUP),
-    properties=(*CONFIGURED, properties.witnesses.upgraded),
-    constants={"from_release": Release.R0_10_0, "to_release": Release.R0_10_1},
-    settings=SETTINGS,
-    faults="none but the bounces, which wait for nothing",
-    not_modelled=NO_FAULTS,
-)
-
 OFFLINE = Model(
     name="offline",
     doc="All three processes are stopped, and started with the new release: from 2 to 3, without upgrade.from.",
@@ -161,7 +149,6 @@ MISSING_TOPIC = Model(
 MODELS = [
     TWO_BOUNCES,
     TWO_BOUNCES_CRASH,
-    MATRIX,
     OFFLINE,
     ROLLBACK,
     THREE_VERSIONS,
