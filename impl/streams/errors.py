@@ -6,13 +6,14 @@ from enum import Enum
 
 
 class Cause(Enum):
-    """What a thread dies of, as the spec names it; MALFORMED is left out there."""
+    """What a thread dies of, as the spec names it; the last two are left out there."""
 
     FUTURE_SUBSCRIPTION = "as leader, of a subscription in a version that it does not know"
     FUTURE_BESIDE_OLD = "as leader, of a version that it does not know beside version 1 or 2"
     CANNOT_ENCODE = "of a version to send that it does not support"
     CANNOT_READ = "of an assignment in a version above what it sent"
     MALFORMED = "of bytes that are not what they should be"
+    REFUSED = "of a coordinator that refuses it"
 
 
 class FatalError(Exception):

@@ -1,0 +1,186 @@
+"""The structures that spec and implementation are compared by, and how each of the two is seen as one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+from impl.adapters.streams.cluster import Cluster, real
+from impl.streams.codec import decode_assignment, decode_subscription
+from impl.streams.consumer_protocol import PROTOCOL_NAME, read_assignment, read_subscription
+from impl.streams.coordinator import GroupState, MemberMetadata
+from impl.streams.messages import SyncedGroup
+from impl.streams.metadata import UNKNOWN, AssignmentInfo, SubscriptionInfo, TaskId
+from impl.streams.versions import FIRST_PROBING
+
+
+class SubscriptionView(NamedTuple):
+    used: int
+    supported: int
+    previous: frozenset[int]
+
+
+class AssignmentView(NamedTuple):
+    used: int
+    supported: int
+    tasks: frozenset[int]
+    error: bool
+
+
+class ThreadView(NamedTuple):
+    """A thread. cause: of its death."""
+
+    state: str
+    used: int
+    tasks: frozenset[int]
+    previous: frozenset[int]
+    reply: AssignmentView | None
+    wants_to_rejoin: bool
+    cause: str | None
+
+
+class GroupView(NamedTuple):
+    state: str
+    leader: int | None
+    subscriptions: tuple[SubscriptionView | None, ...]
+    joined: frozenset[int]
+    syncing: frozenset[int]
+    assignments: tuple[AssignmentView | None, ...]
+
+
+class ClusterView(NamedTuple):
+    processes: tuple[tuple[bool, int], ...]
+    threads: tuple[ThreadView, ...]
+    group: GroupView
+
+
+# The implementation.
+
+
+def observe(cluster: Cluster) -> ClusterView:
+    threads = range(len(cluster.hosts))
+    return ClusterView(
+        tuple((one.up, one.bounces) for one in cluster.processes),
+        tuple(_thread(cluster, thread) for thread in threads),
+        _group(cluster),
+    )
+
+
+def _thread(cluster: Cluster, thread: int) -> ThreadView:
+    host = cluster.hosts[thread]
+    core = host.core
+    if core is None:
+        process = cluster.process_of(thread)
+        used = cluster.procedure.config(process, cluster.processes[process].bounces).first_used
+        return ThreadView("DOWN", used, frozenset(), frozenset(), None, False, None)
+    return ThreadView(
+        core.state.name,
+        core.used,
+        _numbers(core.tasks),
+        _numbers(core.previous),
+        _assignment(host.reply),
+        core.wants_to_rejoin,
+        None if core.death is None else core.death.cause.name,
+    )
+
+
+def _numbers(tasks: Iterable[TaskId]) -> frozenset[int]:
+    return frozenset(task.partition for task in tasks)
+
+
+def _assignment(reply: SyncedGroup | None) -> AssignmentView | None:
+    if reply is None:
+        return None
+    info = decode_assignment(read_assignment(reply.assignment).user_data)
+    assert isinstance(info, AssignmentInfo)
+    return AssignmentView(info.used, info.supported, _numbers(info.active), bool(info.error))
+
+
+def _subscription(one: MemberMetadata) -> SubscriptionView:
+    info = decode_subscription(read_subscription(dict(one.protocols)[PROTOCOL_NAME]).user_data)
+    assert isinstance(info, SubscriptionInfo)
+    return SubscriptionView(info.used, info.supported, _numbers(info.previous))
+
+
+def _group(cluster: Cluster) -> GroupView:
+    coordinator = cluster.coordinator
+    members = [cluster.member_id(thread) for thread in range(len(cluster.hosts))]
+    known = [None if member is None else coordinator.members[member] for member in members]
+    is_stable = coordinator.state is GroupState.STABLE
+    return GroupView(
+        coordinator.state.name,
+        members.index(coordinator.leader) if coordinator.leader else None,
+        tuple(None if one is None else _subscription(one) for one in known),
+        frozenset(place for place, one in enumerate(known) if one is not None and one.joining is not None),
+        frozenset(place for place, one in enumerate(known) if one is not None and one.syncing is not None),
+        tuple(
+            _assignment(SyncedGroup(0, one.assignment)) if one is not None and is_stable else None  # type: ignore[arg-type]
+            for one in known
+        ),
+    )
+
+
+def key(cluster: Cluster) -> Hashable:
+    """What decides what the cores do next, beyond what is shown: whose membership is current, who thinks it leads."""
+    generation = cluster.coordinator.generation
+    return tuple(
+        host.core
+        and (
+            host.core.member_id == (cluster.member_id(thread) or ""),
+            host.core.generation == generation,
+            host.core.leads,
+            host.call > 0,
+        )
+        for thread, host in enumerate(cluster.hosts)
+    )
+
+
+# The spec.
+
+
+def expect(state: Any, *, is_unique: bool) -> ClusterView:
+    """is_unique: versions stand for the first ones that have the unique field."""
+    group = state.group
+
+    def version(of: int) -> int:
+        return real(of, is_unique)
+
+    def supported(info: Any) -> int:
+        return UNKNOWN if info.used < FIRST_PROBING else version(info.supported)
+
+    def assignment(info: Any) -> AssignmentView | None:
+        if info is None:
+            return None
+        return AssignmentView(version(info.used), supported(info), _indices(info.tasks), info.error)
+
+    def thread(name: Any, one: Any) -> ThreadView:
+        cause = state.deaths[name] if one.state.name == "DEAD" else None
+        return ThreadView(
+            one.state.name,
+            version(one.used),
+            _indices(one.tasks),
+            _indices(one.previous),
+            assignment(one.reply),
+            one.wants_to_rejoin,
+            None if cause is None else cause.name,
+        )
+
+    return ClusterView(
+        tuple((one.up, one.bounces) for one in state.processes.values()),
+        tuple(thread(name, one) for name, one in state.threads.items()),
+        GroupView(
+            group.state.name,
+            None if group.leader is None else group.leader.index,
+            tuple(
+                None if one is None else SubscriptionView(version(one.used), supported(one), _indices(one.previous))
+                for one in group.subscriptions.values()
+            ),
+            _indices(group.joined),
+            _indices(group.syncing),
+            tuple(assignment(one) for one in group.assignments.values()),
+        ),
+    )
+
+
+def _indices(names: Iterable[Any]) -> frozenset[int]:
+    return frozenset(name.index for name in names)

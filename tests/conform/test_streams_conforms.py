@@ -1,0 +1,53 @@
+"""impl.streams does what spec.streams does, in models that are small enough to be driven whole.
+
+Larger ones are for `fencepost conform`. Together these take every action that the implementation has a step for.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.lang.errors import SpecError
+from checker.lang.loader import load
+from impl.adapters.streams import SYSTEM
+from tests.conform.pinned import Pin, assert_can_be_sent, assert_conforms, cases
+
+TWO = {"processes": 2}
+PINS = [
+    Pin("threads", "repaired", {"processes": 1}, 87, 64),
+    Pin("probing", "repaired", TWO, 750, 397),
+    Pin("probing", "shipped_2_6", TWO, 772, 411),
+    Pin("leaving", "draft", TWO, 780, 411),
+    Pin("leaving", "shipped_2_0", TWO, 895, 477),
+    Pin("leaving", "shipped_2_4", TWO, 938, 478),
+    Pin("expiry", "repaired", TWO, 5_047, 2_368),
+    Pin("crash", "repaired", TWO, 5_436, 2_069),
+    Pin("two_bounces", "repaired", {}, 5_826, 3_061),
+    Pin("matrix", "pre_kip", TWO, 539, 303),
+    Pin("matrix", "repaired", TWO, 1_963, 796),
+    Pin("offline", "repaired", TWO, 107, 64),
+    Pin("rollback", "repaired", TWO, 6_772, 2_614),
+    Pin("three_versions", "repaired", TWO, 7_242, 2_898),
+    Pin("beside_old", "repaired", {}, 7_351, 2_757),
+    Pin("mixed_releases", "repaired", TWO, 871, 450),
+    Pin("missing_topic", "repaired", {}, 1_651, 940),
+    Pin("tasks", "repaired", {"max_expiries": 0}, 1_497, 848),
+    Pin("tasks_leaving", "draft", TWO, 1_624, 941),
+    Pin("tasks_leaving", "shipped_2_0", TWO, 2_110, 1_218),
+    Pin("tasks_leaving", "shipped_2_4", TWO, 2_813, 1_630),
+]
+
+
+@pytest.mark.parametrize("pin", cases(PINS, quick=100), ids=str)
+def test_conforms(pin: Pin) -> None:
+    assert_conforms(pin, SYSTEM, "streams")
+
+
+def test_what_it_cannot_be_driven_through_is_reported() -> None:
+    with pytest.raises(SpecError, match="does not take up the membership that a new coordinator loads"):
+        conform(load("streams/failover"), SYSTEM, "streams", ConformOptions())
+
+
+def test_a_cluster_can_be_sent_to_another_process() -> None:
+    assert_can_be_sent(PINS[0].load("streams"), SYSTEM)
