@@ -55,6 +55,8 @@ class Connection:
         self.number = number
         self.writer = writer
         self.is_consumers = False
+        self.is_cut_here = False
+        """By this broker: its consumer may not know."""
 
 
 class Connections:
@@ -88,14 +90,26 @@ class Connections:
         connection = self._open.get(number)
         if connection is None:
             return
+        try:
+            connection.writer.write(self._bytes(message))
+        except WireError as error:
+            self._cut(connection, f"what is to be sent cannot be: {error}")
+        if connection.writer.transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
+            self._cut(connection, "a consumer reads nothing")
+
+    def _bytes(self, message: RegisterConsumerResponse | RequestToConsumer) -> bytes:
         repaired = self._design.is_repaired_on_wire
         if isinstance(message, RegisterConsumerResponse):
-            connection.writer.write(register_response_bytes(message, repaired=repaired))
-        else:
-            connection.writer.write(request_bytes(message, repaired=repaired))
-        if connection.writer.transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
-            log(self._log, "a consumer reads nothing", {"connection": number}, level=logging.WARNING)
-            connection.writer.transport.abort()
+            return register_response_bytes(message, repaired=repaired)
+        data = request_bytes(message, repaired=repaired)
+        if len(data) > MAX_FRAME_BYTES:
+            raise WireError(f"{len(data)} bytes; a consumer reads up to {MAX_FRAME_BYTES}")
+        return data
+
+    def _cut(self, connection: Connection, why: str) -> None:
+        log(self._log, "connection cut", {"connection": connection.number, "why": why}, level=logging.WARNING)
+        connection.is_cut_here = True
+        connection.writer.transport.abort()
 
     def close(self, number: int) -> None:
         connection = self._open.pop(number, None)
@@ -113,6 +127,7 @@ class Connections:
         self._tasks.add(task)
         connection = Connection(next(self._numbers), writer)
         self._open[connection.number] = connection
+        is_closed_there = False
         try:
             frames = Frames(MAX_FRAME_BYTES)
             while data := await reader.read(_CHUNK_BYTES):
@@ -121,17 +136,20 @@ class Connections:
                     if answer:
                         writer.write(answer)
                         await writer.drain()
+            is_closed_there = not connection.is_cut_here
             frames.end()
         except WireError as error:
             facts = {"peer": str(writer.get_extra_info("peername")), "what": str(error)}
             log(self._log, "connection closed", facts, level=logging.WARNING)
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # its sender left, or this process stops
+        except (OSError, asyncio.CancelledError):
+            pass  # it was reset, or nothing can be stored; or this process stops
         finally:
             self._tasks.discard(task)
             self._open.pop(connection.number, None)
             writer.close()
-            if connection.is_consumers:
+            if (
+                connection.is_consumers and is_closed_there
+            ):  # else it may fetch on: it is dead once its pings have failed
                 self._process.is_closed(connection)
 
     async def _answer(self, connection: Connection, content: bytes) -> bytes:

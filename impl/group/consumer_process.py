@@ -2,7 +2,8 @@
 
 usage: python -m impl.group.consumer_process consumer.properties [--out FILE] [--trace FILE]
 
-Exit codes: 0 it was told to stop, and left; 1 it could not leave in order; 2 usage.
+Exit codes: 0 it was told to stop, and left; 1 it could not leave in order; 2 usage; 6 a record cannot be written: it
+stops at once, and its offset is not reported.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ from impl.runtime.wire import Frames, WireError
 
 _LOG = logging.getLogger("impl.group")
 _CHUNK_BYTES = 1 << 16
-LEFT, COULD_NOT_LEAVE, USAGE = 0, 1, 2
+LEFT, COULD_NOT_LEAVE, USAGE, UNWRITABLE = 0, 1, 2, 6
+
+
+class UnwritableError(Exception):
+    """A record cannot be handed on."""
 
 
 class ConsumerProcess:
@@ -56,6 +61,7 @@ class ConsumerProcess:
         self._fetchers = Fetchers(self.core, self._hand, self._carry_out_all)
         self._reading: asyncio.Task[None] | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._is_unwritable = False
 
     async def run(self) -> int:
         """Consume until `stop`. Returns the exit code."""
@@ -65,6 +71,8 @@ class ConsumerProcess:
         finally:
             await self._fetchers.stop()
             self._disconnect()
+        if self._is_unwritable:
+            return UNWRITABLE
         return LEFT if self.core.state is State.LEFT else COULD_NOT_LEAVE
 
     def stop(self) -> None:
@@ -115,8 +123,14 @@ class ConsumerProcess:
             self._writer = None
 
     def _send(self, message: RequestToBroker | ResponseOfConsumer) -> None:
-        if self._writer is not None:
+        if self._writer is None:
+            return
+        try:
             self._writer.write(request_bytes(message, repaired=self._repaired))
+        except WireError as error:
+            log(_LOG, "what is to be sent cannot be", {"what": str(error)}, level=logging.ERROR)
+            number = self.core.connection or 0
+            self._loop.post(lambda now_ms: self.core.on_closed(number, now_ms))
 
     # Effects.
 
@@ -149,7 +163,15 @@ class ConsumerProcess:
             "next": next_offset, "payload": payload.decode("utf-8", errors="replace"),
             "epoch": self.core.coordinator_epoch, "attempt": self.core.attempt,
         }  # fmt: skip
-        self._out.write(json.dumps(line).encode() + b"\n")
+        data = json.dumps(line).encode() + b"\n"
+        try:
+            while data:
+                data = data[self._out.write(data) :]
+        except OSError as error:
+            log(_LOG, "a record cannot be written", {"what": str(error)}, level=logging.ERROR)
+            self._is_unwritable = True
+            self._loop.stop()
+            raise UnwritableError from error
 
     def _record(self, did: Did) -> None:
         if self._recorder is not None:

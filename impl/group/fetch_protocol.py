@@ -92,14 +92,6 @@ def messages(data: bytes, offset: int) -> Iterator[Message]:
         at = end
 
 
-def whole_bytes(data: bytes) -> int:
-    """The length of the whole messages at the beginning. Raises WireError where one is corrupt."""
-    last = 0
-    for one in messages(data, 0):
-        last = one.next_offset
-    return last
-
-
 def _crc(payload: bytes) -> bytes:
     return zlib.crc32(payload).to_bytes(4, "big")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from impl.group.fetch_protocol import (
@@ -11,7 +12,7 @@ from impl.group.fetch_protocol import (
     OffsetsRequest,
     OffsetsResponse,
     ProduceRequest,
-    whole_bytes,
+    messages,
 )
 from impl.group.protocol import ErrorCode
 from impl.runtime.wire import WireError
@@ -35,13 +36,30 @@ class PartitionLog:
     def end_offset(self) -> int:
         return len(self._data)
 
-    def append(self, messages: bytes) -> None:
-        """Raises WireError where these are no whole messages."""
-        if whole_bytes(messages) != len(messages):
+    def append(self, data: bytes) -> None:
+        """Append messages. What is not stored whole is not there.
+
+        Raises WireError where these are no whole messages, or one cannot be fetched; OSError where they are not stored.
+        """
+        at = 0
+        for message in messages(data, 0):
+            if message.next_offset - at > _MOST_FETCHED_BYTES:
+                raise WireError(f"messages: one of {message.next_offset - at} bytes, more than a fetch returns")
+            at = message.next_offset
+        if at != len(data):
             raise WireError("messages: the last one is cut off")
-        if self._file is not None:
-            self._file.write(messages)
-        self._data += messages
+        self._store(data)
+        self._data += data
+
+    def _store(self, data: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError:
+            self._file.truncate(len(self._data))
+            raise
 
     def read(self, offset: int, max_bytes: int) -> bytes | None:
         """Bytes from an offset on, the last message perhaps cut off; None: it is out of range."""
@@ -51,11 +69,12 @@ class PartitionLog:
 
 
 def _whole(data: bytes) -> int:
-    """The whole messages at the beginning of a file; what is corrupt ends them."""
-    try:
-        return whole_bytes(data)
-    except WireError:
-        return 0
+    """The length of the whole messages at the beginning of a file; what is corrupt ends them."""
+    end = 0
+    with suppress(WireError):
+        for message in messages(data, 0):
+            end = message.next_offset
+    return end
 
 
 class Logs:

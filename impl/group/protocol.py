@@ -8,11 +8,13 @@ coordinator's epoch, and in 17 to 19 the attempt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
+from impl.group.topic_count import is_topic
 from impl.runtime.wire import Reader, WireError, frame, int8, int16, int32, int64, nullable_string
 
 CLUSTER_METADATA, REGISTER_CONSUMER, PING, STOP_FETCHER, START_FETCHER = 5, 6, 7, 8, 9
@@ -24,6 +26,7 @@ UNKNOWN = -1
 ALL = (1 << 31) - 1
 """As `PingRequest.uncommitted`: of no answer it is known that it is committed."""
 _MOST_COUNT = (1 << 15) - 1
+_PARTITION = re.compile(r"[0-9]{1,10}-[0-9]{1,10}")
 T = TypeVar("T")
 
 
@@ -332,6 +335,8 @@ def read_response_of_consumer(head: Head, fields: Reader) -> ResponseOfConsumer:
         fields.end()
         return StartFetcherResponse(code, consumer, head.coordinator_epoch, head.attempt)
     offsets = _counted(fields, "num_partition", lambda: _read_position(fields)) if fields.rest() else None
+    if any(one.offset < 0 for one in offsets or ()):
+        raise WireError("offset: one below 0 was consumed")
     fields.end()
     kind = PingResponse if head.type_id == PING else StopFetcherResponse
     return kind(code, consumer, offsets, head.coordinator_epoch, head.attempt)
@@ -371,7 +376,10 @@ def _counted(fields: Reader, field: str, read: Callable[[], T]) -> tuple[T, ...]
 
 
 def _read_position(fields: Reader) -> Position:
-    return Position(fields.string("topic"), fields.string("partition"), fields.int64("offset"))
+    position = Position(fields.string("topic"), fields.string("partition"), fields.int64("offset"))
+    if not is_topic(position.topic) or _PARTITION.fullmatch(position.partition) is None:
+        raise WireError(f"partition: {position.topic[:40]!r} {position.partition[:40]!r} is none")
+    return position
 
 
 def _read_share(fields: Reader) -> ThreadShare:

@@ -118,6 +118,11 @@ def parse_broker(values: Mapping[str, str]) -> BrokerSettings:
         raise ConfigError(
             f"consumer.min.session.timeout.ms={least}: at most consumer.max.session.timeout.ms, {most}, is expected"
         )
+    if settings.limit_ms(most) > MOST_INT32:
+        raise ConfigError(
+            f"consumer.max.failed.pings={settings.max_failed_pings}: fewer are expected with sessions of {most} ms, "
+            "as S + R S/3 is sent as an INT32"
+        )
     return settings
 
 

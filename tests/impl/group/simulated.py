@@ -8,7 +8,20 @@ from functools import partial
 
 from impl.group.consumer import Consumer
 from impl.group.coordinator import Coordinator
-from impl.group.effects import Answer, Ask, Close, CloseAll, Connect, Disconnect, Effects, Send, SetTimer, Timer, Timing
+from impl.group.effects import (
+    Answer,
+    Ask,
+    Close,
+    CloseAll,
+    Connect,
+    Disconnect,
+    Effect,
+    Effects,
+    Send,
+    SetTimer,
+    Timer,
+    Timing,
+)
 from impl.group.protocol import (
     BrokerAddress,
     ClusterMetadataRequest,
@@ -83,6 +96,7 @@ class Simulation:
         while effects or self.zookeeper.clients[0].arriving or self.core.can_advance:
             pending, effects = effects, []
             for effect in pending:
+                self.carried_out(effect)
                 match effect:
                     case Submit(id=number, operation=operation) if self.refuses(operation):
                         effects += self.core.on_event(Result(number, Failed(ErrorCode.OTHER)), self.now_ms)
@@ -103,6 +117,9 @@ class Simulation:
                 effects += self.core.on_event(event, self.now_ms)
             if self.core.can_advance:
                 effects += self.core.advance(self.now_ms)
+
+    def carried_out(self, effect: Effect) -> None:
+        """An effect of the coordinator, for who watches it."""
 
     def write(self, operation: Operation) -> None:
         """Somebody else writes to ZooKeeper."""

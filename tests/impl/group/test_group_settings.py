@@ -58,6 +58,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ({"brokerid": "-1"}, "a whole number from 0"),
         ({"zk.connect": ""}, r"zk\.connect is missing"),
         ({"consumer.min.session.timeout.ms": "30001"}, "at most consumer.max.session.timeout.ms, 30000"),
+        ({"consumer.max.failed.pings": "300000"}, "fewer are expected with sessions of 30000 ms"),
         ({"topic.partition.count.map": "t"}, "TOPIC:PARTITIONS"),
         ({"topic.partition.count.map": "a/b:1"}, "TOPIC:PARTITIONS"),
         ({"topic.partition.count.map": "t:0"}, "a whole number from 1"),

@@ -22,7 +22,6 @@ from impl.group.fetch_protocol import (
     read_fetch_response,
     read_log_request,
     read_offsets_response,
-    whole_bytes,
 )
 from impl.group.protocol import (
     BrokerAddress,
@@ -170,11 +169,11 @@ def test_messages_are_read_up_to_one_that_is_cut_off() -> None:
     data = message_bytes(b"ab") + message_bytes(b"c")
     assert [one.payload for one in messages(data, 100)] == [b"ab", b"c"]
     assert [one.next_offset for one in messages(data, 100)] == [112, 123]
-    assert whole_bytes(data[:-1]) == 12
+    assert [one.next_offset for one in messages(data[:-1], 0)] == [12]
     with pytest.raises(WireError, match="offset 112: a message that is corrupt"):
         list(messages(data[:-1] + b"x", 100))
     with pytest.raises(WireError, match="a message of 0 bytes"):
-        whole_bytes(bytes(4))
+        list(messages(bytes(4), 0))
 
 
 ALL_BYTES = [content(data) for _, _, data in REQUESTS_TO_BROKER + REQUESTS_TO_CONSUMER + RESPONSES_OF_CONSUMER]
@@ -217,6 +216,9 @@ def test_a_message_that_is_cut_off_or_too_long_is_refused(data: bytes) -> None:
         ("0006 0001 67 0001 63 0002 7b7d 02", "auto_commit: a byte of 2"),
         ("0007 0000 0001 63 ffff", "num_partition: -1"),
         ("0007 0000 0001 63 7fff", "topic: 2 bytes expected"),
+        ("0007 0000 0001 63 0001 0004 2e2e2f74 0003 302d30 0000000000000000", "partition: '../t' '0-0' is none"),
+        ("0007 0000 0001 63 0001 0001 74 0003 302f30 0000000000000000", "partition: 't' '0/0' is none"),
+        ("0007 0000 0001 63 0001 0001 74 0003 302d30 ffffffffffffffff", "offset: one below 0"),
     ],
 )
 def test_what_is_no_message_is_refused_by_name(data: str, why: str) -> None:

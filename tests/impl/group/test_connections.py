@@ -1,0 +1,103 @@
+"""Ends of connections as a broker takes them, and of a consumer that cannot hand on what it fetches."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import socket
+import struct
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from impl.group.connections import Connections
+from impl.group.consumer_process import UNWRITABLE, ConsumerProcess, UnwritableError
+from impl.group.design import REPAIRED
+from impl.group.protocol import (
+    Position,
+    RegisterConsumerRequest,
+    StartFetcherRequest,
+    ThreadShare,
+    TopicPartition,
+    request_bytes,
+)
+from impl.group.settings import ConsumerSettings
+
+REGISTRATION = request_bytes(RegisterConsumerRequest("g", "a", '{"t": 1}', True, "smallest", 6_000), repaired=True)
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+TOO_LONG = StartFetcherRequest("a", (ThreadShare("a-0", (Position("t" * 200, "0-0", 0),) * 6_000),), ())
+TOO_MANY = StartFetcherRequest("a", (ThreadShare("a-0", (Position("t", "0-0", 0),) * 40_000),), ())
+
+
+class Heard:
+    """A process that notes which connection of a consumer was opened, and which is closed at the other end."""
+
+    def __init__(self) -> None:
+        self.registered = list[int]()
+        self.closed = list[int]()
+        self.coordinator = SimpleNamespace(on_register=lambda number, _, now_ms: self.registered.append(number))
+
+    def post(self, step: Any) -> None:
+        step(0)
+
+    def is_closed(self, connection: Any) -> None:
+        self.closed.append(connection.number)
+
+
+async def ends(how: str) -> tuple[Heard, int]:
+    """A consumer registers, and its connection ends. Its number."""
+    heard = Heard()
+    connections = Connections(heard, REPAIRED, logging.getLogger("test"))  # type: ignore[arg-type]
+    address = await connections.start("127.0.0.1", 0)
+    _, writer = await asyncio.open_connection(*address)
+    writer.write(REGISTRATION)
+    while not heard.registered:
+        await asyncio.sleep(0.001)
+    (number,) = heard.registered
+    if how == "closed":
+        writer.close()
+    elif how == "reset":
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        writer.transport.abort()
+    elif how == "garbage":
+        writer.write(bytes.fromhex("00000002 0063"))
+    else:
+        connections.send(number, {"too long": TOO_LONG, "too many": TOO_MANY}[how])
+    while connections._open:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.005)
+    await connections.stop()
+    return heard, number
+
+
+@pytest.mark.parametrize("how", ["closed", "reset", "garbage", "too long", "too many"])
+def test_only_who_has_closed_its_connection_is_dead_at_once(how: str) -> None:
+    """A reset says nothing of the consumer, which may fetch on: its pings fail. Nor does what cannot be sent."""
+    heard, number = asyncio.run(ends(how))
+    assert heard.closed == ([number] if how == "closed" else [])
+
+
+def test_a_record_that_cannot_be_written_ends_the_consumer_before_its_offset_is_reported() -> None:
+    class Full(io.RawIOBase):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Full())  # type: ignore[arg-type]
+    with pytest.raises(UnwritableError):
+        process._hand(TopicPartition("t", "0-0"), 0, 20, b"x")
+    assert asyncio.run(process.run()) == UNWRITABLE
+
+
+def test_a_record_that_is_written_in_parts_is_written_whole() -> None:
+    written = bytearray()
+
+    class Slow(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            written.extend(data[:7])
+            return min(7, len(data))
+
+    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Slow())  # type: ignore[arg-type]
+    process._hand(TopicPartition("t", "0-0"), 0, 20, b"payload")
+    assert written.endswith(b"\n") and b'"payload": "payload"' in written
