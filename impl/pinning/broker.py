@@ -35,8 +35,6 @@ from impl.zookeeper import (
 )
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 
-_OPERATION = 1  # one is awaited at a time
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -91,6 +89,9 @@ class Broker:
         self.request = Request(member)
         self.queue = list[Item]()
         self.running: Generator[Operation, Result, None] | None = None
+        self.awaited = 0
+        """The id of the operation that was submitted last. What was submitted as the connection was lost is answered
+        late, when another script runs."""
         self.is_connected = False
         self.started = 0
         """The session that it has registered and read everything in: a start that was cut short is begun again."""
@@ -259,7 +260,7 @@ class Broker:
 
     def _resume(self, result: Result | None) -> None:
         """Run the script at hand up to its next operation, or its end."""
-        if self.running is None:
+        if self.running is None or (result is not None and result.id != self.awaited):
             return  # the result of a script that was dropped
         if result is not None:
             if isinstance(result.outcome, Unknown) or result.outcome == Failed(ErrorCode.SESSION_EXPIRED):
@@ -270,7 +271,8 @@ class Broker:
         except StopIteration:
             self.running = None
         else:
-            self.member.effects.append(Submit(_OPERATION, operation))
+            self.awaited += 1
+            self.member.effects.append(Submit(self.awaited, operation))
 
     def _drop(self) -> None:
         """The connection is lost, and with it what was under way, and all watches. What only reads is done again."""

@@ -122,13 +122,20 @@ class Request:
         self.asked[call] = asked
 
     def unpin(self, call: int) -> Script[None]:
-        """Take the request back that stands."""
-        result = yield SetData(NEXT, write_decimal(NOBODY))
-        if isinstance(result.outcome, Failed) and result.outcome.code is not ZkErrorCode.NO_NODE:
-            what = f"the request was not taken back: {result.outcome.message or result.outcome.code.value}"
-            self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, what))
-            return
-        self.member.did("unpin")
+        """Take the request back that stands. Where none does, nothing is written."""
+        nobody = write_decimal(NOBODY)
+        while True:
+            found = yield from self.member.read(NEXT)
+            if found is None or found.data == nobody:
+                break
+            outcome = (yield SetData(NEXT, nobody, found.stat.version)).outcome
+            if isinstance(outcome, Written):
+                self.member.did("unpin")
+                break
+            if isinstance(outcome, Failed) and outcome.code not in (ZkErrorCode.NO_NODE, ZkErrorCode.BAD_VERSION):
+                what = f"the request was not taken back: {outcome.message or outcome.code.value}"
+                self.answer(call, PinControllerResponse(ErrorCode.UNKNOWN_SERVER_ERROR, what))
+                return
         self.answer(call, PinControllerResponse(ErrorCode.NONE))
 
     def follow(self) -> Script[None]:

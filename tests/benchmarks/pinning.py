@@ -24,7 +24,8 @@ from tests.cluster.brokers import address_of
 from tests.cluster.recordings import below
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.impl.pinning.cluster import BROKERS, Cluster
-from tests.impl.pinning.history import Figures, History
+from tests.impl.pinning.figures import Figures
+from tests.impl.pinning.history import History
 
 HAND_OVERS = 50
 PINS = 1_000

@@ -57,12 +57,14 @@ class Run:
     """One schedule that was run. trace: NDJSON; "" and a problem where it never began, or cannot be put together.
 
     figures: measured on it. Of several runs they are added up; of those that begin with "longest" the largest counts.
+    violated: what they show to be wrong, whatever the model says of the trace; "" where nothing is.
     """
 
     seed: int
     trace: str
     figures: dict[str, int] | None
     problem: str = ""
+    violated: str = ""
 
 
 class Ended(Protocol):
@@ -210,7 +212,8 @@ class Schedules(Generic[S]):
 
     def validate(self, runs: Sequence[Run], folder: Path) -> Verdicts:
         """Hold the traces against the model, each setup with its constants."""
-        found = Verdicts({one.seed: one.problem for one in runs if one.problem})
+        found = Verdicts({one.seed: one.problem or one.violated for one in runs if one.problem or one.violated})
+        found.report = "".join(f"seed {one.seed}: {one.violated}\n" for one in runs if one.violated)
         for number, setup in enumerate(self.setups):
             own = [one for one in runs if one.trace and self.setup_of(one.seed) is setup]
             if own:
@@ -234,7 +237,7 @@ class Schedules(Generic[S]):
         for verdict in verdicts:
             seed = int(verdict["trace"].removeprefix("seed "))
             reason = f"{verdict['status']} at line {verdict['line']}, {verdict['event']}: {verdict['reason']}"
-            found.reasons[seed] = reason
+            found.reasons[seed] = "; ".join(filter(None, (found.reasons.get(seed), reason)))
             found.report += f"seed {seed} ({setup.name}): {reason}\n"
 
     # The command.

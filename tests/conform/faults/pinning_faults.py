@@ -288,8 +288,8 @@ FAULTS = [
         "requests",
         "a request is taken back by asking for broker 0",
         "Request.unpin",
-        "SetData(NEXT, write_decimal(NOBODY))",
-        "SetData(NEXT, write_decimal(0))",
+        "write_decimal(NOBODY)",
+        "write_decimal(0)",
     ),
     Fault(
         "mixed", "a legacy broker looks who is ready", "Elector.looks_at_ready", "self.member.design.pinning", "True"

@@ -1,8 +1,9 @@
 """The history of a run: from ZooKeeper's transaction log and the brokers' own records to a trace, and to figures.
 
-Every write to ZooKeeper is in the log, in one order. Of what brokers do without writing, two steps are recorded: that a
-term began, and that a session was begun with everything read; both name the last transaction that they have seen. What
-else a broker does (it hears, pulls, abstains) is left to be found: such steps are declared silent.
+Every write to ZooKeeper is in the log, in one order. Of what brokers do without writing, these steps are recorded: that
+a term began, that an abstention lapsed, that a write was refused, and that a session was begun with everything read.
+All name the last transaction that they have seen. What else a broker does (it hears, pulls, abstains) is left to be
+found: such steps are declared silent.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from impl.pinning.znodes import NEXT, NOBODY, READY, read_next, read_ready
-from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
-from impl.zookeeper.transaction_log import Change, Logged
-from impl.zookeeper.znodes import read_controller, read_decimal
+from impl.pinning.znodes import STATE
+from impl.zookeeper.office import CONTROLLER
+from impl.zookeeper.transaction_log import Logged
 from tests.cluster.recordings import Life, NotBegunError, recorded
+from tests.impl.pinning.figures import Figures, Measured, Znodes, target_of
 from traces.events import INIT, end_line, event_line, header_line
 
 SILENT_STEPS = 9
@@ -37,41 +38,6 @@ class Session:
     time_ms: int
 
 
-@dataclass
-class Znodes:
-    """The znodes as a transaction left them: broker and owner; target, version and request; broker, owner, request."""
-
-    controller: tuple[int, int] | None = None
-    epoch: int = 0
-    next: tuple[int, int, int] | None = None
-    ready: tuple[int, int, int] | None = None
-
-    def apply(self, change: Change, transaction: Logged) -> None:
-        data = change.data
-        if change.path == CONTROLLER:
-            self.controller = None if data is None else (read_controller(CONTROLLER, data), transaction.session)
-        elif change.path == CONTROLLER_EPOCH and data is not None:
-            self.epoch = read_decimal(CONTROLLER_EPOCH, data)
-        elif change.path == NEXT:
-            version = 0 if change.is_create or self.next is None else self.next[1] + 1
-            self.next = None if data is None else (read_next(data), version, transaction.zxid)
-        elif change.path == READY:
-            said = None if data is None else read_ready(data)
-            owner = transaction.session if change.is_create or self.ready is None else self.ready[1]
-            self.ready = None if said is None else (said.broker, owner, said.request or 0)
-
-    def state(self, numbers: Mapping[int, int]) -> dict[str, Any]:
-        """As the spec has them. numbers: of sessions, in order of their beginning."""
-        controller, standing, ready = self.controller, self.next, self.ready
-        return {
-            "controller": controller and {"broker": f"broker{controller[0]}", "owner": numbers[controller[1]]},
-            "epoch": self.epoch,
-            "next_controller": standing
-            and {"target": _target(standing[0]), "version": standing[1], "request": standing[2]},
-            "ready": ready and {"broker": f"broker{ready[0]}", "owner": numbers[ready[1]], "request": ready[2]},
-        }
-
-
 @dataclass(frozen=True)
 class Step:
     """A step of the trace. zxid, order: where it stands: of what has seen the same, transactions come first."""
@@ -83,26 +49,12 @@ class Step:
     state: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Measured on the log. moves_without_cause: P2; foreign_deletions: P3; longest_vacancy_ms: nobody in office.
-
-    ends_vacant: 1 where nobody is in office at the end, of which the vacancy counts up to there.
-    """
-
-    elections: int
-    requests: int
-    moves_without_cause: int
-    foreign_deletions: int
-    longest_vacancy_ms: int
-    ends_vacant: int = 0
-
-
 @dataclass
 class Records:
     """The brokers' own records.
 
-    local: terms that began, and abstentions that lapsed. replies: (broker, step, zxid) of writes whose reply arrived.
+    local: terms that began, writes that were refused, and abstentions that lapsed. replies: (broker, step, zxid) of
+    writes whose reply arrived.
     """
 
     sessions: list[Session] = field(default_factory=list)
@@ -123,14 +75,12 @@ class Records:
                 of_life += 1
             elif action == "begin_term":
                 self.local.append(Step(zxid, order, "begin_term", {"broker": name}))
+            elif action == "write_refused":
+                self.local += [Step(zxid, order, step, {"broker": name}) for step in ("decide", "write_refused")]
             elif action == "lapse":  # too early or not: whether somebody is coming, the broker cannot know
                 self.local.append(Step(zxid, order, None, {}, {"brokers": {name: {"phase": "LAPSED"}}}))
             elif action in ("run", "take_over", "resign", "set_ready"):
                 self.replies.add((life.broker, action, zxid))
-
-
-def _target(broker: int) -> str | None:
-    return None if broker == NOBODY else f"broker{broker}"
 
 
 class History:
@@ -201,6 +151,8 @@ class History:
             parameters["answered"] = (session.broker, action, one.zxid) in self.records.replies
         if action is None and session is not None and (session.broker, "set_ready", one.zxid) in self.records.replies:
             action, parameters = "set_ready", {"broker": f"broker{session.broker}", "answered": True}
+        if action == "write":  # what it has decided is in no record, and decides nothing before it is written
+            yield Step(one.zxid, (0, 0), "decide", parameters)
         if action != "":
             yield Step(one.zxid, (0, 0), action, parameters, znodes.state(self._numbers))
 
@@ -210,12 +162,14 @@ class History:
         by = {} if session is None else {"broker": f"broker{session.broker}"}
         if one.ends_session:
             return self._end_of_session(before, one, session)
+        if any(change.path == STATE for change in one.changes):
+            return "write", by
         if after.controller is not None and after.controller != before.controller:
             return ("run" if before.controller is None else "take_over"), by
         if before.controller is not None and after.controller is None:
             return ("resign" if by else "delete_by_hand"), by
         if after.next is not None and after.next != before.next:
-            target = _target(after.next[0])
+            target = target_of(after.next[0])
             return ("unpin", {}) if target is None else ("request", {"target": target})
         if before.next is not None and after.next is None:
             return "settle_request", by
@@ -255,32 +209,9 @@ class History:
                     yield Step(step.zxid, (0, 0), "crash", {"broker": f"broker{ended.broker}"})
             yield step
 
-    def figures(self, ended_ms: int | None = None) -> Figures:
-        """P2, P3 and the longest time without a controller, by the log. ended_ms: the end of the run, by its clock."""
-        znodes = replace(self.znodes)
-        elections = requests = causeless = foreign = longest_ms = 0
-        vacant_ms: int | None = None
-        served = set[int]()
+    def figures(self, ended_ms: int | None = None, *, serves: bool = True) -> Figures:
+        """By the log. ended_ms: the end of the run, by its clock. serves: every target takes office in the end."""
+        measured = Measured(replace(self.znodes), set(self._of_session))
         for one in self.transactions:
-            before = replace(znodes)
-            for change in one.changes:
-                znodes.apply(change, one)
-            requests += znodes.next is not None and znodes.next != before.next
-            if before.controller != znodes.controller and before.controller is not None and not one.ends_session:
-                by = self._of_session.get(one.session)
-                foreign += by is not None and before.controller[1] != one.session and znodes.controller is None
-                wanted = before.next is not None and before.next[0] != before.controller[0]
-                causeless += by is not None and not (
-                    wanted and before.next is not None and before.next[2] not in served
-                )
-            if before.controller is not None and znodes.controller is None:
-                vacant_ms = one.time_ms
-            if znodes.controller is not None and znodes.controller != before.controller:
-                elections += 1
-                if before.next is not None and before.next[0] == znodes.controller[0]:
-                    served.add(before.next[2])
-                longest_ms = max(longest_ms, 0 if vacant_ms is None else one.time_ms - vacant_ms)
-                vacant_ms = None
-        if vacant_ms is not None and ended_ms is not None:
-            longest_ms = max(longest_ms, ended_ms - vacant_ms)
-        return Figures(elections, requests, causeless, foreign, longest_ms, int(vacant_ms is not None))
+            measured.add(one)
+        return measured.figures(ended_ms, serves=serves)

@@ -16,6 +16,7 @@ MODELS = [
         init=broker_0_in_office,
         actions=(
             operator.request,
+            operator.unpin,
             operator.delete_by_hand,
             target.set_ready,
             target.settle_request,
@@ -33,6 +34,9 @@ MODELS = [
             office.begin_term,
             office.resign,
             office.stay,
+            office.decide,
+            office.write,
+            office.write_refused,
             sessions.end_dead_session,
             sessions.end_dead_session_of_ready,
             sessions.expire,
@@ -43,7 +47,9 @@ MODELS = [
         ),
         properties=(),
         constants={
+            "writes": 1,
             "max_requests": 12,
+            "max_unpins": 12,
             "max_crashes": 12,
             "max_expiries": ANY,
             "max_early_lapses": ANY,

@@ -3,10 +3,11 @@
 usage: python -m tests.impl.pinning.schedules [--count N] [--first SEED] [--at-once N] [--done FILE]
 
 Five setups take turns: one server, the same with takeover, with a broker that is not upgraded, and ensembles of three
-whose leader is killed. `--done FILE` keeps there which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM)
-and called again, it goes on with the rest, and with those for which ZooKeeper was too slow. A run that the spec rejects
-is kept, trace and logs, in the folder that is printed. Exit codes: 0 all are accepted, 1 some are not, 3 stopped before
-the end.
+whose leader is killed. In every second round of them the controller writes all the while. `--done FILE` keeps there
+which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with
+those for which ZooKeeper was too slow. A run that the spec rejects, or whose transaction log breaks P1, P2, P3, P8 or
+P9, is kept, trace and logs, in the folder that is printed. Exit codes: 0 all are accepted, 1 some are not, 3 stopped
+before the end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from kazoo.exceptions import NoNodeError
 
+from impl.pinning.messages import UNPIN
 from impl.zookeeper.office import CONTROLLER
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster.proxy import BOTH, Direction
@@ -30,11 +32,12 @@ from tests.cluster.zookeeper import Ensemble
 from tests.impl.pinning.cluster import BROKERS, Cluster
 from tests.impl.pinning.history import History
 
-QUIET_LIMIT_S = 10.0
+QUIET_LIMIT_S = 30.0
+WRITES = {"controller.write.interval.ms": "100"}
 STEPS = 6
 LONGEST_S = 2.2
 """A pause or a cut: up to twice the session's timeout, so that some sessions end under a live broker."""
-ACTIONS = ("pin", "pin", "pin", "kill", "stop", "pause", "cut", "cut", "lose_reply", "delete")
+ACTIONS = ("pin", "pin", "pin", "unpin", "kill", "stop", "pause", "cut", "cut", "lose_reply", "delete")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Setup:
     @property
     def actions(self) -> Sequence[str]:
         return ACTIONS if self.servers == 1 else (*ACTIONS, "kill_leader", "kill_leader")
+
+    @property
+    def serves(self) -> bool:
+        """P9 is promised: a broker that is not upgraded may win, and never resigns."""
+        return not self.legacy
 
 
 _TAKEOVER = ("takeover=true", "versions_read=1")
@@ -87,6 +95,8 @@ class Schedule:
         process = cluster.current[broker]
         if action == "pin":
             cluster.pin(broker, target)
+        elif action == "unpin":
+            cluster.pin(broker, UNPIN)
         elif action == "delete":
             with suppress(NoNodeError):
                 cluster.by_hand(cluster.admin.delete, CONTROLLER)
@@ -123,7 +133,9 @@ class Ended:
             history = History(transactions, self.lives, BROKERS, until=self.last_zxid)
         except NotBegunError as error:
             return Run(self.seed, "", None, str(error))
-        return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), asdict(history.figures(self.ended_ms)))
+        figures = history.figures(self.ended_ms, serves=SCHEDULES.setup_of(self.seed).serves)
+        trace = history.trace(f"seed {self.seed}", "recorded")
+        return Run(self.seed, trace, asdict(figures), violated="; ".join(figures.violated()))
 
 
 def root_of(seed: int) -> str:
@@ -132,7 +144,8 @@ def root_of(seed: int) -> str:
 
 def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
     setup = SCHEDULES.setup_of(seed)
-    cluster = Cluster(ensemble, root_of(seed), folder, takeover=setup.takeover, legacy=setup.legacy)
+    writes = WRITES if seed // len(SETUPS) % 2 else {}
+    cluster = Cluster(ensemble, root_of(seed), folder, takeover=setup.takeover, legacy=setup.legacy, further=writes)
     try:
         cluster.begin()
         Schedule(cluster, seed, outages).run()

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from impl.pinning.znodes import NEXT, READY, Ready, ready_bytes
+from impl.pinning.znodes import NEXT, READY, STATE, Ready, ready_bytes
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.transaction_log import Change, Logged
 from impl.zookeeper.znodes import write_controller, write_decimal
 from tests.cluster.recordings import Life, NotBegunError
-from tests.impl.pinning.history import Figures, History
+from tests.impl.pinning.figures import Figures
+from tests.impl.pinning.history import History
 
 SESSIONS = (100, 101)
 BEGUN = 5
@@ -48,22 +49,55 @@ SERVED = elected(9, 1, Change(NEXT, None), Change(READY, None))
 
 def test_a_hand_over_has_its_cause(lives: list[Life]) -> None:
     log = [elected(4, 0), ASKED, IS_READY, resigned(8, 0), SERVED]
-    assert History(log, lives, 2).figures() == Figures(1, 1, 0, 0, 10)
+    assert History(log, lives, 2).figures() == Figures(elections=1, requests=1, longest_vacancy_ms=10)
 
 
 def test_a_vacancy_that_does_not_end_counts_up_to_the_end_of_the_run(lives: list[Life]) -> None:
     history = History([elected(4, 0), ASKED, IS_READY, resigned(8, 0)], lives, 2)
-    assert history.figures(ended_ms=10_080) == Figures(0, 1, 0, 0, 10_000, ends_vacant=1)
+    assert history.figures(ended_ms=10_080) == Figures(
+        requests=1, longest_vacancy_ms=10_000, ends_vacant=1, ends_unserved=1
+    )
 
 
 def test_a_resignation_without_a_request_is_counted(lives: list[Life]) -> None:
-    assert History([elected(4, 0), resigned(8, 0), elected(12, 1)], lives, 2).figures() == Figures(1, 0, 1, 0, 40)
+    history = History([elected(4, 0), resigned(8, 0), elected(12, 1)], lives, 2)
+    assert history.figures() == Figures(elections=1, moves_without_cause=1, longest_vacancy_ms=40)
+    assert history.figures().violated() == ["P2: moves without a cause"]
 
 
 def test_a_resignation_for_a_request_that_was_served_is_counted(lives: list[Life]) -> None:
     kept = elected(9, 1)  # and the request stays
     log = [elected(4, 0), ASKED, resigned(8, 0), kept, resigned(10, 1), elected(11, 0), resigned(12, 0)]
     assert History(log, lives, 2).figures().moves_without_cause == 2
+
+
+def test_a_resignation_for_a_request_that_was_taken_back_is_counted(lives: list[Life]) -> None:
+    taken_back = Logged(7, SESSIONS[0], 70, (Change(NEXT, b"-1"),))
+    figures = History([elected(4, 0), ASKED, taken_back, resigned(8, 0)], lives, 2).figures()
+    assert (figures.requests, figures.taken_back, figures.moves_without_cause) == (1, 1, 1)
+
+
+def wrote(zxid: int, broker: int, epoch: int) -> Logged:
+    return Logged(zxid, SESSIONS[broker], 10 * zxid, (Change(STATE, write_decimal(epoch)),))
+
+
+def test_a_write_after_a_later_epoch_was_issued_is_counted(lives: list[Life]) -> None:
+    log = [elected(4, 0), wrote(6, 0, 4), resigned(8, 0), elected(9, 1), wrote(10, 1, 9), wrote(11, 0, 4)]
+    figures = History(log, lives, 2).figures()
+    assert (figures.writes, figures.late_writes) == (3, 1)
+    lied = History([*log[:-1], wrote(11, 0, 9)], lives, 2).figures()
+    assert lied.late_writes == 1, "of the newest epoch, by one that it was not issued to"
+
+
+def test_an_epoch_that_is_issued_again_is_counted(lives: list[Life]) -> None:
+    again = Logged(9, SESSIONS[1], 90, (elected(4, 1).changes[0],))
+    assert History([elected(4, 0), resigned(8, 0), again], lives, 2).figures().epochs_issued_again == 1
+
+
+def test_a_write_is_a_decision_and_a_write(lives: list[Life]) -> None:
+    lines = History([elected(4, 0), wrote(6, 0, 4)], lives, 2).trace("a run", "recorded").splitlines()[2:-1]
+    assert [json.loads(line)["action"] for line in lines] == ["decide", "write"]
+    assert json.loads(lines[1])["state"]["written"] == [4]
 
 
 def test_the_deletion_of_another_ones_office_is_counted(lives: list[Life]) -> None:

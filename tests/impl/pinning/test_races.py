@@ -326,3 +326,29 @@ def test_whose_time_is_up_is_answered_though_the_connection_is_lost_meanwhile() 
     brokers.settle(2)
     [answer] = brokers.answers
     assert isinstance(answer, PinControllerResponse) and answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_request_is_taken_back_once() -> None:
+    """Nothing is written where none stands: the version of `next` tells requests apart, and nobody is to hear of it."""
+    brokers = Brokers(2)
+    brokers.ask(0, PinControllerRequest(UNPIN, 0))
+    brokers.settle()
+    assert brokers.zookeeper.tree.get(NEXT) is None
+    brokers.by_hand(Create(NEXT, b"9"))
+    for _ in range(2):
+        brokers.ask(0, PinControllerRequest(UNPIN, 0))
+        brokers.settle()
+        standing = brokers.zookeeper.tree.get(NEXT)
+        assert standing is not None and (standing.data, standing.stat.version) == (b"-1", 1)
+    assert brokers.answers == [PinControllerResponse(ErrorCode.NONE)] * 3
+
+
+def test_the_request_that_came_while_another_was_taken_back_goes_too() -> None:
+    brokers = Brokers(2)
+    brokers.by_hand(Create(NEXT, b"9"))
+    brokers.ask(0, PinControllerRequest(UNPIN, 0))
+    brokers.until_submits(0, "SetData")
+    brokers.by_hand(SetData(NEXT, b"8"))
+    brokers.settle()
+    standing = brokers.zookeeper.tree.get(NEXT)
+    assert standing is not None and (standing.data, standing.stat.version) == (b"-1", 2)

@@ -15,7 +15,19 @@ from impl.pinning.messages import (
 )
 from impl.pinning.znodes import ADMIN, NEXT, PERSISTENT, STATE, id_path
 from impl.runtime.effects import Did
-from impl.zookeeper import Connected, Create, Delete, Disconnected, Failed, OutOfTouch, Result, SetData, Submit
+from impl.zookeeper import (
+    Connected,
+    Create,
+    Delete,
+    Disconnected,
+    Failed,
+    OutOfTouch,
+    Result,
+    SetData,
+    Submit,
+    WatchEvent,
+    WatchType,
+)
 from impl.zookeeper import ErrorCode as ZkErrorCode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from tests.impl.pinning.in_memory import Brokers
@@ -38,6 +50,19 @@ def test_who_had_no_reply_does_not_take_a_later_epoch_for_its_own() -> None:
     brokers.settle()
     assert brokers.controllers() == [2]
     assert [(to, epoch) for _, to, epoch, _ in brokers.moves] == [(0, 1), (2, 3)], "broker 1 began no term of epoch 3"
+
+
+def test_what_is_answered_late_is_not_taken_for_the_answer_to_something_else() -> None:
+    """The client had it as the connection was lost, and sent it once there was another, before what came after."""
+    brokers = Brokers(2)
+    core = brokers.cores[1]
+    core.on_event(WatchEvent(CONTROLLER, WatchType.DATA_CHANGED), 0)
+    [late] = [one for one in core.advance(0) if isinstance(one, Submit)]
+    core.on_event(Disconnected(), 0)
+    core.on_event(Connected(core.member.session, is_new=False), 0)
+    [begun] = [one for one in core.advance(0) if isinstance(one, Submit)]
+    assert core.on_event(Result(late.id, Failed(ZkErrorCode.NODE_EXISTS)), 0) == []
+    assert core.on_event(Result(begun.id, Failed(ZkErrorCode.NODE_EXISTS)), 0) != []
 
 
 def test_who_had_no_reply_is_in_office_once_the_epoch_is_a_number_again() -> None:
