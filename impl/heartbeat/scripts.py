@@ -61,6 +61,9 @@ class Scripts(Generic[Item]):
         self.queue = deque[Item]()
         self.running: Script[None] | None = None
         self._results: list[Result | None] = []
+        self._first = 0
+        """The number of the first operation that is awaited. What was submitted as the connection was lost is answered
+        late, when another script runs."""
 
     def add(self, item: Item, *, first: bool = False) -> None:
         """An item for the queue, once. first: it is the next one, even where the same one waits behind others."""
@@ -79,9 +82,10 @@ class Scripts(Generic[Item]):
 
     def take(self, result: Result) -> None:
         """A result of this lane."""
-        if self.running is None or self._is_without_answer(result.outcome):
+        place = result.id // LANES - self._first
+        if self.running is None or place < 0 or self._is_without_answer(result.outcome):
             return  # of a script that was dropped; or its drop follows
-        self._results[result.id // LANES] = result
+        self._results[place] = result
         self.context.zxid = max(self.context.zxid, result.zxid)
         found = tuple(one for one in self._results if one is not None)
         if len(found) == len(self._results):
@@ -100,8 +104,9 @@ class Scripts(Generic[Item]):
         except StopIteration:
             self.running = None
             return
+        self._first += len(self._results)
         self._results = [None] * len(operations)
-        for number, operation in enumerate(operations):
+        for number, operation in enumerate(operations, self._first):
             self.context.effects.append(Submit(number * LANES + self.lane, operation))
 
     @staticmethod
