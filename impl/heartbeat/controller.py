@@ -222,9 +222,9 @@ class Controller:
         read_zxid = self.context.zxid
         yield from self.partitions.load()
         self.partitions.moved.clear()  # whoever is gone by from now on is sent everything
-        led = self._led_incarnations()
-        for broker in sorted({*self.registry.registered, *led}):
-            self._begin_with(broker, led.get(broker, 0))
+        named = self._named_incarnations()
+        for broker in sorted({*self.registry.registered, *named}):
+            self._begin_with(broker, named.get(broker, 0))
         self.has_begun = True
         self.control.members_changed()
         self.leaderships.look_at(self.registry.brokers)
@@ -233,32 +233,31 @@ class Controller:
         self.context.log("took office", facts)
         self.context.did("take_office", **facts, read_zxid=read_zxid)
 
-    def _led_incarnations(self) -> dict[int, int]:
-        """The incarnation of each leader, as partitions name it: the highest, where several do."""
-        led = dict[int, int]()
+    def _named_incarnations(self) -> dict[int, int]:
+        """The incarnation of each broker, as partitions name it: the highest, where several do."""
+        found = dict[int, int]()
         for one in self.partitions.known.values():
-            if self.design.leader_incarnation and one.state is not None and one.state.leader_incarnation:
-                led[one.state.leader] = max(led.get(one.state.leader, 0), one.state.leader_incarnation)
-        return led
+            for broker, incarnation in () if one.state is None else one.state.named().items():
+                found[broker] = max(found.get(broker, 0), incarnation)
+        return found
 
-    def _begin_with(self, broker: int, led: int) -> None:
-        """Go by one broker as a term begins: by the incarnation that leads, else by the one that is registered."""
+    def _begin_with(self, broker: int, named: int) -> None:
+        """Go by one broker as a term begins: by the incarnation that is named, else by the one that is registered."""
         registered = self.registry.registered.get(broker)
         is_legacy = registered is not None and registered.info.is_legacy
         lives_by_znode = registered is not None and (is_legacy or not self.design.heartbeats)
         is_active = self.design.lease_begins_anew or lives_by_znode
-        incarnation = led or (registered.czxid if registered is not None else 0)
+        incarnation = named or (registered.czxid if registered is not None else 0)
         state = BrokerState.ACTIVE if is_active else BrokerState.INACTIVE
         self.registry.brokers[broker] = Known(incarnation, state, is_legacy=is_legacy)
         if is_active and not lives_by_znode:
             self.registry.renew(broker)
         if registered is None or registered.czxid != incarnation:
             self.scripts.add(See(broker))
-        for of in self.partitions.led_by(broker):
+        for of in self.partitions.of_broker(broker):
             state_there = self.partitions.known[of].state
-            assert state_there is not None, "it is led"
-            if state_there.leader_incarnation and state_there.leader_incarnation != incarnation:
-                self.partitions.superseded.add(of)
+            if state_there is not None and state_there.named().get(broker, incarnation) != incarnation:
+                self.partitions.former.setdefault(of, set()).add(broker)
 
     def _refresh(self) -> Script[None]:
         changed = yield from self.registry.refresh()

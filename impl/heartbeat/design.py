@@ -39,7 +39,9 @@ class Design:
     bounce_fences: bool = True
     "A higher incarnation is a failure of the lower one, then a startup (KIP-380)."
     leader_incarnation: bool = True
-    "The state of a partition names the incarnation of its leader; a controller that takes office compares it."
+    "The state of a partition names the incarnation of its leader; a controller that takes office goes by it."
+    follower_incarnations: bool = True
+    "It names those of the other members of the ISR, too: one that bounces leaves the ISR, though a failover hides it."
     partition_version: bool = True
     "An ISR change names the version of the state that it changes (KIP-497)."
     active_members: bool = True

@@ -50,7 +50,7 @@ class IsrChanges:
             if code is ErrorCode.NONE:
                 states[of] = self._granted(of, one)
             elif code is ErrorCode.INELIGIBLE_REPLICA and self.design.refusal_raises_version:
-                states[of] = self._current(of)
+                states[of] = self.partitions.naming(self._current(of))
         written = yield from self.partitions.write(office, states)
         if written.is_deposed:
             return self._refused(request, ErrorCode.NOT_CONTROLLER), written.done, True
@@ -90,7 +90,7 @@ class IsrChanges:
         return place < len(asked.incarnations) and asked.incarnations[place] == known.incarnation
 
     def _granted(self, of: TopicPartition, asked: PartitionIsr) -> LeaderAndIsr:
-        return replace(self._current(of), isr=asked.isr)
+        return self.partitions.naming(replace(self._current(of), isr=asked.isr))
 
     def _current(self, of: TopicPartition) -> LeaderAndIsr:
         state = self.partitions.known[of].state

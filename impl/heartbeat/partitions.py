@@ -75,8 +75,8 @@ class Partitions:
         self.known = dict[TopicPartition, Partition]()
         self.of_replica = dict[int, set[TopicPartition]]()
         self.leaderless = set[TopicPartition]()
-        self.superseded = set[TopicPartition]()
-        """Led, by their state, by an incarnation that the controller does not go by: to be led anew."""
+        self.former = dict[TopicPartition, set[int]]()
+        """The members that the state names by a former incarnation: that one has failed."""
         self.moved = set[TopicPartition]()
         """Whose state was read, and has another leader epoch than was known: brokers are yet to be sent it."""
         self.is_list_stale = True
@@ -84,7 +84,7 @@ class Partitions:
     def forget(self) -> None:
         self.known.clear()
         self.of_replica.clear()
-        self.superseded.clear()
+        self.former.clear()
         self.leaderless.clear()
         self.moved.clear()
         self.is_list_stale = True
@@ -127,22 +127,34 @@ class Partitions:
         state = partition.state
         if state is None:
             return self._first(partition)
-        isr = tuple(member for member in state.isr if self._is_counted(member)) or state.isr
+        former = self.former.get(of, ())
+        isr = tuple(one for one in state.isr if self._is_counted(one) and one not in former) or state.isr
         leader = state.leader
         if leader == NO_LEADER and self._may_be_led(partition):
             pass  # some broker may lead on until it has acknowledged that it does not
-        elif leader not in state.isr or not self._is_counted(leader) or of in self.superseded:
-            leader = self._elected(partition, state.isr)
+        elif leader not in state.isr or not self._is_counted(leader) or leader in former:
+            leader = self._elected(partition, isr)
         elif leader in moves_from:
             leader = self._handed_over(partition, [member for member in state.isr if member not in moves_from], leader)
-        if leader == state.leader and isr == state.isr and of not in self.superseded:
+        if leader == state.leader and isr == state.isr and not former and self._names_as_it_should(state):
             return None
-        return LeaderAndIsr(leader, state.leader_epoch + 1, isr, 0, self._incarnation(leader))
+        return self.naming(LeaderAndIsr(leader, state.leader_epoch + 1, isr))
+
+    def _names_as_it_should(self, state: LeaderAndIsr) -> bool:
+        """Who is named is in. A leader that a legacy leader's write does not name is to lead anew."""
+        named = state.named()
+        is_led = state.leader == NO_LEADER or state.leader in named or not self.design.leader_incarnation
+        return is_led and all(self._is_counted(member) for member in named)
+
+    def naming(self, state: LeaderAndIsr) -> LeaderAndIsr:
+        """The same state, with the incarnations that it is to name: a last member that is out is not named."""
+        incarnations = tuple(self._incarnation(member, state.leader) for member in state.isr)
+        return replace(state, incarnations=incarnations if any(incarnations) else ())
 
     def _first(self, partition: Partition) -> LeaderAndIsr | None:
         """The first state of a partition, once a replica is active."""
         active = tuple(member for member in partition.replicas if self._state(member) is BrokerState.ACTIVE)
-        return LeaderAndIsr(active[0], 0, active, 0, self._incarnation(active[0])) if active else None
+        return self.naming(LeaderAndIsr(active[0], 0, active)) if active else None
 
     def _elected(self, partition: Partition, isr: Collection[int]) -> int:
         """The first active member in replica order, or none."""
@@ -165,9 +177,11 @@ class Partitions:
         """The partitions that nobody leads and that have a replica there."""
         return [of for of in self.leaderless if broker in self.known[of].replicas]
 
-    def _incarnation(self, leader: int) -> int:
-        known = self.registry.brokers.get(leader)
-        return known.incarnation if known is not None and self.design.leader_incarnation else 0
+    def _incarnation(self, member: int, leader: int) -> int:
+        """The incarnation that a state names with a member; 0: none."""
+        known = self.registry.brokers.get(member)
+        names = self.design.leader_incarnation if member == leader else self.design.follower_incarnations
+        return known.incarnation if known is not None and known.is_counted and names else 0
 
     def _state(self, broker: int) -> BrokerState | None:
         known = self.registry.brokers.get(broker)
@@ -235,7 +249,7 @@ class Partitions:
         known = self.known[of].state
         if known is None or known.leader_epoch != state.leader_epoch:
             self.moved.add(of)
-            self.superseded.discard(of)
+            self.former.pop(of, None)
         self._is_now(of, state, found.stat.version)
 
     def _is_now(self, of: TopicPartition, state: LeaderAndIsr, version: int) -> None:
@@ -271,7 +285,7 @@ class Partitions:
         if isinstance(result.outcome, Committed):
             for of, state in states:
                 self._is_now(of, state, self.known[of].version + 1)
-                self.superseded.discard(of)
+                self.former.pop(of, None)
             return None
         refused = result.outcome if isinstance(result.outcome, Failed) else Failed(ErrorCode.OTHER)
         return max(-1, (refused.at or 0) - len(checks))

@@ -2,7 +2,7 @@
 
 The document has `/broker/id/ID`, which Kafka has always called /brokers/ids/ID. A broker that sends heartbeats
 registers with version 5 of BrokerInfo, any other with 4; there are no further fields (Compatibility, Deprecation, and
-Migration Plan). `leader_incarnation` in the state of a partition is Fencepost's.
+Migration Plan). `incarnations` in the state of a partition is Fencepost's.
 """
 
 from __future__ import annotations
@@ -41,13 +41,20 @@ class BrokerInfo:
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsr:
-    """The state of a partition, without the version of its znode. leader_incarnation: 0 where it names none."""
+    """The state of a partition, without the version of its znode.
+
+    incarnations: of the members, in the order of the ISR, 0 for one that is not named; empty where nobody is.
+    """
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     controller_epoch: int = 0
-    leader_incarnation: int = 0
+    incarnations: tuple[int, ...] = ()
+
+    def named(self) -> dict[int, int]:
+        """The members that it names, and their incarnations."""
+        return {member: one for member, one in zip(self.isr, self.incarnations, strict=False) if one}
 
 
 def id_path(broker: int) -> str:
@@ -125,24 +132,30 @@ def state_bytes(state: LeaderAndIsr) -> bytes:
         "leader_epoch": state.leader_epoch,
         "isr": list(state.isr),
     }
-    if state.leader_incarnation:
-        fields["leader_incarnation"] = state.leader_incarnation
+    if any(state.incarnations):
+        fields["incarnations"] = list(state.incarnations)
     return write_json(fields)
 
 
 def read_state(path: str, data: bytes) -> LeaderAndIsr:
     """Raises ZnodeError."""
     fields = read_json(path, data)
-    incarnation = 0
-    if "leader_incarnation" in fields:
-        incarnation = read_int(path, data, fields, "leader_incarnation", most=_MOST_INT64)
+    isr = _ids(path, data, fields.get("isr"))
     return LeaderAndIsr(
         read_int(path, data, fields, "leader", least=NO_LEADER),
         read_int(path, data, fields, "leader_epoch"),
-        _ids(path, data, fields.get("isr")),
+        isr,
         read_int(path, data, fields, "controller_epoch"),
-        incarnation,
+        _incarnations(path, data, fields["incarnations"], len(isr)) if "incarnations" in fields else (),
     )
+
+
+def _incarnations(path: str, data: bytes, found: Any, count: int) -> tuple[int, ...]:
+    if not isinstance(found, list) or len(found) != count:
+        raise ZnodeError(path, data, "as many incarnations as members of the ISR in it")
+    if not all(type(one) is int and 0 <= one <= _MOST_INT64 for one in found):
+        raise ZnodeError(path, data, f"incarnations in it, not {json.dumps(found)[:40]}")
+    return tuple(found)
 
 
 def _ids(path: str, data: bytes, found: Any) -> tuple[int, ...]:

@@ -82,6 +82,8 @@ class Design:
     "KIP-380: to a controller, a higher incarnation is a failure of the lower one, then a startup."
     leader_incarnation: bool = True
     "The partition state names the leader's incarnation, and a new controller goes by it."
+    follower_incarnations: bool = True
+    "It names those of the other members of the ISR, too: one that bounces leaves the ISR, though a failover hides it."
     partition_version: bool = True
     "KIP-497: an IsrChange carries the version of the partition state that the leader knows."
     active_members: bool = True
@@ -169,6 +171,7 @@ GUARDS = (
     "supersedes_after_lease",
     "bounce_fences",
     "leader_incarnation",
+    "follower_incarnations",
     "partition_version",
     "active_members",
     "member_incarnations",

@@ -57,7 +57,14 @@ def first_partition() -> PartitionState:
         leader_epoch=LeaderEpoch(0),
         isr=frozenset(Broker),
         version=Version(0),
-        leader_incarnation=Incarnation(0) if Design.leader_incarnation else None,
+        incarnations=Map(
+            {
+                b: Incarnation(b.index)
+                if (Design.leader_incarnation if b == Broker(0) else Design.follower_incarnations)
+                else None
+                for b in Broker
+            }
+        ),
         controller_epoch=ControllerEpoch(0),
     )
 
@@ -75,6 +82,7 @@ def first_controller(controller: Controller) -> ControllerProcess:
         metadata=frozenset(Broker) if in_office else frozenset(),
         partition=first_partition(),
         view=Map({b: Incarnation(b.index) if Design.views > 0 and in_office else None for b in Broker}),
+        missing=frozenset(),
     )
 
 

@@ -45,7 +45,7 @@ class PartitionState:
     leader_epoch: LeaderEpoch
     isr: Set[Broker]
     version: Version
-    leader_incarnation: Option[Incarnation]  # with leader_incarnation
+    incarnations: Map[Broker, Option[Incarnation]]  # of the leader, and of members that are in, where it names them
     controller_epoch: ControllerEpoch  # of the controller that wrote it
 
 
@@ -133,6 +133,7 @@ class ControllerProcess:
     metadata: Set[Broker]  # the brokers in UpdateMetadata and MetadataResponse
     partition: PartitionState  # its copy
     view: Map[Broker, Option[Incarnation]]  # /brokers/ids as its follower of ZooKeeper has it (with views)
+    missing: Set[Broker]  # whose znode it has read to be gone
 
 
 @message

@@ -35,7 +35,7 @@ class PartitionView(NamedTuple):
     leader_epoch: Ordinal
     isr: frozenset[int]
     version: Ordinal
-    leader_incarnation: Ordinal | None
+    incarnations: frozenset[tuple[int, Ordinal]]
     controller_epoch: Ordinal
 
 
@@ -160,7 +160,7 @@ def _partition(state: LeaderAndIsr, version: int) -> PartitionView:
         _leader_epoch(state.leader_epoch),
         frozenset(state.isr),
         _version(version),
-        _incarnation(state.leader_incarnation) if state.leader_incarnation else None,
+        frozenset((member, _incarnation(one)) for member, one in state.named().items()),
         _epoch(state.controller_epoch),
     )
 
@@ -324,7 +324,9 @@ def _expected_partition(partition: Any) -> PartitionView:
         _leader_epoch(partition.leader_epoch.value),
         _brokers(partition.isr),
         _version(partition.version.value),
-        None if partition.leader_incarnation is None else _incarnation(partition.leader_incarnation.value),
+        frozenset(
+            (broker.index, _incarnation(one.value)) for broker, one in partition.incarnations.items() if one is not None
+        ),
         _epoch(partition.controller_epoch.value),
     )
 

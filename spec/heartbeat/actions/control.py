@@ -12,7 +12,7 @@ from spec.heartbeat.decisions.partition import (
     with_leader,
 )
 from spec.heartbeat.decisions.processes import goes_to, informed
-from spec.heartbeat.decisions.registry import highest, taking_office
+from spec.heartbeat.decisions.registry import highest, record_by_term, taking_office
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, Leadership, believes_in_office, is_counted
 from spec.heartbeat.types import (
@@ -37,10 +37,7 @@ def update_partition(s: Cluster, controller: Controller) -> None:
     own = s.controllers[controller]
     epoch = require_some(own.epoch)
     require(not is_settled(own) and can_write(s, controller))
-    isr = remaining_isr(own)
-    changed = with_leader(own, next_leader(own))
-    own.partition = changed
-    own.partition.isr = isr
+    own.partition = with_leader(own, next_leader(own), remaining_isr(own))
     own.partition.leader_epoch = fresh(s, LeaderEpoch)
     own.partition.version = fresh(s, Version)
     own.partition.controller_epoch = epoch
@@ -61,8 +58,7 @@ def move_leadership(s: Cluster, controller: Controller) -> None:
     require(is_settled(own) and own.states[leader] == BrokerState.STOPPING)
     successor = require_some(first_active(own, frozenset({leader})))
     require(can_write(s, controller))
-    changed = with_leader(own, None if Design.handover_acknowledged else successor)
-    own.partition = changed
+    own.partition = with_leader(own, None if Design.handover_acknowledged else successor, own.partition.isr)
     own.partition.leader_epoch = fresh(s, LeaderEpoch)
     own.partition.version = fresh(s, Version)
     own.partition.controller_epoch = epoch
@@ -125,6 +121,7 @@ def fail_over(s: Cluster, controller: Controller) -> None:
     s.controller_epoch = issued
     s.controllers[controller] = taking_office(s, controller, issued, s.controllers[controller].software)
     s.gone_by = Map({b: highest(s, b, s.controllers[controller].known[b]) for b in Broker})
+    s.record = record_by_term(s, controller)
     for process in Process:
         s.processes[process].heartbeat = None
         s.processes[process].change = None

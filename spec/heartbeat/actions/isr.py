@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import MemberOf, Option, Set, action, choose, fresh, replace, require, require_some
-from spec.heartbeat.decisions.partition import can_write, is_settled
+from spec.heartbeat.decisions.partition import can_write, is_settled, named
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import (
     BrokerProcess,
@@ -112,9 +112,11 @@ def is_written(error: Error) -> bool:
 def decided(controller: ControllerProcess, request: IsrChange, error: Error, version: Version) -> PartitionState:
     """The partition state that the controller writes: with the ISR that was asked for, or, refused, as it was."""
     partition = controller.partition
+    isr = request.isr if error == Error.NONE else partition.isr
     return replace(
         partition,
-        isr=request.isr if error == Error.NONE else partition.isr,
+        isr=isr,
+        incarnations=named(controller, partition.leader, isr),
         version=version,
         controller_epoch=partition.controller_epoch if controller.epoch is None else controller.epoch,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Map, action, fresh, require
 from spec.heartbeat.decisions.processes import stopped
-from spec.heartbeat.decisions.registry import highest, taking_office
+from spec.heartbeat.decisions.registry import highest, record_by_term, taking_office
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, is_legacy, is_registered
 from spec.heartbeat.types import Broker, Controller, ControllerEpoch, Process, Software, Version, broker_id
@@ -16,12 +16,13 @@ from spec.heartbeat.types import Broker, Controller, ControllerEpoch, Process, S
     kafka="ReplicationUtils.updateLeaderAndIsr",
 )
 def write_isr(s: Cluster, process: Process, answered: bool) -> None:
-    """A legacy leader writes the ISR, at the version that it knows. The reply may be lost."""
+    """A legacy leader writes the ISR, at the version that it knows, and no incarnation. The reply may be lost."""
     own = s.processes[process]
     require(own.up and is_legacy(own) and len(own.proposed) > 0 and own.version == s.partition.version)
     require(answered or s.faults.lost_replies < Design.max_lost_replies)
     issued = fresh(s, Version)
     s.partition.isr = own.proposed
+    s.partition.incarnations = Map({b: None for b in Broker})
     s.partition.version = issued
     if answered:
         own.isr = own.proposed
@@ -88,6 +89,7 @@ def roll_controller(s: Cluster, controller: Controller) -> None:
     s.controller_epoch = issued
     s.controllers[controller] = taking_office(s, controller, issued, software)
     s.gone_by = Map({b: highest(s, b, s.controllers[controller].known[b]) for b in Broker})
+    s.record = record_by_term(s, controller)
     for process in Process:
         s.processes[process].heartbeat = None
         s.processes[process].change = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Map, action, fresh, replace, require, require_some
 from spec.heartbeat.decisions.processes import goes_to
-from spec.heartbeat.decisions.registry import highest, out_of_office, taking_office
+from spec.heartbeat.decisions.registry import highest, out_of_office, record_by_term, taking_office
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import BrokerProcess, Cluster, believes_in_office
 from spec.heartbeat.types import Broker, Controller, ControllerEpoch, Process
@@ -31,6 +31,7 @@ def take_office(s: Cluster, controller: Controller) -> None:
     s.controller_epoch = issued
     s.controllers[controller] = taking_office(s, controller, issued, s.controllers[controller].software)
     s.gone_by = Map({b: highest(s, b, s.controllers[controller].known[b]) for b in Broker})
+    s.record = record_by_term(s, controller)
     if Design.lease_begins_anew:
         s.processes = Map({p: covered_by(s.processes[p], controller) for p in Process})
 

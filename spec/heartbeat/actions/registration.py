@@ -36,6 +36,9 @@ def register(s: Cluster, process: Process) -> None:
     own.owned = issued
     own.incarnation = None
     own.heartbeat = None
+    for controller in Controller:
+        if Design.views == 0:
+            s.controllers[controller].missing -= {broker}
     if Design.heartbeats and Design.reregistration_fences and not is_legacy(own):
         own.fenced = True
 
@@ -78,6 +81,7 @@ def catch_up(s: Cluster, controller: Controller, broker: Broker) -> None:
     czxid = None if registration is None else registration.czxid
     require(Design.views > 0 and s.controllers[controller].view[broker] != czxid)
     s.controllers[controller].view[broker] = czxid
+    s.controllers[controller].missing -= {broker}
 
 
 @action(
@@ -97,6 +101,7 @@ def read_ids(s: Cluster, controller: Controller, broker: Broker) -> None:
     legacy = is_legacy_registration(s.ids[broker])
     if czxid is None:
         s.controllers[controller] = with_state(own, broker, BrokerState.INACTIVE)
+        s.controllers[controller].missing |= {broker}
     else:
         s.controllers[controller] = going_by(own, broker, czxid, legacy)
         s.gone_by[broker] = highest(s, broker, s.controllers[controller].known[broker])
@@ -112,7 +117,8 @@ def is_new(s: Cluster, controller: Controller, broker: Broker) -> bool:
 
 
 def is_gone(s: Cluster, controller: Controller, broker: Broker) -> bool:
-    """The znode of a broker is gone that is active, or stopping, for as long as its znode is there."""
+    """The znode of a broker is gone, which is news, and the broker is active, or stopping, while its znode is there."""
     own = s.controllers[controller]
     by_znode = not Design.supersedes_after_lease or lives_by_its_znode(own, broker)
-    return seen_id(s, controller, broker) is None and is_counted(own.states[broker]) and by_znode
+    is_news = seen_id(s, controller, broker) is None and broker not in own.missing
+    return is_news and is_counted(own.states[broker]) and by_znode

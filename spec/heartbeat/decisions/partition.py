@@ -41,10 +41,19 @@ def first_active(controller: ControllerProcess, besides: Set[Broker]) -> Option[
 
 
 def is_settled(controller: ControllerProcess) -> bool:
-    """The partition is as the brokers' states ask for."""
+    """The partition is as the brokers' states ask for; it names its leader, and nobody who is out."""
     return (
-        next_leader(controller) == controller.partition.leader and remaining_isr(controller) == controller.partition.isr
+        next_leader(controller) == controller.partition.leader
+        and remaining_isr(controller) == controller.partition.isr
+        and all(names_as_it_should(controller, b) for b in Broker)
     )
+
+
+def names_as_it_should(controller: ControllerProcess, broker: Broker) -> bool:
+    """A broker that is named is in. A leader that a legacy leader's write does not name is to lead anew."""
+    if controller.partition.incarnations[broker] is not None:
+        return is_counted(controller.states[broker])
+    return controller.partition.leader != broker or not Design.leader_incarnation
 
 
 def can_write(s: Cluster, controller: Controller) -> bool:
@@ -55,11 +64,19 @@ def can_write(s: Cluster, controller: Controller) -> bool:
     )
 
 
-def leader_incarnation(controller: ControllerProcess, leader: Option[Broker]) -> Option[Incarnation]:
-    """The incarnation that the partition state names with a leader."""
-    if leader is None or not Design.leader_incarnation:
-        return None
-    return controller.known[leader]
+def is_named(controller: ControllerProcess, leader: Option[Broker], isr: Set[Broker], broker: Broker) -> bool:
+    """The partition state names the incarnation of a broker: of the leader, and of each member that is in.
+
+    A last member that is out is not named: its next incarnation is to be gone by, across failovers, too.
+    """
+    if leader == broker:
+        return Design.leader_incarnation
+    return Design.follower_incarnations and broker in isr and is_counted(controller.states[broker])
+
+
+def named(controller: ControllerProcess, leader: Option[Broker], isr: Set[Broker]) -> Map[Broker, Option[Incarnation]]:
+    """The incarnations that the partition state names with a leader and an ISR."""
+    return Map({b: controller.known[b] if is_named(controller, leader, isr, b) else None for b in Broker})
 
 
 def counted(states: Map[Broker, BrokerState]) -> Set[Broker]:
@@ -67,6 +84,6 @@ def counted(states: Map[Broker, BrokerState]) -> Set[Broker]:
     return frozenset(b for b in Broker if is_counted(states[b]))
 
 
-def with_leader(controller: ControllerProcess, leader: Option[Broker]) -> PartitionState:
+def with_leader(controller: ControllerProcess, leader: Option[Broker], isr: Set[Broker]) -> PartitionState:
     """The partition state with a leader of the controller's choice; leader epoch and version are yet to be raised."""
-    return replace(controller.partition, leader=leader, leader_incarnation=leader_incarnation(controller, leader))
+    return replace(controller.partition, leader=leader, isr=isr, incarnations=named(controller, leader, isr))

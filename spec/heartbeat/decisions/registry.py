@@ -59,6 +59,12 @@ def record_after(s: Cluster, controller: Controller, broker: Broker) -> RecordSt
     return RecordStatus.FORFEITED if s.record == RecordStatus.ACKNOWLEDGED and last and lost else s.record
 
 
+def record_by_term(s: Cluster, controller: Controller) -> RecordStatus:
+    """The fate of the record once a controller has taken office."""
+    lost = any(record_after(s, controller, b) == RecordStatus.FORFEITED for b in Broker)
+    return RecordStatus.FORFEITED if lost else s.record
+
+
 def highest(s: Cluster, broker: Broker, incarnation: Option[Incarnation]) -> Option[Incarnation]:
     """The highest incarnation of a broker that any controller ever went by, once one goes by this."""
     before = s.gone_by[broker]
@@ -68,11 +74,9 @@ def highest(s: Cluster, broker: Broker, incarnation: Option[Incarnation]) -> Opt
 
 
 def known_on_taking_office(s: Cluster, broker: Broker) -> Option[Incarnation]:
-    """The incarnation of a broker that a new controller goes by: of the leader, the one that the partition names."""
-    registration = s.ids[broker]
-    if Design.leader_incarnation and s.partition.leader == broker and s.partition.leader_incarnation is not None:
-        return s.partition.leader_incarnation
-    return None if registration is None else registration.czxid
+    """The incarnation of a broker that a new controller goes by: the one that the partition names, if it does."""
+    incarnation = s.partition.incarnations[broker]
+    return incarnation if incarnation is not None else czxid_of(s.ids[broker])
 
 
 def state_on_taking_office(s: Cluster, broker: Broker) -> BrokerState:
@@ -98,6 +102,7 @@ def taking_office(s: Cluster, controller: Controller, epoch: ControllerEpoch, so
         metadata=counted(states),
         partition=s.partition,
         view=Map({b: czxid_of(s.ids[b]) if Design.views > 0 else None for b in Broker}),
+        missing=frozenset(b for b in Broker if known_on_taking_office(s, b) is None),
     )
 
 
@@ -112,6 +117,7 @@ def out_of_office(controller: ControllerProcess) -> ControllerProcess:
         owed=frozenset(),
         metadata=frozenset(),
         view=Map({b: None for b in Broker}),
+        missing=frozenset(),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from checker.lang import Bug
 from spec.heartbeat.models.leases import LEASES
 from spec.heartbeat.models.operations import ZOMBIE
-from spec.heartbeat.models.sessions import FAILOVER, SESSIONS, TWINS
-from spec.heartbeat.properties import leadership
+from spec.heartbeat.models.sessions import DISK_AND_FAILOVER, FAILOVER, SESSIONS, TWINS
+from spec.heartbeat.properties import leadership, records
 
 LONGER_TIMEOUT = Bug(
     name="longer-broker-timeout",
@@ -112,6 +112,21 @@ HIDDEN_BOUNCE = Bug(
     guard="The partition state names the leader's incarnation, and a new controller goes by it.",
 )
 
+HIDDEN_DISK = Bug(
+    name="failover-hides-an-empty-disk",
+    title="A failover hides that a follower is another incarnation, whose disk is empty",
+    label="draft only; Kafka 3.9 compares none on taking office either",
+    found_in="KIP-343, Controller Logic (in memory); KIP-903",
+    story="""A member of the ISR dies with its disk, and registers again. Before the controller has noticed, it fails
+        over. The new one reads the ids, finds the new incarnation there and its broker in the ISR, and takes it for a
+        member that has every record that was acknowledged. That the partition state names the leader is not enough.""",
+    model=DISK_AND_FAILOVER,
+    constants={"follower_incarnations": False},
+    violates=records.acknowledged_record_survives,
+    states=10,
+    guard="The partition state names the incarnation of each member: one that bounces leaves the ISR first.",
+)
+
 INACTIVE_AT_FIRST = Bug(
     name="inactive-after-failover",
     title="A new controller takes every broker for inactive, while all of them serve",
@@ -172,5 +187,5 @@ FORMER_KEEPS_ALIVE = Bug(
 
 BUGS = [
     LONGER_TIMEOUT, LATE_REPLY, STALE_UNFENCE, FORMER_REPLY, SAME_MEMORY, SUPERSEDED_AT_ONCE, HIDDEN_BOUNCE,
-    INACTIVE_AT_FIRST, GRANTED_LEASE, CZXID_OF_ANOTHER, FORMER_KEEPS_ALIVE,
+    HIDDEN_DISK, INACTIVE_AT_FIRST, GRANTED_LEASE, CZXID_OF_ANOTHER, FORMER_KEEPS_ALIVE,
 ]  # fmt: skip

@@ -107,7 +107,7 @@ GATED_HANDLING = Bug(
     model=LIVE_UPGRADE,
     constants={"handles_any_ibp": False},
     violates=liveness.registered_broker_is_active,
-    states=15,
+    states=16,
     guard="Only sending is gated: a controller of the new code handles heartbeats whatever its protocol.",
 )
 

@@ -44,7 +44,7 @@ LEMMAS = (
     properties.lemmas.controller_is_in_office,
     properties.lemmas.known_incarnation_is_the_highest,
     properties.lemmas.unknown_broker_is_initial,
-    properties.lemmas.leader_has_the_highest_incarnation,
+    properties.lemmas.named_incarnation_is_the_highest,
     properties.lemmas.request_keeps_its_sender,
     properties.lemmas.leader_is_in_its_own_isr,
     properties.lemmas.reply_has_the_leader,

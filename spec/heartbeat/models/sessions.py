@@ -127,7 +127,7 @@ ISR_OF_THREE = Model(
 
 DISK_AND_FAILOVER = Model(
     name="disk_and_failover",
-    doc="Two brokers, one record; one broker dies with its disk, and the controller fails over: a hole that is open.",
+    doc="Two brokers, one record; one broker dies with its disk, and the controller fails over.",
     init=all_active,
     actions=(
         *HEARTBEATS[:3],

@@ -20,7 +20,7 @@ def controller_is_in_office(s: Cluster) -> bool:
         and s.controllers[c].partition.leader == s.partition.leader
         and s.controllers[c].partition.leader_epoch == s.partition.leader_epoch
         and s.controllers[c].partition.isr == s.partition.isr
-        and s.controllers[c].partition.leader_incarnation == s.partition.leader_incarnation
+        and s.controllers[c].partition.incarnations == s.partition.incarnations
         for c in Controller
     )
 
@@ -97,13 +97,12 @@ def is_waiting(s: Cluster, process: Process) -> bool:
     return s.processes[process].leads and len(s.processes[process].proposed) > 0
 
 
-@invariant(source="KIP-343, Broker Incarnation ID; design switch leader_incarnation")
-def leader_has_the_highest_incarnation(s: Cluster) -> bool:
-    """The partition names the highest incarnation of its leader that any controller went by."""
-    leader = s.partition.leader
-    if leader is None:
-        return True
-    return s.gone_by[leader] is not None and s.partition.leader_incarnation == s.gone_by[leader]
+@invariant(source="KIP-343, Broker Incarnation ID; design switches leader_incarnation, follower_incarnations")
+def named_incarnation_is_the_highest(s: Cluster) -> bool:
+    """The partition names its leader, and whom it names by the highest incarnation that any controller went by."""
+    return all(s.partition.leader != b or s.partition.incarnations[b] is not None for b in Broker) and all(
+        s.partition.incarnations[b] is None or s.partition.incarnations[b] == s.gone_by[b] for b in Broker
+    )
 
 
 @invariant(source="KIP-343, Initiating ISR Changes")

@@ -82,7 +82,7 @@ class Znodes:
             "isr": [f"broker{one}" for one in sorted(state.isr)],
             "version": self.version,
             "controller_epoch": state.controller_epoch,
-            "leader_incarnation": state.leader_incarnation or None,
+            "incarnations": {f"broker{one}": state.named().get(one) for one in REPLICAS},
         }
         ids = {}
         for broker in REPLICAS:

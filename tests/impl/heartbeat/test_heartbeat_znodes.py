@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,7 @@ from impl.zookeeper.znodes import ZnodeError
 
 ID = st.integers(0, (1 << 31) - 1)
 IDS = st.lists(ID, max_size=4).map(tuple)
+_STATE = b'{"version":1,"leader":1,"leader_epoch":0,"isr":[1,2],"controller_epoch":0,'
 
 
 def test_what_kafka_wrote_is_read() -> None:
@@ -36,8 +39,11 @@ def test_what_kafka_wrote_is_read() -> None:
     assert state_path(TopicPartition("t", 0)) == "/brokers/topics/t/partitions/0/state"
 
 
-@given(state=st.builds(LeaderAndIsr, st.integers(-1, 9), ID, IDS, ID, st.integers(0, (1 << 63) - 1)))
-def test_a_state_that_was_written_is_read(state: LeaderAndIsr) -> None:
+@given(state=st.builds(LeaderAndIsr, st.integers(-1, 9), ID, IDS, ID), named=st.data())
+def test_a_state_that_was_written_is_read(state: LeaderAndIsr, named: st.DataObject) -> None:
+    size = len(state.isr)
+    incarnations = named.draw(st.lists(st.integers(0, (1 << 63) - 1), min_size=size, max_size=size))
+    state = replace(state, incarnations=tuple(incarnations) if any(incarnations) else ())
     assert read_state("/p", state_bytes(state)) == state
 
 
@@ -63,6 +69,8 @@ def test_an_assignment_that_was_written_is_read(replicas: dict[int, tuple[int, .
         (read_state, b'{"version":1,"leader":-2,"leader_epoch":0,"isr":[],"controller_epoch":0}', "'leader' from -1"),
         (read_state, b'{"version":1,"leader":1,"leader_epoch":0,"isr":[true],"controller_epoch":0}', "broker ids"),
         (read_state, b'{"version":1,"leader":1,"leader_epoch":0,"controller_epoch":0}', "broker ids in it, not null"),
+        (read_state, _STATE + b'"incarnations":[7]}', "as many incarnations as members"),
+        (read_state, _STATE + b'"incarnations":[7,-1]}', "incarnations in it"),
         (read_assignment, b'{"version":1,"partitions":[1]}', "'partitions' in it"),
         (read_assignment, b'{"version":1,"partitions":{"x":[1]}}', "numbers of partitions"),
         (read_assignment, b'{"version":1,"partitions":{"0":[-1]}}', "broker ids"),
