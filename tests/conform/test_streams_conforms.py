@@ -23,7 +23,7 @@ PINS = [
     Pin("leaving", "shipped_2_4", TWO, 938, 478),
     Pin("expiry", "repaired", TWO, 5_047, 2_368),
     Pin("crash", "repaired", TWO, 5_436, 2_069),
-    Pin("two_bounces", "repaired", {}, 5_826, 3_061),
+    Pin("two_bounces", "repaired", TWO, 403, 269),
     Pin("matrix", "pre_kip", TWO, 539, 303),
     Pin("matrix", "repaired", TWO, 1_963, 796),
     Pin("offline", "repaired", TWO, 107, 64),
