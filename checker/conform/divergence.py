@@ -161,7 +161,10 @@ class Recorder:
         return Divergence(trace, rows)
 
     def _rows(self, found: Diverges) -> Iterator[Row]:
-        """The two states side by side, the SUT's ordinals by the numbers of the spec's."""
+        """The two states side by side, the SUT's ordinals by the numbers of the spec's.
+
+        Of what does not show, only where they differ: an adapter derives it from all objects that there are.
+        """
         if found.system is None or found.spec is None:
             return
         spec, system = self._system.expect(found.spec), self._system.observe(found.system)
@@ -172,7 +175,9 @@ class Recorder:
 
     def _beside(self, spec: Structure, system: Structure, hidden: bool = False) -> Iterator[Row]:
         for path, one, other in places(spec, renumbered(system, spec), "hidden" * hidden):
-            yield Row(path, show(value_of(one)), show(value_of(other)), hidden)
+            row = Row(path, show(value_of(one)), show(value_of(other)), hidden)
+            if row.differs or not hidden:
+                yield row
 
 
 def _sentence(text: str) -> str:

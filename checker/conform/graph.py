@@ -17,6 +17,7 @@ import struct
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
 from uuid import UUID
@@ -81,6 +82,16 @@ Plan = tuple[Callable[[list[Structure]], Structure], list[tuple[str, Rule | None
 def plain(value: Any, _: Any, graph: Graph) -> Structure:
     """The value stands for itself: there are only so many of them."""
     return graph.of(value)
+
+
+@dataclass(frozen=True)
+class By:
+    """A rule: an object by other rules than those of its class. None is None."""
+
+    fields: Fields
+
+    def __call__(self, value: Any, _: Any, graph: Graph) -> Structure:
+        return None if value is None else graph.by(self.fields, value)
 
 
 class Graph:
@@ -196,11 +207,15 @@ class Graph:
 
     def _value(self, value: Any) -> Structure:
         """An object that is never changed, unless something in it is."""
+        return self.once(value, self._object)
+
+    def once(self, value: Any, read: Reader) -> Structure:
+        """What `read` makes of an object that is never changed, and is read by nothing else; for rules."""
         known = self._values.get(id(value))
         if known is not None:
             return known[1]
         before, self._is_passing = self._is_passing, False
-        made = self._object(value)
+        made = read(value)
         if not self._is_passing:
             self._values[id(value)] = value, made
         self._is_passing |= before
@@ -214,7 +229,7 @@ class Graph:
         kind = value.__class__
         if any(value is owner for owner in self._owners):
             return ("cycle", kind.__name__)
-        names = _slots(kind)
+        names = slots_of(kind)
         if hasattr(value, "__dict__"):
             names += tuple(value.__dict__)
         plan = self._plans.get((kind, id(fields), names))
@@ -272,7 +287,7 @@ def _refusal(what: str) -> Reader:
 
 
 @cache
-def _slots(kind: type) -> tuple[str, ...]:
+def slots_of(kind: type) -> tuple[str, ...]:
     """The slots of a class and of those that it derives from, but for the ones that hold no state."""
     found: list[str] = []
     for base in kind.__mro__:
@@ -286,7 +301,7 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def _has_more_than_fields(kind: type) -> bool:
     """True if objects of a class hold something beside slots and a dict, as those of an extension type do."""
-    pointers = len(_slots(kind)) + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    pointers = len(slots_of(kind)) + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ > object.__basicsize__ + POINTER_BYTES * pointers
 
 

@@ -25,18 +25,9 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, Request
 from impl.kraft.snapshot import Snapshot
+from tests.conform.planted import CopiesItself
 
 GROWS, PART = "grows without bound", "a part of a batch is committed, and the controller goes by it"
-
-
-class CopiesItself:
-    """What a subclass adds is copied too."""
-
-    def copy(self) -> Any:
-        other = super().copy()  # type: ignore[misc]  # of the class that this is mixed into
-        vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
-        other.__class__ = type(self)
-        return other
 
 
 class WearsOut(CopiesItself, Controller):

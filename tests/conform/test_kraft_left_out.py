@@ -9,20 +9,16 @@ from typing import Any
 
 import pytest
 
-from checker.conform.canonical import Canonical
-from checker.conform.driver import Driver
-from checker.conform.graph import LeftOut
-from checker.conform.spec_side import SpecSide, kernel_of
 from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster
-from impl.adapters.kraft.state_rules import BROKER_IMAGE, RULES
+from impl.adapters.kraft.state_rules import RULES
 from impl.adapters.kraft.values import Comparable, replace
 from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
+from tests.conform.twins import Change, assert_twin_does_the_same, left_out
 
-Change = Callable[[random.Random, Cluster], Cluster]
 LATER_MS = 1_234_567
 
 
@@ -161,40 +157,14 @@ MODELS = [
 
 
 def test_every_field_that_is_left_out_is_changed_here() -> None:
-    tables = {kind.__name__: fields for kind, fields in RULES.items()} | {"Broker.image": BROKER_IMAGE}
-    left_out = {f"{kind}.{name}" for kind, fields in tables.items() for name, rule in fields.items()
-                if isinstance(rule, LeftOut)}  # fmt: skip
-    assert left_out == set().union(*CHANGES.values())
+    assert left_out(RULES) == set().union(*CHANGES.values())
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 @pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
 def test_a_twin_does_the_same(
     name: str, changes: dict[str, str], change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Along random behaviours every step of the spec is taken by both; they look alike, and their keys are equal."""
     monkeypatch.setattr(Comparable, "alike", lambda host: host)  # else the twin has the other's hosts after a step
-    model = load(f"kraft/{name}", changes)
-    kernel, canonical, rng = kernel_of(model), Canonical(), random.Random(f"{name} {change.__name__}")
-    spec = SpecSide(model, kernel, SYSTEM, canonical)
-    driver = Driver(spec.reference, SYSTEM, canonical)
-    packed = kernel.layout.pack(model.state_type.encode(model.initial_states()[0]))
-    for _ in range(3):
-        words = packed
-        system, _ = driver.begin(model.constants, spec.state(words), spec.looks(words))
-        twin = system
-        for _ in range(30):
-            moves = spec.moves(words)
-            if not moves.steps:
-                break
-            varied = change(rng, twin)
-            twin = varied if keys(canonical, varied) == keys(canonical, twin) else twin
-            (_, action, arguments), words, _ = rng.choice(moves.steps)
-            system, key = driver.step(system, action, arguments, moves.state, spec.looks(words))
-            twin, other = driver.step(twin, action, arguments, moves.state, spec.looks(words))
-            assert key == other
-
-
-def keys(canonical: Canonical, cluster: Cluster) -> Any:
-    return canonical.pair(SYSTEM.observe(cluster), SYSTEM.key(cluster))
+    assert_twin_does_the_same(load(f"kraft/{name}", changes), SYSTEM, change)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from checker.conform.graph import Elsewhere, Fields, Graph, LeftOut, Rule, Rules, plain
+from checker.conform.graph import By, Elsewhere, Fields, Graph, LeftOut, Rule, Rules, plain
 from checker.conform.system import Ordinal, Structure
 from impl.adapters.kraft.cluster import Answer, ControllerHost, ProcessHost
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
@@ -285,7 +285,7 @@ def followers(value: dict[PartitionKey, PartitionFollower], _: Any, graph: Graph
 BROKER: Fields = {
     "settings": plain,
     "lifecycle": plain,
-    "image": lambda value, _, graph: graph.by(BROKER_IMAGE, value),
+    "image": By(BROKER_IMAGE),
     "applied_offset": SHOWN,
     "logs": logs,
     "leaders": leaders,

@@ -128,6 +128,7 @@ def refuse_request(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     assert host.core is not None
     former = host.core.copy()  # without a session it steps down, and looks at nothing
     former.office.deposed("refuse_request")
+    former.member.effects = []  # nobody carries out what is only for the log
     return cluster.with_host(broker, replace(host, core=former))
 
 
@@ -258,7 +259,7 @@ def crash(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     host = cluster.hosts[broker]
     if host.core is None:
         return Refusal("it does not run")
-    gone = replace(host, core=None, timers=frozenset[Timer](), hangs=False)
+    gone = replace(host, core=None, timers=frozenset[Timer](), hangs=False, is_unsure=False)
     return replace(cluster, zookeeper=cluster.zookeeper.crash(broker)).with_host(broker, gone)
 
 

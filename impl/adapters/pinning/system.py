@@ -9,8 +9,9 @@ from typing import Any
 from checker.conform.system import Receiver, Refusal
 from impl.adapters.pinning.cluster import Cluster, Host, UnsettledError, run, settled
 from impl.adapters.pinning.core import Core, PythonCore
+from impl.adapters.pinning.state_rules import key
 from impl.adapters.pinning.steps import ATTEMPTED, STEPS, started
-from impl.adapters.pinning.views import ClusterView, expect, key, observe
+from impl.adapters.pinning.views import ClusterView, expect, observe
 from impl.pinning.broker import Path, Write
 from impl.pinning.design import Design
 from impl.pinning.effects import Timer
