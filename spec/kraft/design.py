@@ -85,6 +85,9 @@ class Design:
     expired_session: bool = True
     """A new incarnation that registers over a session that lapsed but was not yet fenced first takes the old one
     out of its leaderships and ISRs (akin to KAFKA-18106)."""
+    fenced_holder_yields: bool = True
+    """A fenced holder of an id does not block it (BrokerHeartbeatManager.hasValidSession of Kafka 3.9). In the document
+    and in Kafka 4.3 any contact counts, "even if the broker is fenced", and the id is free once that lease is over."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -289,8 +292,8 @@ DRAFT = {
     "unfencing_joins_no_isr": False,
 }
 """The document as written. Its text asks for what KAFKA-16952 restored ("the same successful result as before") and for
-leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on. Of a
-contact that counts "even if the broker is fenced" there is no switch."""
+leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on.
+`fenced_holder_yields` does, too: without it a broker waits longer, and what goes wrong otherwise is the same."""
 
 SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "kafka_3_9": SHIPPED, "draft": DRAFT}
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

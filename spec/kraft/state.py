@@ -48,7 +48,7 @@ class Controller:
     """
 
     image: Metadata
-    expired_leases: Set[Broker]  # soft state: unfenced brokers whose lease ran out, and who are yet to be fenced
+    expired_leases: Set[Broker]  # soft state: brokers whose lease ran out; see `fence_expired`
     checks_leases: bool  # soft state: it will look for leases that ran out
     shutdowns: Map[Broker, Option[Shutdown]]  # soft state
     role: Role

@@ -60,15 +60,17 @@ SentAlterIsr = Annotated[AlterIsr, MemberOf("alterations")]
 
 
 def has_valid_session(controller: Controller, broker: Broker) -> bool:
-    """The id is held by a broker whose lease has not run out. A fenced holder has no session."""
-    return is_unfenced(controller.image, broker) and broker not in controller.expired_leases
+    """The id is held by a broker whose lease has not run out. A fenced holder has no session, or one like any other."""
+    registration = controller.image.registrations[broker]
+    if registration is None or (registration.fenced and Design.fenced_holder_yields):
+        return False
+    return broker not in controller.expired_leases
 
 
 @action(
     who="controller {voter}",
     source="KIP-631, Broker Registration; Handling Broker ID Conflicts",
     kafka="ClusterControlManager.registerBroker",
-    deviates="a fenced holder does not block the id, as in Kafka; the draft counts any contact, 'even if fenced'",
     api="BrokerRegistration v0",
 )
 def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None:
@@ -227,7 +229,8 @@ def fence_expired(s: Cluster, voter: Voter, broker: Broker) -> None:
     before = replace(controller.image)
     controller.image = broker_fenced(s, before, broker)
     controller.shutdowns[broker] = None
-    controller.expired_leases -= {broker}
+    if Design.fenced_holder_yields:
+        controller.expired_leases -= {broker}
     controller.log = appended(controller, before)
 
 
@@ -251,7 +254,8 @@ def fence_two_expired(s: Cluster, voter: Voter, first: Broker, second: Broker) -
         controller.image = both_replayed(before, once, broker_fenced(s, before, second))
     controller.shutdowns[first] = None
     controller.shutdowns[second] = None
-    controller.expired_leases -= {first, second}
+    if Design.fenced_holder_yields:
+        controller.expired_leases -= {first, second}
     controller.log = appended(controller, before)
 
 

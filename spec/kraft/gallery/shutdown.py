@@ -177,7 +177,41 @@ ASKS_FOR_EVER = Bug(
         more.""",
 )
 
+STALE_PROCESS = Bug(
+    name="stale-process",
+    title="A process whose id another one holds, or nobody, goes on with its heartbeats forever",
+    label="shipped; no report known",
+    found_in="Apache Kafka of late 2024",
+    story="""An operator unregisters a broker that is alive, or starts a second process with the id of one that is
+        fenced. The heartbeats of the first process are stale from then on, and each is answered with
+        STALE_BROKER_EPOCH. Kafka's broker sends the next one after its usual interval, and never registers again: it
+        leads nothing, follows nobody, serves no client, and whatever watches over processes sees one that runs.""",
+    model=models.shutdown.CONFLICTS_END,
+    constants={"stale_process_stops": False},
+    violates=properties.registration.stale_process_is_gone,
+    states=6,
+    guard="""A process that is told that its broker epoch is stale ends. Whoever starts it again starts a new
+        incarnation, which registers, or is refused for as long as another one has a valid session.""",
+)
+
+FENCED_HOLDER = Bug(
+    name="fenced-holder",
+    title="A broker that was shut down in order is kept out by its own last heartbeat",
+    label="known: KAFKA-19047",
+    found_in="the document; Apache Kafka 4.3, not 3.9",
+    story="""A broker shuts down in order and starts again at once, as in a rolling restart. Its last heartbeat renewed
+        the lease of the incarnation that is gone, and where contact counts even if the broker is fenced, that lease
+        blocks the id: the new incarnation is refused with DUPLICATE_BROKER_REGISTRATION, again and again, until a
+        session timeout is over. It costs time only, but for each broker of the cluster.""",
+    model=models.shutdown.RESTARTS,
+    constants={"fenced_holder_yields": False},
+    violates=properties.registration.registration_reply_is_true,
+    states=14,
+    guard="""Only an unfenced holder has a session that blocks its id. A broker that is told to shut down is fenced in
+        that decision, and so gives its id up.""",
+)
+
 BUGS = [
     KAFKA_14292, KAFKA_13959, LEASE_FROM_ARRIVAL, KAFKA_18138, LEASE_CHECK, SHUTDOWN_FAILOVER, IDLE_SHUTDOWN,
-    FENCED_SHUTDOWN, SHUTDOWN_IS_FINAL, ASKS_FOR_EVER,
+    FENCED_SHUTDOWN, SHUTDOWN_IS_FINAL, ASKS_FOR_EVER, STALE_PROCESS, FENCED_HOLDER,
 ]  # fmt: skip

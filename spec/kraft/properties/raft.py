@@ -192,16 +192,17 @@ def elected_by_one_that_lags(s: Cluster) -> bool:
 
 
 def is_elected_by_one_that_lags(s: Cluster, leader: Voter) -> bool:
-    """The third controller has not voted: it does not know of the epoch. Nobody but the leader may have committed."""
+    """A bare majority voted: the others do not know of the epoch. Nobody but the leader may have committed."""
     elected = s.controllers[leader]
     alone = not any(voter != leader and is_raft_leader(s.controllers[voter]) for voter in Voter)
     know = sum(1 for voter in Voter if s.controllers[voter].epoch == elected.epoch)
+    majority = Design.controllers // 2 + 1
     lags = any(
         s.controllers[voter].epoch == elected.epoch and s.controllers[voter].lags_since == stable.epoch
         for voter in Voter
         for stable in s.stable
     )
-    return elected.role == Role.ELECTED and len(elected.log) == 1 and know == 2 and alone and lags
+    return elected.role == Role.ELECTED and len(elected.log) == 1 and know == majority and alone and lags
 
 
 @witness

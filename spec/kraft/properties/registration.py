@@ -133,7 +133,7 @@ def is_handled(before: Cluster, after: Cluster, request: LifecycleRequest) -> bo
 @transition_invariant(source="KIP-631, Broker Registration; Handling Broker ID Conflicts")
 def registration_reply_is_true(before: Cluster, after: Cluster) -> bool:
     """A registration is answered to the process that waits, and once: with the epoch at which it is registered now, or
-    as a duplicate of an incarnation with a valid session, which keeps the id.
+    as a duplicate of another, which is unfenced and has a lease that is not over, and keeps the id.
     """
     return all(
         before.processes[process].reply is not None
