@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import ConnectionDropped
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.serialization import Connect
 from kazoo.protocol.states import Callback, EventType, WatchedEvent
@@ -41,7 +42,7 @@ from impl.zookeeper.events import (
     WatchEvent,
     WatchType,
 )
-from impl.zookeeper.kazoo_requests import Request, failure, outcome, request
+from impl.zookeeper.kazoo_requests import Request, failure, has_moved, outcome, request
 from impl.zookeeper.operations import CloseSession, Exists, Submit
 
 _TYPES = {
@@ -225,9 +226,10 @@ class _Handshake:
 class _Kazoo:
     """kazoo, whose thread puts everything into the loop in the order in which it reads it from the socket.
 
-    Two of kazoo's private parts are used. `_call` takes a request and an object that its answer is given to in that
+    Three of kazoo's private parts are used. `_call` takes a request and an object that its answer is given to in that
     thread; the public methods hand answers to one more thread, and watch events to another, so that their order is
-    lost. `_invoke` is where the negotiated timeout passes through.
+    lost. `_invoke` is where the negotiated timeout passes through, and `_read_socket` where an answer out of turn would
+    end kazoo's thread.
     """
 
     def __init__(
@@ -239,6 +241,8 @@ class _Kazoo:
         self.client.add_listener(self._state_changed)
         self._invoke = self.client._connection._invoke
         self.client._connection._invoke = self._noting_handshakes
+        self._read_socket = self.client._connection._read_socket
+        self.client._connection._read_socket = self._reading
         self._handed_on = connected, disconnected, expired
         self._deliver = deliver
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -308,6 +312,13 @@ class _Kazoo:
             self._handshake = _Handshake(0, answer[0].time_out / 1000, started_s)
         return answer
 
+    def _reading(self, timeout_s: float) -> Any:
+        """Read. A server that closes a connection may leave an answer out, and still send the one after it."""
+        try:
+            return self._read_socket(timeout_s)
+        except RuntimeError as error:
+            raise ConnectionDropped(f"an answer out of turn: {error}") from error
+
 
 class _Answer:
     """Takes the answer to one request, in kazoo's thread; in the loop's where kazoo refuses it at once."""
@@ -318,6 +329,9 @@ class _Answer:
         self._answered: Callable[[Outcome, int], None] | None = answered
 
     def set(self, answer: Any = None) -> None:
+        if has_moved(answer):
+            self._pass_on(Unknown())
+            raise ConnectionDropped("the session has moved to another server")  # and a new connection moves it back
         self._pass_on(outcome(self._operation, answer))
 
     def set_exception(self, error: Exception) -> None:

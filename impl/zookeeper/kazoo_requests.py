@@ -122,6 +122,12 @@ def outcome(operation: Request, answer: Any) -> Outcome:
             return Done()
 
 
+def has_moved(answer: Any) -> bool:
+    """A multi was refused since the leader has its session at another server, where an attempt to connect, given up by
+    now, was served late. A single write costs the connection then (FinalRequestProcessor), a multi does not."""
+    return isinstance(answer, list) and any(isinstance(one, exceptions.SessionMovedError) for one in answer)
+
+
 def failure(operation: Request, error: Exception) -> Outcome:
     """The outcome of an operation that kazoo reports to have failed."""
     is_read = isinstance(operation, Exists | GetData | GetChildren)

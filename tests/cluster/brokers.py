@@ -63,7 +63,11 @@ class BrokerProcess:
 
     def has_recorded(self, action: str) -> bool:
         """It has taken such a step."""
-        return self.trace.exists() and f'"{action}"' in self.trace.read_text(encoding="utf-8", errors="replace")
+        return f'"{action}"' in self.recorded()
+
+    def recorded(self) -> str:
+        """The text of its trace so far."""
+        return self.trace.read_text(encoding="utf-8", errors="replace") if self.trace.exists() else ""
 
     @property
     def is_alive(self) -> bool:

@@ -63,12 +63,17 @@ class Cluster(RunningCluster):
             raise NotBegunError(f"broker {process.broker} did not {action} within {START_LIMIT_S:.0f} s")
 
     def is_quiet(self) -> bool:
-        """Somebody is in office, and no request stands that is yet to be served."""
+        """A broker that runs is in office, and no request stands that is yet to be served."""
         try:
             served = not all(self.enables) or self.admin.exists(f"{self.root}{NEXT}") is None
-            return served and self.admin.exists(f"{self.root}{CONTROLLER}") is not None
+            controller = self.admin.exists(f"{self.root}{CONTROLLER}")
         except KazooException:
             return False
+        return served and controller is not None and self._has_begun(controller.ephemeralOwner)
+
+    def _has_begun(self, session: int) -> bool:
+        """A process that runs has begun this session."""
+        return any(one is not None and f'"session":{session}' in one.recorded() for one in self.current)
 
     def pin(self, through: int, target: int) -> None:
         """Ask a broker; without waiting for the move, and whatever becomes of it."""

@@ -25,6 +25,7 @@ from kazoo.exceptions import NoNodeError
 from impl.pinning.messages import UNPIN
 from impl.zookeeper.office import CONTROLLER
 from impl.zookeeper.transaction_log import Logged
+from tests.cluster.brokers import now_ms
 from tests.cluster.proxy import BOTH, Direction
 from tests.cluster.recordings import Life, NotBegunError, below
 from tests.cluster.schedules import Agenda, Outages, Run, Schedules
@@ -78,6 +79,8 @@ class Schedule:
         self.actions = SCHEDULES.setup_of(seed).actions
         self.random = random.Random(seed)
         self.agenda = Agenda()
+        self.last_zxid = self.ended_ms = 0
+        """Of ZooKeeper at the end of the run."""
 
     def run(self) -> None:
         for _ in range(STEPS):
@@ -86,7 +89,13 @@ class Schedule:
         self.agenda.wait_for_all()
         for links in self.cluster.links:
             links.heal()
-        self.cluster.wait_for(self.cluster.is_quiet, QUIET_LIMIT_S)
+        self.cluster.wait_for(self.is_over, QUIET_LIMIT_S)
+
+    def is_over(self) -> bool:
+        """All faults have healed, and so they had when the last transaction of the run was looked up."""
+        was_quiet = self.cluster.is_quiet()
+        self.last_zxid, self.ended_ms = self.cluster.last_zxid(), now_ms()
+        return was_quiet and self.cluster.is_quiet()
 
     def act(self, action: str) -> None:
         cluster, broker, target = self.cluster, self.random.randrange(BROKERS), self.random.randrange(BROKERS)
@@ -148,11 +157,11 @@ def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
     cluster = Cluster(ensemble, root_of(seed), folder, takeover=setup.takeover, legacy=setup.legacy, further=writes)
     try:
         cluster.begin()
-        Schedule(cluster, seed, outages).run()
-        last_zxid, ended_ms = cluster.last_zxid(), time.time_ns() // 1_000_000
+        schedule = Schedule(cluster, seed, outages)
+        schedule.run()
     finally:
         cluster.stop()
-    return Ended(seed, cluster.lives(), last_zxid, ended_ms)
+    return Ended(seed, cluster.lives(), schedule.last_zxid, schedule.ended_ms)
 
 
 SCHEDULES = Schedules("tests.impl.pinning.schedules", "tests/impl/pinning/recorded.py", SETUPS, run)

@@ -7,8 +7,10 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from kazoo.client import KazooClient
 
 from impl.zookeeper import (
+    Committed,
     Create,
     Event,
     Exists,
@@ -144,3 +146,32 @@ def check_round(one: RealClient, round_: int, results: list[Result], version: in
     epoch = one.do(GetData("/epoch")).outcome
     assert isinstance(epoch, Found) and epoch.stat.version == version + sum(there), "whole or not at all"
     return epoch.stat.version
+
+
+def test_a_session_that_has_moved_to_another_server_is_fetched_back(
+    ensemble: Ensemble, loop: asyncio.AbstractEventLoop
+) -> None:
+    """A server that was given up as too slow takes the session over, later. Until there is another connection each
+    multi would be refused; each single write costs the connection, and the answer to what follows it is out of turn."""
+    ensemble.start()  # whom another test has killed
+    root = "/" + chroot(ensemble.servers[0].address).partition("/")[2]
+    client = RealClient(loop, f"{ensemble.servers[0].address}{root}")
+    write = SetData("/a", b"2")
+    try:
+        client.until_connected()
+        session = client.client.session
+        assert session is not None
+        client.do(Create("/a", b"1"))
+        first: Operation
+        for first in (Multi((write,)), write):
+            client.taken()
+            slow = KazooClient(ensemble.servers[1].address, client_id=(session.id, session.password))
+            slow.start()
+            refused, _ = client.submit(first), client.submit(Exists("/a"))
+            assert client.until_result(refused).outcome == Unknown()
+            assert client.until_connected().session == session.id
+            assert isinstance(client.do(Multi((write,))).outcome, Committed)
+            slow._session_id = None  # it is not to close the session
+            slow._connection._socket.close()
+    finally:
+        client.stop()
