@@ -144,4 +144,4 @@ def test_one_cell_of_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert main(["matrix", "--from", "0.10.0", "--to", "1.1", "--with", "unfixed", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["holds"] is False and set(found["deaths"]) == {"FUTURE_SUBSCRIPTION"}
+    assert found["holds"] is False and set(found["deaths"]) == {"FUTURE_SUBSCRIPTION", "CANNOT_READ"}
