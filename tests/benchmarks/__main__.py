@@ -3,7 +3,7 @@
 usage: python -m tests.benchmarks [NAME ...]
 names: async_isr whole_process kraft kraft_large diff liveness simulation plain_python proofs mutation conformance list
        validation corpus spark spark_memory spark_workers spark_tasks spark_tail spark_hits spark_export impl_controller
-       impl_scale storage pinning pinning_models heartbeats group
+       impl_scale storage pinning pinning_models heartbeats group streams
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tests.benchmarks.pinning import pinning
 from tests.benchmarks.printing import line
 from tests.benchmarks.simulation import simulation
 from tests.benchmarks.storage import storage
+from tests.benchmarks.streams import streams
 from tests.benchmarks.validation import corpus, validation
 from tests.conftest import read_pins
 
@@ -240,6 +241,7 @@ BENCHMARKS: dict[str, Callable[[], None]] = {
     "pinning_models": pinning_models,
     "heartbeats": heartbeats,
     "group": group,
+    "streams": streams,
     **spark.BENCHMARKS,
 }
 
