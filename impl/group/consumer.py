@@ -322,7 +322,8 @@ class Consumer:
         )
         self._out_of_range.clear()
         self.attempt = self._newest_attempt = request.attempt
-        self.context.did("take_start", consumer=self.settings.consumer, attempt=request.attempt)
+        partitions = [list(of) for of in self.fetched]
+        self.context.did("take_start", consumer=self.settings.consumer, attempt=request.attempt, partitions=partitions)
         answer = StartFetcherResponse(
             ErrorCode.NONE, self.settings.consumer, request.coordinator_epoch, request.attempt
         )
@@ -398,6 +399,7 @@ class Consumer:
         self.answered = 0
         self.connection = None
         self.fetched = {}
+        self.context.did("leave", consumer=self.settings.consumer)
         self.context.log("left", consumer=self.settings.consumer, group=self.settings.group, why=why)
         self.context.effects += [Fetching(), Disconnect(), Exit()]
 

@@ -175,7 +175,7 @@ class ConsumerProcess:
 
     def _record(self, did: Did) -> None:
         if self._recorder is not None:
-            self._recorder.record(did.action, {"consumer": self.core.settings.consumer}, note=did.facts)
+            self._recorder.did(did, {"consumer": self.core.settings.consumer})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

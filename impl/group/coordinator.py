@@ -348,7 +348,7 @@ class Coordinator:
         epoch = UNKNOWN if self.term is None else self.term.epoch
         facts = {"consumer": request.consumer, "group": request.group}
         self.context.log("registration refused", is_warning=True, code=code.name, why=why, **facts)
-        self.context.did("register", epoch=epoch, accepted=False, **facts)
+        self.context.did("register", epoch=epoch, accepted=False, code=code.name, **facts)
         self.context.effects.append(Send(connection, RegisterConsumerResponse(code, epoch)))
 
     def on_response(self, connection: int, response: ResponseOfConsumer, now_ms: int) -> Effects:

@@ -162,8 +162,7 @@ class Process:
 
     def _record(self, did: Did) -> None:
         if self._recorder is not None:
-            name = {"broker": f"broker{self.settings.broker_id}"}
-            self._recorder.record(did.action, name, at={"zxid": did.zxid}, note=did.facts)
+            self._recorder.did(did, {"broker": f"broker{self.settings.broker_id}"})
 
     def is_closed(self, connection: Connection) -> None:
         """The other end of a connection has closed it."""

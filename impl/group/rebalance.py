@@ -103,18 +103,20 @@ class Rebalances:
     def begin(self, group: Group) -> Script[None]:
         """Compute the assignment, and have every member stop its fetchers; if nothing is to be done, it ends there."""
         reading = self._take(group)
-        topics = group.topics(self.topics.known)
-        try:
-            partitions = yield from self.topics.partitions(topics)
-            owners = yield from self.store.read_owners(group)
-        except RefusedError as refused:
-            if group.reading == reading:
-                self._read_in_vain(group, refused)
-            return
-        if group.reading != reading:
-            return  # a member has died meanwhile: the rebalance has failed
+        topics: set[str] | None = None
+        while topics != group.topics(self.topics.known):  # again, if who has joined meanwhile brings further topics
+            topics = group.topics(self.topics.known)
+            try:
+                partitions = yield from self.topics.partitions(topics)
+                owners = yield from self.store.read_owners(group)
+            except RefusedError as refused:
+                if group.reading == reading:
+                    self._read_in_vain(group, refused)
+                return
+            if group.reading != reading:
+                return  # a member has died meanwhile: the rebalance has failed
         group.reading = 0
-        assignment = ranges(partitions, group.threads(topics))
+        assignment = ranges(partitions, group.threads(partitions))
         if not group.members or self._is_done(group, owners, assignment):
             group.bit = False
             self._end(group, "nothing to do")
@@ -165,7 +167,9 @@ class Rebalances:
         group.started, group.rebalance = set(), rebalance
         rebalance.waits_for = set(group.members)
         self._move(group, rebalance, Phase.STOPPING)
-        self.context.did("begin", group=group.name, attempt=rebalance.attempt, epoch=self.epoch)
+        self.context.did(
+            "begin", group=group.name, attempt=rebalance.attempt, epoch=self.epoch, cause=group.cause, skipped=False
+        )
         for member in group.members.values():
             self._send(member, StopFetcherRequest(member.consumer, self.epoch, rebalance.attempt))
             self.pings.watch(group, member, rebalance)

@@ -9,7 +9,6 @@ import asyncio
 import itertools
 import logging
 import sys
-import time
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -218,9 +217,7 @@ class Process:
 
     def _record(self, did: Did) -> None:
         if self._recorder is not None:
-            name = {"broker": f"broker{self.settings.broker_id}"}
-            note = {**did.facts, "time_us": time.time_ns() // 1_000}
-            self._recorder.record(did.action, name, at={"zxid": did.zxid}, note=note)
+            self._recorder.did(did, {"broker": f"broker{self.settings.broker_id}"})
 
     def observe_latency(self, latency_ms: int) -> None:
         """A heartbeat was answered after so long."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from impl.runtime.effects import Did
 from traces.events import end_line, event_line, header_line, seen_line
 
 
@@ -38,6 +39,11 @@ class Recorder:
         """
         stamp = {"sends": list(sends), "receives": list(receives), "at": dict(at or {}), "note": dict(note or {})}
         self._event(event_line(action, parameters, state, time_ms=_now_ms(), **stamp))
+
+    def did(self, did: Did, parameters: Mapping[str, Any]) -> None:
+        """A step of a core, with its facts and the time in us: steps of processes of one machine are in its order."""
+        note = {**did.facts, "time_us": time.time_ns() // 1_000}
+        self.record(did.action, parameters, at={"zxid": did.zxid}, note=note)
 
     def seen(
         self, state: Mapping[str, Any], *, receives: Sequence[str] = (), at: Mapping[str, int] | None = None

@@ -72,6 +72,8 @@ class Cluster:
         self.brokers: dict[int, ForkedProcess] = {}
         self.consumers: dict[str, ForkedProcess] = {}
         self.processes: list[ForkedProcess] = []
+        self.lives: list[tuple[str, Path, ForkedProcess]] = []
+        """Of a linked cluster: the name, the trace, and the process of each that records one."""
         for broker in range(brokers):
             self.start_broker(broker)
 
@@ -86,7 +88,7 @@ class Cluster:
             settings["zk.connect"] = f"{self.links[broker].address}{self.root}"
             settings["listeners"] = f"127.0.0.1:{self._ports[broker]}"
             settings["advertised.listeners"] = self.fronts[broker].address
-        self.brokers[broker] = self._started("impl.group.process", f"broker{broker}", settings)
+        self.brokers[broker] = self._started("impl.group.process", f"broker{broker}", settings, records=self.is_linked)
 
     def start_data_broker(self, broker: int, topics: str) -> None:
         """Start a broker that has these topics and is never the coordinator; it is not linked, and no pause ends it."""
@@ -110,14 +112,20 @@ class Cluster:
             "topic.count": '{"t": 1}', **{key.replace("_", "."): value for key, value in further.items()},
         }  # fmt: skip
         out = ["--out", str(self.folder / f"{consumer}.records")]
-        self.consumers[consumer] = self._started("impl.group.consumer_process", consumer, settings, *out)
+        process = self._started("impl.group.consumer_process", consumer, settings, *out, records=self.is_linked)
+        self.consumers[consumer] = process
 
-    def _started(self, module: str, name: str, settings: Mapping[str, str], *arguments: str) -> ForkedProcess:
-        name = f"{name}-{len(self.processes)}"
-        file = self.folder / f"{name}.properties"
+    def _started(
+        self, module: str, name: str, settings: Mapping[str, str], *arguments: str, records: bool = False
+    ) -> ForkedProcess:
+        path = self.folder / f"{name}-{len(self.processes)}"
+        file, trace = path.with_suffix(".properties"), path.with_suffix(".ndjson")
         file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        process = ForkedProcess(module, [str(file), *arguments], self.folder / f"{name}.log")
+        traced = ["--trace", str(trace)] if records else []
+        process = ForkedProcess(module, [str(file), *arguments, *traced], path.with_suffix(".log"))
         self.processes.append(process)
+        if records:
+            self.lives.append((name, trace, process))
         return process
 
     def addresses(self) -> dict[int, Address]:

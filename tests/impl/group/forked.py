@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from multiprocessing import util
 from pathlib import Path
@@ -29,6 +30,8 @@ class ForkedProcess:
 
     def __init__(self, module: str, arguments: list[str], log: Path) -> None:
         self.log = log
+        self.ended_us: int | None = None
+        """When it was killed, by the wall clock."""
         log.touch()
         self._process = _FORKED.Process(target=_serve, args=(module, arguments, log), daemon=True)
         self._process.start()
@@ -54,6 +57,8 @@ class ForkedProcess:
 
     def kill(self) -> None:
         """kill -9, of a paused process too."""
+        if self._process.is_alive():
+            self.ended_us = time.time_ns() // 1_000
         self._signal(signal.SIGKILL)
         self._process.join(10)
 

@@ -1,35 +1,34 @@
-"""Seeded schedules of faults on a real ZooKeeper, and what the consumers made of the records (G1, G6).
+"""Seeded schedules of faults on a real ZooKeeper: are the runs behaviours of the spec, and what became of the records?
 
 usage: python -m tests.impl.group.schedules [--count N] [--first SEED] [--at-once N] [--done FILE]
 
 Two brokers of which one is the coordinator, consumers of one group, and a third broker that has the partitions and that
-no fault hits. Records are produced all the while. `--done FILE` keeps there which seeds were run, with their figures;
-stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with those for which the machine was too slow
-to begin. Exit codes: 0 all are as they should be, 1 some are not, 3 stopped before the end.
+no fault hits. Records are produced all the while: that none is skipped (G6), and none consumed by an assignment after a
+later one (G1), is looked at in what the consumers wrote; all the rest is held to the model. `--done FILE` keeps there
+which seeds were run, with their figures; stopped (Ctrl-C, SIGTERM) and called again, it goes on with the rest, and with
+those for which the machine was too slow to begin. A run that fails is kept, trace and logs, in the folder that is
+printed. Exit codes: 0 all are as they should be, 1 some are not, 3 stopped before the end.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import logging
 import random
-import shutil
-import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+from impl.group.znodes import count_path
+from impl.zookeeper.transaction_log import Logged
 from tests.cluster.proxy import BOTH, Direction
-from tests.cluster.schedules import Agenda
-from tests.cluster.zookeeper import Ensemble, zookeeper
+from tests.cluster.recordings import NotBegunError, below
+from tests.cluster.schedules import Agenda, Outages, Run, Schedules
+from tests.cluster.zookeeper import Ensemble
 from tests.impl.group.cluster import SESSION_MS, Cluster, Consumed
+from tests.impl.group.history import History, Life
 
 COORDINATORS, DATA = 2, 2
 CONSUMERS = ("a", "b", "c")
@@ -44,61 +43,86 @@ ACTIONS = (
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Of one run. again: records that were consumed more than once. began: else it says nothing."""
+class Setup:
+    """There is one."""
+
+    name: str = "repaired"
+    servers: int = 1
+    constants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A schedule that was run, before its trace is put together. root: its chroot; until_us: its end."""
 
     seed: int
-    records: int
-    again: int
-    rebalances: int
-    coordinators: int
-    problem: str = ""
-    began: bool = True
+    root: str
+    lives: Sequence[Life]
+    until_us: int
+    figures: dict[str, int]
+    problem: str
+
+    def put_together(self, log: Sequence[Logged]) -> Run:
+        try:
+            history = History(below(log, self.root), self.lives, self.until_us, last_zxid=log[-1].zxid)
+        except NotBegunError as error:
+            return Run(self.seed, "", None, str(error))
+        return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), self.figures, violated=self.problem)
 
 
-class Run:
+class Schedule:
     """One schedule: its processes, its faults, and a producer."""
 
     def __init__(self, ensemble: Ensemble, seed: int, folder: Path) -> None:
-        self.seed, self.folder = seed, folder / f"run{seed}"
+        self.seed = seed
         self.random = random.Random(seed)
-        self.folder.mkdir(parents=True)
-        self.cluster = Cluster(ensemble, self.folder, brokers=0, topics="", is_linked=True)
+        folder.mkdir(parents=True)
+        self.cluster = Cluster(ensemble, folder, brokers=0, topics="", is_linked=True)
         self.agenda = Agenda()
         self.produced: list[str] = []
         self._is_over = threading.Event()
 
-    def run(self) -> Figures:
-        began, problem = False, ""
+    def run(self) -> Ended:
+        problem, until_us = "", 0
         try:
-            self.begin()
-            began = True
-            producer = threading.Thread(target=self.produce, daemon=True)
-            producer.start()
+            try:
+                self.begin()
+            except AssertionError as error:
+                raise NotBegunError(f"not everybody fetched: {error}") from None
+            problem = self.schedule()
+            until_us = time.time_ns() // 1_000
+        finally:
+            self._is_over.set()
+            self.cluster.stop()
+        lives = [Life(name, trace, process.ended_us) for name, trace, process in self.cluster.lives]
+        return Ended(self.seed, self.cluster.root, lives, until_us, *self.judged(problem))
+
+    def schedule(self) -> str:
+        """The faults, until all is consumed that was produced. Returns what goes wrong with that."""
+        producer = threading.Thread(target=self.produce, daemon=True)
+        producer.start()
+        try:
             for _ in range(STEPS):
                 self.act(self.random.choice(ACTIONS))
                 self.agenda.wait(self.random.uniform(0.1, 1.2 * SESSION_MS / 1000))
             self.agenda.wait_for_all()
-            self._is_over.set()
-            producer.join()
-            wanted = set(self.produced)
-            problem = (
-                "" if self._until(lambda: wanted <= {one.payload for one in self.cluster.consumed()}) else "skipped"
-            )
         except AssertionError as error:
-            problem = f"{'it could not go on' if began else 'it never began'}: {error}"
-        finally:
-            self._is_over.set()
-            self.cluster.stop()
-        return self.judged(problem, began=began)
+            return f"it could not go on: {error}"
+        self._is_over.set()
+        producer.join()
+        wanted = set(self.produced)
+        all_consumed = self._until(lambda: wanted <= {one.payload for one in self.cluster.consumed()})
+        return "" if all_consumed else "skipped"
 
     def begin(self) -> None:
-        self.cluster.start_data_broker(DATA, f"t:{PARTITIONS}")
+        cluster = self.cluster
+        cluster.start_data_broker(DATA, f"t:{PARTITIONS}")
+        cluster.wait_for(lambda: cluster.admin.exists(f"{cluster.root}{count_path('t', str(DATA))}") is not None)
         for broker in range(COORDINATORS):
-            self.cluster.start_broker(broker)
+            cluster.start_broker(broker)
         for consumer in CONSUMERS[:2]:
-            self.cluster.start_consumer(consumer)
-        self.cluster.wait_for(lambda: self.cluster.are_fetched(PARTITIONS, set(CONSUMERS[:2])))
+            cluster.start_consumer(consumer)
+        cluster.wait_for(lambda: cluster.are_fetched(PARTITIONS, set(CONSUMERS[:2])))
 
     def produce(self) -> None:
         """A record for each partition, again and again."""
@@ -174,19 +198,18 @@ class Run:
 
     # Judgement.
 
-    def judged(self, problem: str, *, began: bool) -> Figures:
+    def judged(self, problem: str) -> tuple[dict[str, int], str]:
+        """Figures, and what is wrong. consumed_again: records that were consumed more than once."""
         consumed = self.cluster.consumed()
         logs = "".join(process.log.read_text(errors="replace") for process in self.cluster.processes)
         counts = Counter(one.payload for one in consumed)
-        return Figures(
-            seed=self.seed,
-            records=len(counts),
-            again=sum(count - 1 for count in counts.values()),
-            rebalances=logs.count('"rebalance has ended"'),
-            coordinators=logs.count('"elected"'),
-            problem=problem or ("it raised" if "Traceback" in logs else "") or judgement(consumed),
-            began=began,
-        )
+        figures = {
+            "records": len(counts),
+            "consumed_again": sum(count - 1 for count in counts.values()),
+            "rebalances": logs.count('"rebalance has ended"'),
+            "coordinators": logs.count('"elected"'),
+        }
+        return figures, problem or ("it raised" if "Traceback" in logs else "") or judgement(consumed)
 
 
 def judgement(consumed: Iterable[Consumed]) -> str:
@@ -209,60 +232,11 @@ def judgement(consumed: Iterable[Consumed]) -> str:
     return ""
 
 
-def run_all(seeds: Sequence[int], folder: Path, *, at_once: int) -> list[Figures]:
-    """The runs of these seeds, on one ZooKeeper that they share."""
-    if not seeds:
-        return []
-    with zookeeper() as ensemble, ThreadPoolExecutor(at_once) as pool:
-        try:
-            running = [pool.submit(lambda seed=seed: Run(ensemble, seed, folder).run()) for seed in seeds]  # type: ignore[misc]
-            return [one.result() for one in running]
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
+    return Schedule(ensemble, seed, folder).run()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.impl.group.schedules")
-    parser.add_argument("--count", type=int, default=30)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--at-once", type=int, default=4)
-    parser.add_argument("--done", type=Path)
-    options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    logging.getLogger("kazoo").setLevel(logging.ERROR)  # that connections are lost is meant
-    before = options.done.read_text().splitlines() if options.done and options.done.exists() else []
-    found = {line["seed"]: Figures(**line) for line in map(json.loads, before)}
-    seeds = [seed for seed in range(options.first, options.first + options.count) if seed not in found]
-    folder = Path(tempfile.mkdtemp(prefix="group-schedules-"))
-    try:
-        for at in range(0, len(seeds), options.at_once):
-            for one in run_all(seeds[at : at + options.at_once], folder, at_once=options.at_once):
-                found[one.seed] = one
-                if one.problem:
-                    print(f"seed {one.seed}: {one.problem}; its logs are in {folder / f'run{one.seed}'}", flush=True)
-                else:
-                    shutil.rmtree(folder / f"run{one.seed}")
-                if options.done and one.began:
-                    with options.done.open("a") as file:
-                        file.write(json.dumps(asdict(one)) + "\n")
-            print(f"{min(at + options.at_once, len(seeds))} of {len(seeds)}", flush=True)
-    except KeyboardInterrupt:
-        print(f"stopped; {len(found)} runs are done")
-        return 3
-    print(summary(found.values()))
-    return 1 if any(one.problem for one in found.values()) else 0
-
-
-def summary(found: Iterable[Figures]) -> str:
-    runs = list(found)
-    total = {
-        name: sum(getattr(one, name) for one in runs) for name in ("records", "again", "rebalances", "coordinators")
-    }
-    wrong = sum(bool(one.problem) for one in runs)
-    counts = ", ".join(f"{count:,} {name}" for name, count in total.items())
-    return f"{len(runs)} runs, {wrong} with a problem; {counts}"
-
+SCHEDULES = Schedules("tests.impl.group.schedules", "tests/impl/group/recorded.py", (Setup(),), run)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(SCHEDULES.main())

@@ -10,6 +10,7 @@ from impl.group.effects import Ask
 from impl.group.protocol import (
     BrokerAddress,
     ErrorCode,
+    RegisterConsumerRequest,
     StartFetcherRequest,
     StartFetcherResponse,
     StopFetcherRequest,
@@ -18,7 +19,8 @@ from impl.group.protocol import (
 )
 from impl.group.registry import Group, Phase, Rebalance
 from impl.group.settings import BrokerSettings, ConsumerSettings
-from impl.group.znodes import broker_bytes, count_path, id_path, legacy_ids_path, owners_path
+from impl.group.topic_count import Named
+from impl.group.znodes import broker_bytes, count_path, id_path, legacy_ids_path, owners_path, topic_path
 from impl.zookeeper import Committed, Create, Delete, GetChildren, Multi, Operation, Result, SetData
 from tests.impl.group.simulated import Link, Simulation
 
@@ -88,6 +90,24 @@ def test_a_rebalance_that_zookeeper_refuses_is_tried_again(refused: Callable[[Op
     assert run.core.groups["g"].phase is Phase.BACKOFF and not run.all_fetch(1)
     run.refuses = lambda operation: False
     assert run.run(2 * run.settings.backoff_ms, lambda: run.all_fetch(1))
+
+
+def test_who_joins_while_a_rebalance_reads_gets_its_topics_in_that_rebalance() -> None:
+    run = simulation()
+    joined(run, "a")
+    run.write(Multi((Create(topic_path("u"), b""), Create(count_path("u", "0"), b"2"))))
+    group, request = run.core.groups["g"], RegisterConsumerRequest("g", "b", '{"u": 1}', True, "smallest", S)
+
+    def joins(operation: Operation) -> bool:
+        if operation == GetChildren(owners_path("g")) and "b" not in group.members:
+            run.core._add_member(99, request, Named((("u", 1),)))
+        return False
+
+    run.refuses = joins
+    run.core.rebalances.ask(group, "a test")
+    run.coordinate([])
+    assert group.rebalance is not None
+    assert {of.topic for of, thread in group.rebalance.assignment.items() if thread == "b-0"} == {"u"}
 
 
 def test_a_rebalance_that_zookeeper_refuses_for_good_is_given_up_and_resumed() -> None:

@@ -1,4 +1,4 @@
-"""Seeded schedules of faults on a real ZooKeeper: no record is skipped, and no assignment outlives the next one.
+"""Seeded schedules of faults on a real ZooKeeper: behaviours of the spec, no record skipped, no old assignment used.
 
 More schedules: `python -m tests.impl.group.schedules --count 2000 --done build/group-schedules.ndjson`.
 """
@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.impl.group.cluster import Consumed
-from tests.impl.group.schedules import judgement, run_all
+from tests.impl.group.schedules import SCHEDULES, judgement
+from traces.events import end_line
 
 RUNS, AT_ONCE = 30, 5
 FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
@@ -19,12 +20,22 @@ FIRST = Consumed("a", 1, "t 2-0", 0, 20, "x", 1, 1)
 
 @pytest.mark.xdist_group("zookeeper")
 @pytest.mark.long("real time: some minutes of wall clock")
-def test_seeded_schedules_consume_every_record(tmp_path: Path) -> None:
-    runs = run_all(range(RUNS), tmp_path, at_once=AT_ONCE)
-    never_began = [one.seed for one in runs if not one.began]  # the machine was too slow: it says nothing
-    runs = [one for one in runs if one.began] + run_all(never_began, tmp_path / "again", at_once=1)
-    assert [one for one in runs if one.problem] == []
-    assert sum(one.rebalances for one in runs) > RUNS and sum(one.coordinators for one in runs) > RUNS
+def test_seeded_schedules_are_behaviours_of_the_spec_and_consume_every_record(tmp_path: Path) -> None:
+    runs = SCHEDULES.run_until_begun(range(RUNS), tmp_path, at_once=AT_ONCE)
+    assert sorted(one.seed for one in runs) == list(range(RUNS))
+    assert SCHEDULES.validate(runs, tmp_path).reasons == {}
+    for count in ("rebalances", "coordinators"):
+        assert sum((one.figures or {})[count] for one in runs) > RUNS
+    longest = max(runs, key=lambda one: len(one.trace))
+    lie = replace(longest, trace=without_last_stop(longest.trace))
+    assert list(SCHEDULES.validate([lie], tmp_path / "lie").reasons) == [longest.seed]
+
+
+def without_last_stop(trace: str) -> str:
+    """The trace of a run in which somebody was started without having stopped."""
+    lines = trace.splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if '"take_stop"' in line)
+    return "".join([*lines[:last], *lines[last + 1 : -1], end_line(len(lines) - 3)])
 
 
 @pytest.mark.parametrize(
