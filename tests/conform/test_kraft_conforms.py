@@ -72,7 +72,7 @@ PINS = [
     Pin("unfencing_ends", {"brokers": 1}, 2_540, 1_210, 250),
     Pin("stuck_reassignment", {"max_crashes": 0}, 427, 245),
     Pin("operated_shutdown", {"brokers": 1}, 4_995, 2_084, 445),
-    Pin("refused", {"max_early_expiries": 0}, 30_440, 6_871, 758),
+    Pin("refused", {"max_early_expiries": 0, "max_crashes": 0}, 7_988, 1_425, 226),
     Pin("listed_shutdown", {"max_crashes": 0}, 5_256, 1_806, 863),
     Pin("restarts", {"max_shutdowns": 1}, 2_473, 2_562, 3_499),
     Pin("rolling", {"max_shutdowns": 1, "max_failovers": 0}, 11_912, 5_738, 9_646),

@@ -142,7 +142,7 @@ REFUSAL_RAISES_EPOCH = Bug(
     model=models.replication.REFUSED,
     constants={"refusal_raises_epoch": False},
     violates=properties.replication.acknowledged_record_survives,
-    states=19,
+    states=21,
     guard="""Refusing a change with INELIGIBLE_REPLICA raises the partition epoch, so that no other copy of the request
         can commit.""",
 )

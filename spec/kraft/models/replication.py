@@ -313,11 +313,11 @@ REFUSED = Model(
         broker.apply_metadata,
         broker.send_heartbeat,
         controller.handle_heartbeat,
-        controller.fence_expired,
+        *LEASES,
         network.copy_alter_isr,
         network.lose_alter_isr_reply,
         faults.expire_lease_early,
-        coarse_lifecycle.go_down,
+        faults.crash,
     ),
     properties=(
         properties.leader_election.leader_may_lead,
