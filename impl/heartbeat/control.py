@@ -43,6 +43,8 @@ class Control:
         partitions = tuple(partitions)
         for known in self.registry.brokers.values() if partitions else ():
             known.to_show.update(partitions)
+        if partitions:
+            self.registry.unsent.update(self.registry.brokers)
         for of in () if by_leader else partitions:
             for replica in self.partitions.known[of].replicas:
                 if replica in self.registry.brokers:
@@ -53,11 +55,13 @@ class Control:
         self.is_live_stale = True
         for known in self.registry.brokers.values():
             known.is_shown = False
+        self.registry.unsent.update(self.registry.brokers)
 
     def acknowledged(self, broker: int, incarnation: int, number: int) -> None:
         known = self.registry.brokers.get(broker)
         if known is not None and known.incarnation == incarnation:
             known.sent.pop(number, None)
+            self.registry.unsent.add(broker)
 
     def send(self, office: Office, only: int | None = None) -> None:
         """Send what can be sent, to all brokers or only to this one."""
@@ -65,15 +69,17 @@ class Control:
             endpoints = (self.registry.endpoint(broker) for broker in self.registry.counted())
             self.live = tuple(one for one in endpoints if one is not None)
             self.is_live_stale = False
-        brokers = self.registry.brokers
-        for broker in brokers if only is None else [only] if only in brokers else ():
-            known = brokers[broker]
+        unsent = self.registry.unsent
+        for broker in sorted(unsent) if only is None else [only] if only in unsent else ():
+            known = self.registry.brokers[broker]
             if known.sent or not (known.is_new or known.to_take or known.to_show or not known.is_shown):
+                unsent.discard(broker)
                 continue
             if not self.design.fresh_unfence and not known.is_counted:
                 continue  # it is sent everything once it is active
             to = self.registry.endpoint(broker)
             if to is not None:
+                unsent.discard(broker)
                 self._send(office, to, known)
 
     def _send(self, office: Office, to: Endpoint, known: Known) -> None:

@@ -227,7 +227,7 @@ class Controller:
             self._begin_with(broker, named.get(broker, 0))
         self.has_begun = True
         self.control.members_changed()
-        self.leaderships.look_at(self.registry.brokers)
+        self.leaderships.look_at(self.partitions.of_replica)
         self._await_leases()
         facts = {"controller": self.broker, "epoch": office.epoch, "brokers": len(self.registry.brokers)}
         self.context.log("took office", facts)
@@ -349,21 +349,20 @@ class Controller:
         if self.leaderships.unsettled:
             self.scripts.add(Settle(), first=True)
         else:
-            yield from self._move_from(self.leaderships.stopping())
+            yield from self._move_from(sorted(self.registry.stopping))
 
     def _move_from(self, stopping: list[int]) -> Script[None]:
         if (yield from self.leaderships.move_from(self._in_office(), stopping)):
             self._deposed()
 
     def _change_isr(self, call: int, request: IsrChangeRequest) -> Script[None]:
-        response, written, is_deposed = yield from self.isr_changes.handle(self._in_office(), request)
+        response, wrote = yield from self.isr_changes.handle(self._in_office(), request)
         self.context.effects.append(Reply(call, response))
         self.call = None
-        self.control.changed(written, by_leader=True)
+        self.control.changed(wrote.done, by_leader=True)
         self.leaderships.send_what_moved()
-        odd = [of for of in written if self.partitions.wanted(of) is not None]  # somebody inactive was added
-        self.leaderships.look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
-        if is_deposed:
+        self.leaderships.look_again((*wrote.done, *wrote.conflicts))
+        if wrote.is_deposed:
             self._deposed()
 
     def _shut_down(self, call: int, broker: int) -> Script[None]:

@@ -17,7 +17,7 @@ from impl.heartbeat.messages import (
     IsrResult,
     PartitionIsr,
 )
-from impl.heartbeat.partitions import Partitions
+from impl.heartbeat.partitions import Partitions, Wrote
 from impl.heartbeat.registry import Registry
 from impl.heartbeat.scripts import Context, Script
 from impl.heartbeat.znodes import LeaderAndIsr
@@ -33,13 +33,11 @@ class IsrChanges:
         self.registry = registry
         self.partitions = partitions
 
-    def handle(
-        self, office: Office, request: IsrChangeRequest
-    ) -> Script[tuple[IsrChangeResponse, tuple[TopicPartition, ...], bool]]:
-        """The response, the partitions that were written, and whether the epoch says that another was elected."""
+    def handle(self, office: Office, request: IsrChangeRequest) -> Script[tuple[IsrChangeResponse, Wrote]]:
+        """The response, and what was written for it. What another has written is read again."""
         known = self.registry.brokers.get(request.broker_id)
         if known is None or known.incarnation != request.incarnation_id:
-            return self._refused(request, ErrorCode.INVALID_INCARNATION_ID), (), False
+            return self._refused(request, ErrorCode.INVALID_INCARNATION_ID), Wrote()
         asked = [(TopicPartition(topic.topic_name, one.partition_index), one) for topic in request.topics
                  for one in topic.partitions]  # fmt: skip
         codes = list[ErrorCode]()
@@ -53,7 +51,7 @@ class IsrChanges:
                 states[of] = self.partitions.naming(self._current(of))
         written = yield from self.partitions.write(office, states)
         if written.is_deposed:
-            return self._refused(request, ErrorCode.NOT_CONTROLLER), written.done, True
+            return self._refused(request, ErrorCode.NOT_CONTROLLER), written
         if written.conflicts:  # another has written: it is judged by that
             if self.design.rereads_on_bad_version:
                 yield from self.partitions.read(written.conflicts)
@@ -62,7 +60,7 @@ class IsrChanges:
         for (of, one), code in zip(asked, codes, strict=True):
             self._tell(request, of, one, code)
         results = tuple(self._result(of, code) for (of, _), code in zip(asked, codes, strict=True))
-        return IsrChangeResponse(ErrorCode.NONE, None, results), written.done, False
+        return IsrChangeResponse(ErrorCode.NONE, None, results), written
 
     def _judge(self, broker: int, of: TopicPartition, asked: PartitionIsr) -> ErrorCode:
         partition = self.partitions.known.get(of)

@@ -5,13 +5,12 @@ A change of a broker's state is followed by the writes that it asks for before a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from impl.heartbeat.control import Control
 from impl.heartbeat.control_requests import TopicPartition
 from impl.heartbeat.design import Design
 from impl.heartbeat.effects import Timer
-from impl.heartbeat.messages import BrokerState
 from impl.heartbeat.partitions import Partitions
 from impl.heartbeat.registry import Registry
 from impl.heartbeat.scripts import Context, Script
@@ -59,20 +58,16 @@ class Leaderships:
                 self.unsettled |= looked_at
                 self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + _RETRY_MS)
                 return False
-            yield from self._reread(candidates)
-
-    def stopping(self) -> list[int]:
-        """The brokers that are to lead nothing any more."""
-        return [one for one, known in self.registry.brokers.items() if known.state is BrokerState.STOPPING]
+            yield from self.reread(candidates)
 
     def can_move(self) -> bool:
         """A broker that is stopping leads something that another can lead."""
-        stopping = self.stopping()
+        stopping = self.registry.stopping
         return any(
             self.partitions.wanted(of, moves_from=stopping) for one in stopping for of in self.partitions.led_by(one)
         )
 
-    def move_from(self, office: Office, stopping: list[int]) -> Script[bool]:
+    def move_from(self, office: Office, stopping: Collection[int]) -> Script[bool]:
         """Move some leaderships away from these; a timer is set for the rest. Returns as `settle` does."""
         states = {
             of: state
@@ -88,14 +83,21 @@ class Leaderships:
         if written.is_deposed:
             return True
         if self.design.rereads_on_bad_version:
-            yield from self._reread(written.conflicts)
+            yield from self.reread(written.conflicts)
         if len(states) > len(some) or written.conflicts:
             self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms + (0 if written.done else _RETRY_MS))
         return False
 
-    def _reread(self, partitions: Iterable[TopicPartition]) -> Script[None]:
+    def reread(self, partitions: Collection[TopicPartition]) -> Script[None]:
+        """Know what another has written, and look whether that is as it is to be."""
         yield from self.partitions.read(partitions)
         self.send_what_moved()
+        self.look_again(partitions)
+
+    def look_again(self, partitions: Iterable[TopicPartition]) -> None:
+        """Some partitions were written at the wish of others, or by them."""
+        odd = [of for of in partitions if self.partitions.wanted(of) is not None]
+        self.look_at({replica for of in odd for replica in self.partitions.known[of].replicas})
 
     def send_what_moved(self) -> None:
         """What was read has another leader epoch than was known: an own write, whose reply was lost.

@@ -72,6 +72,10 @@ class Registry:
         self.stale = set[int]()
         self.is_list_stale = True
         self.brokers = dict[int, Known]()
+        self.stopping = set[int]()
+        """Those of them that are STOPPING."""
+        self.unsent = set[int]()
+        """Those that there may be something to send to. Who has yet to acknowledge something is not one of them."""
         self.endpoints = dict[tuple[int, int], Endpoint]()
         """Where brokers listen, by id and incarnation: what was read once stays true, in later terms, too."""
         self.leases = dict[int, int]()
@@ -81,6 +85,8 @@ class Registry:
         """A term is over: all of it was soft."""
         self.registered.clear()
         self.brokers.clear()
+        self.stopping.clear()
+        self.unsent.clear()
         self.leases.clear()
         self.lose_watches()
 
@@ -125,6 +131,7 @@ class Registry:
         fences: the lower one fails first (KIP-380), and what follows from that is written before the higher one counts.
         """
         known = self.brokers.get(broker)
+        self.unsent.add(broker)
         if known is None:
             known = self.brokers[broker] = Known(incarnation, BrokerState.INACTIVE)
             self.context.log("new broker", {"broker": broker, "incarnation": incarnation, "cause": cause})
@@ -146,6 +153,10 @@ class Registry:
         self.context.log("broker state", {**facts, "cause": cause}, is_warning=cause not in ("heartbeat", "registered"))
         self.context.did("broker_state", **facts, cause=cause)
         known.state = state
+        if state is BrokerState.STOPPING:
+            self.stopping.add(broker)
+        else:
+            self.stopping.discard(broker)
         if not known.is_counted:
             self.leases.pop(broker, None)
         return True

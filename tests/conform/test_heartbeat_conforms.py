@@ -18,6 +18,7 @@ PINS = [
     Pin("twins", "repaired", {"records": 0, "max_expiries": 0, "max_silences": 0}, 666, 180),
     Pin("late", "shipped", {"records": 0, "max_late_copies": 0}, 838, 371),
     Pin("failover", "repaired", {"records": 0, "max_expiries": 0}, 4_620, 1_250),
+    Pin("legacy", "repaired", {"records": 0, "max_silences": 0, "max_crashes": 0}, 614, 237),
     Pin("stopping", "repaired", {"records": 0, "max_failovers": 0}, 26_242, 8_733),
 ]
 
@@ -27,13 +28,28 @@ def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "heartbeat")
 
 
+@pytest.mark.long("some thousand transitions each")
 @pytest.mark.parametrize(
-    ("model", "changes", "why"),
-    [("sessions", {}, "views 0 only"), ("leases", {"max_lost_replies": "1"}, "no reply of ZooKeeper is lost")],
+    ("model", "changes", "setting", "depth"),
+    [
+        ("sessions", {"records": "0"}, "repaired", 7),  # a view that lags
+        ("zombie", {"max_silences": "0"}, "repaired", 5),  # two controllers
+        ("upgrade", {}, "repaired", 6),  # two rolls
+        ("disk_and_failover", {"records": "0"}, "repaired", 6),
+        ("mixed", {"records": "0", "max_silences": "0", "max_crashes": "0"}, "draft", 6),
+    ],
 )
-def test_what_it_cannot_be_driven_through_is_reported(model: str, changes: dict[str, str], why: str) -> None:
-    with pytest.raises(SpecError, match=why):
-        conform(load(f"heartbeat/{model}", changes), SYSTEM, "heartbeat", ConformOptions())
+def test_larger_models_conform_as_deep_as_they_are_driven(
+    model: str, changes: dict[str, str], setting: str, depth: int
+) -> None:
+    options = ConformOptions(jobs=1, max_depth=depth)
+    report = conform(load(f"heartbeat/{model}", changes, setting), SYSTEM, "heartbeat", options)
+    assert report.divergence is None and report.verdict == "incomplete"
+
+
+def test_what_it_cannot_be_driven_through_is_reported() -> None:
+    with pytest.raises(SpecError, match="a view holds what its controller has written"):
+        conform(load("heartbeat/sessions", {}, "draft"), SYSTEM, "heartbeat", ConformOptions())
 
 
 def test_a_cluster_can_be_sent_to_another_process() -> None:

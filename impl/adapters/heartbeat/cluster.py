@@ -20,13 +20,26 @@ from impl.heartbeat.items import Item, Refresh, Settle
 from impl.heartbeat.log import Log
 from impl.heartbeat.messages import ErrorCode
 from impl.heartbeat.replica import Replica
-from impl.zookeeper import Submit
+from impl.zookeeper import (
+    Connected,
+    Create,
+    Delete,
+    Disconnected,
+    Multi,
+    Result,
+    SetData,
+    Submit,
+    Unknown,
+)
 from impl.zookeeper.model import ZooKeeper
 
 PARTITION = TopicPartition("t", 0)
 NOW_MS = 0
 LATE_MS = 1 << 40
 """The time at which a timeout is over."""
+UPGRADED = 2
+"""Software that sends heartbeats; 1 handles them only, and 0 is Kafka 2.0."""
+WRITES = (Create, SetData, Delete, Multi)
 T = TypeVar("T")
 
 
@@ -59,10 +72,13 @@ class Answer(NamedTuple):
 class ProcessHost:
     """A place where a broker process runs. core: None where none does. log: its disk, as it is left by one that died.
 
-    accepted: a produce request that it has accepted, and not appended.
+    software: how often it was upgraded, of twice. controller: whom it takes for the active one. accepted: a produce
+    request that it has accepted, and not appended.
     """
 
     broker: int
+    software: int = UPGRADED
+    controller: int = 0
     core: Broker | None = None
     log: Log | None = None
     accepted: bool = False
@@ -78,6 +94,7 @@ class ControllerHost:
 
     core: Controller
     tells: tuple[Tell, ...] = ()
+    software: int = UPGRADED
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +146,17 @@ def replica_of(host: ProcessHost) -> Replica | None:
 def new_broker(cluster: Cluster, process: int) -> Broker:
     """A process that has no session yet. Its port is its number, so that it is known by its registration."""
     host = cluster.processes[process]
-    settings = BrokerSettings(host.broker, ("host", process + 1), min_insync_replicas=cluster.min_insync)
+    settings = BrokerSettings(
+        host.broker, ("host", process + 1), host.software < UPGRADED, min_insync_replicas=cluster.min_insync
+    )
     return Broker(settings, cluster.design, Disk(host.log or Log()))
 
 
-def by_broker(cluster: Cluster, process: int, core: Broker, effects: Effects) -> Cluster:
-    """Carry out what a core asks for, until its scripts have ended. `core` is a copy that nobody else has."""
+def by_broker(cluster: Cluster, process: int, core: Broker, effects: Effects, *, loses_reply: bool = False) -> Cluster:
+    """Carry out what a core asks for, until its scripts have ended. `core` is a copy that nobody else has.
+
+    loses_reply: that of its write, which happens. It has another connection, and the same session, at once.
+    """
     zookeeper = cluster.zookeeper
     asks = list[Ask]()
     acknowledged = cluster.acknowledged
@@ -146,7 +168,14 @@ def by_broker(cluster: Cluster, process: int, core: Broker, effects: Effects) ->
                     zookeeper = zookeeper.submit(process, effect).serve(process)
                     while zookeeper.clients[process].arriving:
                         event, zookeeper = zookeeper.deliver(process)
-                        effects += core.on_event(event, NOW_MS)
+                        lost = (
+                            Result(effect.id, Unknown()),
+                            Disconnected(),
+                            Connected(core.registration.session, False),
+                        )
+                        is_lost = loses_reply and isinstance(effect.operation, WRITES)
+                        for one in lost if is_lost else (event,):
+                            effects += core.on_event(one, NOW_MS)
                 case Ask():
                     asks.append(effect)
                 case Produce(error_code=ErrorCode.NONE):
@@ -163,6 +192,14 @@ def do_work(cluster: Cluster, process: int, work: Work) -> Cluster:
     """Let a process do one item of its queue."""
     core = copied(core_of(cluster.processes[process]))
     return heard(by_broker(cluster, process, core, core.advance(NOW_MS, work)))
+
+
+def goes_to(cluster: Cluster, process: int, controller: int) -> Cluster:
+    """A process takes a controller for the active one: what it had sent to another it will send again."""
+    host = cluster.processes[process]
+    if host.controller == controller:
+        return cluster
+    return cluster.with_process(process, replace(host, controller=controller, heartbeat=None, change=None))
 
 
 def with_session(cluster: Cluster, process: int) -> Cluster:
@@ -207,7 +244,7 @@ def by_controller(cluster: Cluster, controller: int, core: Controller, effects: 
             event, zookeeper = zookeeper.deliver(client)
             effects += core.on_event(event, NOW_MS)
     current = tuple(one for one in tells if core.control_request(one) is not None)
-    host = ControllerHost(core, current)
+    host = replace(cluster.controllers[controller], core=core, tells=current)
     return replace(cluster, zookeeper=zookeeper).with_controller(controller, host), replies
 
 
@@ -219,7 +256,13 @@ def do_item(cluster: Cluster, controller: int, item: Item) -> tuple[Cluster, lis
 
 
 def heard(cluster: Cluster) -> Cluster:
-    """Let the controllers read what their watches fired for, and look at partitions that are as they should be."""
+    """Let the controllers read what their watches fired for, and look at partitions that are as they should be.
+
+    What brokers read is up to date: only controllers' views may lag.
+    """
+    for process in range(len(cluster.processes)):
+        while cluster.zookeeper.is_behind(process):
+            cluster = replace(cluster, zookeeper=cluster.zookeeper.catch_up(process))
     for controller in range(len(cluster.controllers)):
         client = cluster.client_of(controller)
         if cluster.zookeeper.clients[client].arriving:

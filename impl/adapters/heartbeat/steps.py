@@ -11,6 +11,7 @@ from impl.adapters.heartbeat.cluster import (
     LATE_MS,
     NOW_MS,
     PARTITION,
+    UPGRADED,
     Answer,
     Cluster,
     ControllerHost,
@@ -22,6 +23,7 @@ from impl.adapters.heartbeat.cluster import (
     core_of,
     do_item,
     do_work,
+    goes_to,
     heard,
     new_broker,
     replica_of,
@@ -30,6 +32,7 @@ from impl.adapters.heartbeat.cluster import (
 from impl.heartbeat.broker import Broker, Work
 from impl.heartbeat.control_requests import LeaderAndIsrRequest
 from impl.heartbeat.controller import Controller
+from impl.heartbeat.design import Design
 from impl.heartbeat.effects import Effects, Exit, Tell, Timer
 from impl.heartbeat.items import Change as ChangeItem
 from impl.heartbeat.items import MoveLeaders, See, Serve, Settle
@@ -85,14 +88,14 @@ def take_incarnation(cluster: Cluster, arguments: Arguments) -> Cluster | Refusa
 
 
 def expire_session(cluster: Cluster, arguments: Arguments) -> Cluster:
-    return _end(cluster, cluster.zookeeper.clients[_process(arguments)].session)
+    return end_session(cluster, cluster.zookeeper.clients[_process(arguments)].session)
 
 
 def end_dead_session(cluster: Cluster, arguments: Arguments) -> Cluster:
-    return _end(cluster, cluster.zookeeper.tree[id_path(arguments["broker"].index)].stat.owner)
+    return end_session(cluster, cluster.zookeeper.tree[id_path(arguments["broker"].index)].stat.owner)
 
 
-def _end(cluster: Cluster, session: int) -> Cluster:
+def end_session(cluster: Cluster, session: int) -> Cluster:
     return heard(replace(cluster, zookeeper=cluster.zookeeper.expire(session)))
 
 
@@ -109,7 +112,7 @@ def stopped(cluster: Cluster, process: int, *, keeps_disk: bool) -> Cluster:
     """The process is gone. An IsrChange of it may still be under way."""
     host, replica = cluster.processes[process], replica_of(cluster.processes[process])
     log = replica.log if replica is not None and keeps_disk else (host.log if keeps_disk else None)
-    left = ProcessHost(host.broker, log=log, change=host.change)
+    left = ProcessHost(host.broker, host.software, log=log, change=host.change)
     zookeeper = cluster.zookeeper.crash(process)
     return replace(cluster, zookeeper=zookeeper, cut=cluster.cut - {process}).with_process(process, left)
 
@@ -172,7 +175,7 @@ def take_reply(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     session = done.zookeeper.clients[process].session
     cut = done.cut
     done = replace(stopped(done, process, keeps_disk=True), cut=cut)
-    return _end(done, session) if session in done.zookeeper.sessions else done
+    return end_session(done, session) if session in done.zookeeper.sessions else done
 
 
 def self_fence(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
@@ -249,22 +252,33 @@ def _take(cluster: Cluster, controller: int, process: int, tell: Tell) -> Cluste
     after = replica_of(cluster.processes[process])
     if after is not None and (after.leader_epoch != epoch or not after.leads):
         cluster = cluster.with_process(process, replace(cluster.processes[process], accepted=False))
+    cluster = goes_to(cluster, process, controller)
     sender = copied(cluster.controllers[controller].core)
     done = sender.on_acknowledged(tell.to.broker, tell.incarnation, tell.number, NOW_MS)
     return by_controller(cluster, controller, sender, done)[0]
 
 
 def fail_over(cluster: Cluster, arguments: Arguments) -> Cluster:
-    """The controller dies; its place is taken by one that is elected, and has read the same registrations before."""
     controller = _controller(arguments)
+    return succeeded(cluster, controller, cluster.controllers[controller].software)
+
+
+def succeeded(cluster: Cluster, controller: int, software: int) -> Cluster:
+    """The controller dies; its place is taken by one that is elected, and has read the same registrations before."""
     client = cluster.client_of(controller)
     session = cluster.zookeeper.clients[client].session
     zookeeper = cluster.zookeeper.crash(client).expire(session).open_session(client)
-    core = Controller(SUCCESSOR, cluster.design)
-    core.registry.endpoints.update(cluster.controllers[controller].core.registry.endpoints)
+    successor = new_controller(cluster.design, controller, software)
+    successor.core.registry.endpoints.update(cluster.controllers[controller].core.registry.endpoints)
     hosts = tuple(replace(host, heartbeat=None, change=None) for host in cluster.processes)
-    cluster = replace(cluster, zookeeper=zookeeper, processes=hosts).with_controller(controller, ControllerHost(core))
+    cluster = replace(cluster, zookeeper=zookeeper, processes=hosts).with_controller(controller, successor)
     return elected(cluster, controller)
+
+
+def new_controller(design: Design, controller: int, software: int) -> ControllerHost:
+    """A controller that has no session yet. Its id is that of no broker."""
+    core = Controller(SUCCESSOR + controller, design, sends_heartbeats=software == UPGRADED)
+    return ControllerHost(core, software=software)
 
 
 def elected(cluster: Cluster, controller: int) -> Cluster:
@@ -304,6 +318,8 @@ def _ask(cluster: Cluster, process: int, *, out: set[int], joining: set[int]) ->
         return Refusal("it sees no reason to")
     if out or joining:
         replica.want(out, joining)
+    if core.settings.is_legacy:
+        return by_broker(cluster, process, core, [])  # it writes that itself
     return by_broker(cluster, process, core, core.ask(NOW_MS))
 
 
@@ -328,7 +344,11 @@ def handle_late_copy(cluster: Cluster, arguments: Arguments) -> Cluster | Refusa
 def _change(cluster: Cluster, controller: int, sent: InFlight) -> tuple[Cluster, Answer] | Refusal:
     request = sent.ask.request
     assert isinstance(request, IsrChangeRequest)
-    cluster, replies = do_item(cluster, controller, ChangeItem(_CALL, request))
+    core = copied(cluster.controllers[controller].core)
+    if core.office is None:
+        cluster, replies = by_controller(cluster, controller, core, core.on_request(_CALL, request, NOW_MS))
+    else:
+        cluster, replies = do_item(cluster, controller, ChangeItem(_CALL, request))
     if len(replies) != 1 or replies[0].response is None:
         return Refusal("the change is not answered")
     return cluster, Answer(sent.ask.number, replies[0].response, controller)

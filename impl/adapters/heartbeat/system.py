@@ -7,12 +7,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from checker.conform.system import Receiver, Refusal
-from impl.adapters.heartbeat.cluster import PARTITION, Cluster, ControllerHost, ProcessHost, do_item, heard
+from impl.adapters.heartbeat.cluster import PARTITION, UPGRADED, Cluster, ProcessHost, do_item, heard
+from impl.adapters.heartbeat.operations import OPERATIONS
 from impl.adapters.heartbeat.steps import (
     STEPS,
-    SUCCESSOR,
     elected,
     handle_heartbeat,
+    new_controller,
     register,
     send_heartbeat,
     start,
@@ -21,13 +22,13 @@ from impl.adapters.heartbeat.steps import (
     take_reply,
 )
 from impl.adapters.heartbeat.views import ClusterView, expect, key, observe
-from impl.heartbeat.controller import Controller
 from impl.heartbeat.design import Design
 from impl.heartbeat.items import Settle
 from impl.heartbeat.znodes import PERSISTENT, partition_znodes
 from impl.zookeeper.model import ZooKeeper
 
 Arguments = Mapping[str, Any]
+_STEPS = {**STEPS, **OPERATIONS}
 
 
 class Named:
@@ -45,22 +46,26 @@ class HeartbeatUnderTest:
 
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         self._design = Design(**{switch.name: constants[switch.name] for switch in fields(Design)})
-        for constant, least in (("views", 0), ("controllers", 1), ("rolls", 0), ("legacy_brokers", 0)):
-            if constants.get(constant, least) != least:
-                return f"it is driven with {constant} {least} only"
-        if constants.get("max_lost_replies"):
-            return "no reply of ZooKeeper is lost here; runs on a real one lose them"
-        missing = [action for action in actions if action not in STEPS]
+        if constants["views"] and not constants["supersedes_after_lease"]:
+            return (
+                "a view holds what its controller has written, which that of the spec need not: supersedes_after_lease"
+            )
+        missing = [action for action in actions if action not in _STEPS]
         return f"no step is that of {', '.join(missing)}" if missing else ""
 
     def begin(self, constants: Mapping[str, Any], state: Any) -> Cluster:
         brokers, spare = constants["brokers"], constants["spare_processes"]
         replicas = {PARTITION.partition: tuple(range(brokers))}
-        processes = tuple(ProcessHost(n if n < brokers else 0) for n in range(brokers + spare))
+        new = 0 if constants["rolls"] else UPGRADED
+        legacy = constants["legacy_brokers"]
+        processes = tuple(
+            ProcessHost(n if n < brokers else 0, 0 if n < legacy or legacy == brokers else UPGRADED)
+            for n in range(brokers + spare)
+        )
         znodes = [*PERSISTENT, *partition_znodes(PARTITION.topic, replicas, {})]
-        zookeeper = ZooKeeper.begin(len(processes) + 1, znodes)
-        controller = ControllerHost(Controller(SUCCESSOR, self._design))
-        cluster = Cluster(self._design, zookeeper, processes, (controller,), constants["min_insync_replicas"])
+        controllers = tuple(new_controller(self._design, n, new) for n in range(constants["controllers"]))
+        zookeeper = ZooKeeper.begin(len(processes) + len(controllers), znodes, lagging=constants["views"] > 0)
+        cluster = Cluster(self._design, zookeeper, processes, controllers, constants["min_insync_replicas"])
         for process in range(brokers):
             for step in (start, register, take_incarnation):
                 cluster = _done(step(cluster, {"process": Named(process)}))
@@ -68,7 +73,7 @@ class HeartbeatUnderTest:
         return _all_active(elected(cluster, 0), brokers)
 
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
-        return STEPS[action](system, arguments)
+        return _STEPS[action](system, arguments)
 
     def attempts(self, actions: Collection[str]) -> Collection[str]:
         return ("acknowledge",)
@@ -99,6 +104,9 @@ def _done(after: Cluster | Refusal) -> Cluster:
     return after
 
 
+HEARTBEAT = (send_heartbeat, handle_heartbeat, take_reply)
+
+
 def _all_active(cluster: Cluster, brokers: int) -> Cluster:
     """Everybody heartbeats, the partition gets its state, and everybody learns of it."""
     both = {"controller": Named(0)}
@@ -109,7 +117,7 @@ def _all_active(cluster: Cluster, brokers: int) -> Cluster:
             is_new = not core.registry.brokers[process].is_counted
             if is_new and any(tell.to.broker == process for tell in cluster.controllers[0].tells):
                 cluster = _done(take_control_request(cluster, arguments))
-            for step in (send_heartbeat, handle_heartbeat, take_reply) if is_new else ():
+            for step in HEARTBEAT if is_new else ():
                 cluster = _done(step(cluster, arguments))
     if Settle() in cluster.controllers[0].core.scripts.queue:
         cluster = heard(do_item(cluster, 0, Settle())[0])
@@ -117,7 +125,8 @@ def _all_active(cluster: Cluster, brokers: int) -> Cluster:
         arguments = {**both, "process": Named(process)}
         if any(tell.to.broker == process for tell in cluster.controllers[0].tells):
             cluster = _done(take_control_request(cluster, arguments))
-        for step in (send_heartbeat, handle_heartbeat, take_reply) if cluster.design.heartbeats else ():
+        sends = cluster.design.heartbeats and cluster.processes[process].software == UPGRADED
+        for step in HEARTBEAT if sends else ():
             cluster = _done(step(cluster, arguments))
     return cluster
 

@@ -92,9 +92,9 @@ class ProcessView(NamedTuple):
 
 
 class ControllerView(NamedTuple):
-    """A controller. metadata: whom it shows."""
+    """A controller in office, as it believes; of another nothing is shown. metadata: whom it shows."""
 
-    epoch: Ordinal | None
+    epoch: Ordinal
     known: tuple[Ordinal | None, ...]
     states: tuple[str, ...]
     owed: frozenset[int]
@@ -106,7 +106,7 @@ class ClusterView(NamedTuple):
     ids: tuple[tuple[int, Ordinal, bool] | None, ...]
     partition: PartitionView
     processes: tuple[ProcessView, ...]
-    controllers: tuple[ControllerView, ...]
+    controllers: tuple[ControllerView | None, ...]
     late: frozenset[tuple[ChangeView, int]]
     written: bool
     acknowledged: bool
@@ -263,13 +263,15 @@ def _answered(design: Design, answer: Answer) -> IsrReplyView:
     return IsrReplyView(code.name, frozenset(result.isr), _version(result.version))
 
 
-def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView:
+def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView | None:
     core = host.core
+    if core.office is None:
+        return None
     known = [core.registry.brokers.get(broker) for broker in brokers]
     partition = core.partitions.known.get(PARTITION, Partition((), None, 0))
     assert partition.state is not None, "it has read the partition"
     return ControllerView(
-        epoch=None if core.office is None else _epoch(core.office.epoch),
+        epoch=_epoch(core.office.epoch),
         known=tuple(None if one is None else _incarnation(one.incarnation) for one in known),
         states=tuple("INITIAL" if one is None else one.state.name for one in known),
         owed=frozenset(broker for broker, one in zip(brokers, known, strict=True) if one is not None and one.is_owed),
@@ -288,7 +290,8 @@ def key(cluster: Cluster) -> Hashable:
         None if host.core is None else (tuple(sorted(map(repr, host.core.scripts.queue))), cluster.lives(number))
         for number, host in enumerate(cluster.processes)
     )
-    return controllers, processes
+    behind = tuple(cluster.zookeeper.is_behind(cluster.client_of(one)) for one in range(len(cluster.controllers)))
+    return controllers, processes, behind
 
 
 # The spec.
@@ -385,10 +388,12 @@ def _expected_answer(answer: Any, design: Design) -> IsrReplyView:
     return IsrReplyView(answer.error.name, _brokers(answer.isr), _version(answer.version.value))
 
 
-def _expected_controller(controller: Any) -> ControllerView:
+def _expected_controller(controller: Any) -> ControllerView | None:
+    if controller.epoch is None:
+        return None
     known = {broker.index: one for broker, one in controller.known.items()}
     return ControllerView(
-        epoch=None if controller.epoch is None else _epoch(controller.epoch.value),
+        epoch=_epoch(controller.epoch.value),
         known=tuple(None if one is None else _incarnation(one.value) for one in known.values()),
         states=tuple(one.name for one in controller.states.values()),
         owed=frozenset(broker.index for broker in controller.owed if known[broker.index] is not None),

@@ -13,6 +13,9 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "session": ("mixed", {"records": 0, "max_silences": 0, "max_crashes": 0}, "repaired"),
     "failover": ("failover", {"records": 0, "max_expiries": 0}, "repaired"),
     "stopping": ("stopping", {"records": 0, "max_failovers": 0}, "repaired"),
+    "view": ("sessions", {"records": 0}, "repaired"),
+    "legacy": ("legacy", {"records": 0, "max_silences": 0, "max_crashes": 0}, "repaired"),
+    "upgrade": ("upgrade", {}, "repaired"),
 }
 """By name: a model of the spec, what is set in it, and the setting."""
 
@@ -239,6 +242,47 @@ FAULTS = [
         "self.controller, self.controller_epoch = (controller, epoch)",
         "self.controller = controller",
     ),
+    # ZooKeeper that lags, legacy leaders, upgrades, followers that are named.
+    Fault("view", "a watch is not heard", "Registry.hear", "self.stale.add(broker)"),
+    Fault(
+        "session",
+        "a change of any incarnation is taken",
+        "IsrChanges.handle",
+        "known is None or known.incarnation != request.incarnation_id",
+        "known is None",
+    ),
+    Fault(
+        "legacy",
+        "a legacy leader overwrites what it does not know",
+        "LegacyIsrs._write",
+        "SetData(state_path(replica.of), state_bytes(state), replica.version)",
+        "SetData(state_path(replica.of), state_bytes(state), -1)",
+    ),
+    Fault(
+        "legacy",
+        "a legacy leader reads nothing again",
+        "LegacyIsrs._write",
+        "self.design.rereads_on_bad_version",
+        "False",
+    ),
+    Fault(
+        "legacy",
+        "a leader that is not named leads on",
+        "Partitions._names_as_it_should",
+        "state.leader == NO_LEADER or state.leader in named or (not self.design.leader_incarnation)",
+        "True",
+    ),
+    Fault(
+        "upgrade",
+        "a leader that nobody has registered is not looked at",
+        "Controller._take_office",
+        "self.partitions.of_replica",
+        "self.registry.brokers",
+    ),
+    Fault(
+        "silence", "followers are not named", "Partitions._incarnation", "self.design.follower_incarnations", "False"
+    ),
+    Fault("silence", "who is out is named", "Partitions._incarnation", "known.is_counted", "True"),
 ]
 
 SURVIVORS = [
@@ -249,15 +293,7 @@ SURVIVORS = [
         "not self.is_fenced",
         "cause != 'a new session' and cause != 'a new incarnation'",
     ),
-    Fault("session", "a watch is not heard", "Registry.hear", "self.stale.add(broker)"),
-    Fault(
-        "silence",
-        "a change of any incarnation is taken",
-        "IsrChanges.handle",
-        "known is None or known.incarnation != request.incarnation_id",
-        "known is None",
-    ),
     Fault("steady", "an answer is not taken", "Replica.take_result", "self.proposed = ()"),
 ]
-"""Not found, each in its own model, in `late` with a crash and in `twins`; the last is found in `stopping`, after 34
-steps. Larger models have not been tried."""
+"""The first is none: the lease is over with either cause, and whoever looks next finds it fenced. The last is found in
+`stopping` only, after 34 steps."""
