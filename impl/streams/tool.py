@@ -1,18 +1,25 @@
-"""`fencepost-streams`: reads the metadata of a member, and runs the document's test matrix.
+"""`fencepost-streams`: reads the metadata of a member, runs the document's test matrix, or members on a real Kafka.
 
-Exit codes: 0 read, or every cell holds; 1 bytes that cannot be read, or a cell that does not hold; 2 usage;
-3 interrupted.
+Exit codes: 0 read, every cell holds, or stopped; 1 bytes that cannot be read, a cell that does not hold, or a thread
+that died; 2 usage; 3 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NoReturn
 
+from impl.runtime.logs import log_to
+from impl.runtime.properties import ConfigError, address, read_properties
 from impl.streams.codec import SHIPPED, Format, decode_assignment, decode_subscription
+from impl.streams.config import read_config
 from impl.streams.errors import TaskAssignmentException
 from impl.streams.matrix import CELLS, LINES, Cell, Disturbance, Outcome, text_table, worst
 from impl.streams.metadata import (
@@ -38,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="fencepost-streams",
         description="Kafka Streams' rebalance metadata (KIP-268).",
-        epilog="Exit codes: 0 read, or every cell holds; 1 bytes that cannot be read, or a cell that does not hold; "
-        "2 usage; 3 interrupted.",
+        epilog="Exit codes: 0 read, every cell holds, or stopped; 1 bytes that cannot be read, a cell that does not "
+        "hold, or a thread that died; 2 usage; 3 interrupted.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     decode = commands.add_parser("decode", help="the fields of the user data of a subscription or an assignment")
@@ -54,6 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     matrix.add_argument("--to", dest="new", metavar="RELEASE", help="with --from")
     matrix.add_argument("--json", action="store_true", help="an object a line for each cell")
     matrix.set_defaults(run=_matrix)
+    member = commands.add_parser("member", help="run the threads of one process on a real Kafka, until SIGTERM")
+    member.add_argument("properties", type=Path, help="its configuration: application.id, release, upgrade.from, ...")
+    member.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT[,...]", help="any brokers")
+    member.add_argument("--topics", required=True, metavar="TOPIC[,...]", help="source topics, each a topic group")
+    member.set_defaults(run=_member)
     try:
         options = parser.parse_args(arguments)
         return int(options.run(options))
@@ -169,6 +181,22 @@ def _partitions(partitions: Sequence[TopicPartition]) -> str:
 
 def _listed(values: Iterable[object]) -> str:
     return ", ".join(map(str, values)) or "none"
+
+
+# member
+
+
+def _member(options: argparse.Namespace) -> int:
+    try:
+        config = read_config(read_properties(options.properties))
+        servers = [address("--bootstrap-servers", server) for server in options.bootstrap_servers.split(",")]
+    except ConfigError as error:
+        _usage(f"{options.properties}: {error}")
+    if find_spec("kio") is None:
+        _usage("there is no kio, which members on a real Kafka need: pip install fencepost[streams]")
+    process = import_module("impl.streams.process")
+    log_to(application=config.application_id)
+    return DONE if asyncio.run(process.run_threads(config, servers, options.topics.split(","))) else BROKEN
 
 
 # matrix

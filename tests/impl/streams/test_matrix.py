@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -134,6 +135,13 @@ def test_what_the_command_refuses(
 ) -> None:
     assert main(arguments) == code
     assert says in capsys.readouterr().err
+
+
+def test_a_member_that_is_not_configured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.properties"
+    file.write_text("application.id=app\nrelease=2.0\nupgrade.from=2.0\n")
+    assert main(["member", str(file), "--bootstrap-servers", "h:1", "--topics", "t"]) == 2
+    assert "upgrade.from=2.0: 2.0 takes null, 0.10.0, 0.10.1" in capsys.readouterr().err
 
 
 @pytest.mark.long("twelve runs of a cell, twice")

@@ -1,0 +1,103 @@
+"""A group on a real Apache Kafka: one controller, one broker, and members of this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from uuid import UUID
+
+from impl.streams.config import read_config
+from impl.streams.member import State, Timeouts
+from impl.streams.metadata import TaskId
+from impl.streams.process import Address, MemberProcess
+from tests.cluster.kafka import CONTROLLER, VERSION, Node, broker_config, controller_config, nodes, tool, until
+from tests.cluster.processes import free_ports
+
+SESSION_MS = 1_500
+TOPIC, PARTITIONS = "orders", 4
+LIMIT_S = 60.0
+
+
+@contextmanager
+def broker() -> Iterator[tuple[Address, Node]]:
+    """A broker that has a topic."""
+    port, controller = free_ports(2)
+    more = {
+        "offsets.topic.replication.factor": 1,
+        "group.initial.rebalance.delay.ms": 0,
+        "group.min.session.timeout.ms": 1_000,
+    }
+    configs = {CONTROLLER: controller_config(controller), 1: broker_config(port, port, controller, more)}
+    with nodes(configs) as made:
+        for node in made.values():
+            node.start()
+        until(made[1].has_started, "the broker starts")
+        command = ("--create", "--topic", TOPIC, "--partitions", PARTITIONS, "--replication-factor", 1)
+        server = f"127.0.0.1:{port}"
+        tool(VERSION, "org.apache.kafka.tools.TopicCommand", "--bootstrap-server", server, *command)
+        yield ("127.0.0.1", port), made[1]
+
+
+class Group:
+    """Members by the number of their process, which have one thread each."""
+
+    def __init__(self, address: Address, name: str) -> None:
+        self._address, self._name = address, name
+        self.members: dict[int, MemberProcess] = {}
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    def start(self, process: int, release: str, upgrade_from: str = "null") -> None:
+        config = read_config({"application.id": self._name, "release": release, "upgrade.from": upgrade_from})
+        timeouts = Timeouts(SESSION_MS, heartbeat_ms=200, rebalance_ms=60_000)
+        member = MemberProcess(config, f"c{process}", UUID(int=process), [self._address], {0: (TOPIC,)}, timeouts)
+        self.members[process] = member
+        self._running[process] = asyncio.create_task(member.run())
+
+    async def stop(self, process: int) -> None:
+        """As in Streams, without leaving the group."""
+        self.members.pop(process).stop()
+        await self._running.pop(process)
+
+    async def bounce(self, process: int, release: str, upgrade_from: str = "null") -> None:
+        await self.stop(process)
+        self.start(process, release, upgrade_from)
+
+    def owned(self) -> list[TaskId]:
+        return sorted(task for one in self.members.values() for task in one.core.tasks)
+
+    def used(self) -> list[int]:
+        return [one.core.used for one in self.members.values()]
+
+    def is_settled(self, versions: set[int]) -> bool:
+        """All run, in one generation and in these versions, and own all tasks."""
+        cores = [one.core for one in self.members.values()]
+        return (
+            all(core.state is State.RUNNING and not core.wants_to_rejoin for core in cores)
+            and len({core.generation for core in cores}) == 1
+            and {core.used for core in cores} == versions
+            and self.owned() == [TaskId(0, number) for number in range(PARTITIONS)]
+        )
+
+    async def settles(self, versions: set[int]) -> None:
+        """Wait for `is_settled`. Raises TimeoutError."""
+        await self.until(lambda: self.is_settled(versions), f"the group settles with used versions {versions}")
+
+    async def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Raises TimeoutError, which says where each member stands."""
+        for _ in range(int(LIMIT_S / 0.02)):
+            if holds():
+                return
+            await asyncio.sleep(0.02)
+        stand = {number: (one.core.state.name, one.core.used) for number, one in self.members.items()}
+        raise TimeoutError(f"in {LIMIT_S:g} s this did not happen: {what}; {stand}")
+
+
+@asynccontextmanager
+async def group(address: Address, name: str) -> AsyncIterator[Group]:
+    made = Group(address, name)
+    try:
+        yield made
+    finally:
+        for process in tuple(made.members):
+            await made.stop(process)

@@ -1,0 +1,97 @@
+"""Members on a real Apache Kafka: upgrades by probing and by two bounces, a leader that dies, a killed broker."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.kafka import Node, missing, until
+
+WHY = missing() or ("" if importlib.util.find_spec("kio") else "there is no kio (pip install fencepost[streams])")
+pytestmark = [
+    pytest.mark.long("a Kafka of two JVMs"),
+    pytest.mark.skipif(bool(WHY), reason=WHY or "there is an Apache Kafka"),
+    pytest.mark.xdist_group("streams_broker"),
+]
+if not WHY:
+    from impl.streams.errors import Cause
+    from impl.streams.process import Address
+    from tests.impl.streams.real_group import broker, group
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[tuple[Address, Node]]:
+    with broker() as found:
+        yield found
+
+
+def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node]) -> None:
+    """2.3.1 to 2.4: version 4 to 5, the leader first."""
+
+    async def upgrade() -> None:
+        async with group(kafka[0], "probing") as members:
+            for process in range(3):
+                members.start(process, "2.3.1")
+            await members.settles({4})
+            for process in range(3):
+                await members.bounce(process, "2.4")
+                await members.settles({5} if process == 2 else {4})
+
+    asyncio.run(upgrade())
+
+
+def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node]) -> None:
+    """1.1.1 to the repaired design: version 2 to 11, whose members work in 2 until the last bounce."""
+
+    async def upgrade() -> None:
+        async with group(kafka[0], "two-bounces") as members:
+            for process in range(2):
+                members.start(process, "1.1.1")
+            await members.settles({2})
+            for process in range(2):
+                await members.bounce(process, "repaired", "1.1")
+                await members.settles({2})
+            for process in range(2):
+                await members.bounce(process, "repaired")
+                await members.settles({11} if process else {2, 11})
+
+    asyncio.run(upgrade())
+
+
+def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address, Node]) -> None:
+    async def forget() -> None:
+        async with group(kafka[0], "forgotten") as members:
+            members.start(0, "1.1.1")
+            await members.settles({2})
+            old = members.members[0]
+            members.start(1, "2.4")
+            await members.until(lambda: old.core.death is not None, "the old leader dies")
+            assert old.core.death is not None and old.core.death.cause is Cause.FUTURE_SUBSCRIPTION
+            del members.members[0]
+            await members.settles({5})
+
+    asyncio.run(forget())
+
+
+def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node]) -> None:
+    address, node = kafka
+
+    async def survive() -> None:
+        async with group(address, "killed") as members:
+            for process in range(2):
+                members.start(process, "repaired")
+            await members.settles({11})
+            node.kill()
+            await asyncio.sleep(0.5)
+            (node.folder / "log").write_text("")
+            node.start()
+            await asyncio.to_thread(until, node.has_started, "the broker starts again")
+            ids = {one.core.member_id for one in members.members.values()}
+            members.start(2, "repaired")
+            await members.settles({11})
+            assert len(ids | {one.core.member_id for one in members.members.values()}) >= 3
+
+    asyncio.run(survive())
