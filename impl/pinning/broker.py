@@ -105,6 +105,7 @@ class Broker:
         copied.office.heard = self.office.heard
         copied.request.asked = dict(self.request.asked)
         copied.queue, copied.is_connected, copied.started = list(self.queue), self.is_connected, self.started
+        copied.awaited = self.awaited
         return copied
 
     # Inputs. Each returns the effects of what is done at once; the rest waits for `advance`.
@@ -161,7 +162,7 @@ class Broker:
         item: begin with this one, in the queue or not: for a host that decides itself what comes first.
         """
         self.member.now_ms = now_ms
-        item = item or self._next()
+        item = item or self.next()
         if item is not None:
             self.queue = [other for other in self.queue if other != item]
             self.under_way = item
@@ -183,10 +184,10 @@ class Broker:
     @property
     def can_advance(self) -> bool:
         """There is something to do that can be begun now."""
-        return self._next() is not None
+        return self.next() is not None
 
-    def _next(self) -> Item | None:
-        """The first of the queue that can be begun."""
+    def next(self) -> Item | None:
+        """The first of the queue that can be begun now."""
         if self.running is not None or not self.is_connected:
             return None
         return next((item for item in self.queue if not self._waits(item)), None)
