@@ -344,6 +344,12 @@ else:
     x = 5
 s.w = x
 ---
+s.w = 1 if s.ob in {None, B(1)} else 2
+---
+s.w = 1 if s.ob not in (B(2), None) else 2
+---
+s.w = (1 if s.ob in (first_of(s), B(1)) else 2) + (10 if None in (s.ob, B(0)) else 20) + (30 if None in {B(0)} else 40)
+---
 if s.ob is None:
     s.w = 1
 else:

@@ -313,6 +313,10 @@ class Collections(Places):
             yes, no = self.contains(collection.yes, member, node), self.contains(collection.no, member, node)
             return g.select(collection.condition, yes, no)
         member = self.value(member, node)
+        if isinstance(collection, Display):
+            literals = [self.value(e, node) for e in collection.elements]
+            if any(e == NONE or (isinstance(e, Val) and isinstance(e.type, OptionType)) for e in literals):
+                return g.any_([self.equal(e, member, node) for e in literals])
         if isinstance(member, Choice) or (isinstance(member, Val) and isinstance(member.type, OptionType)):
             return self._contains_optional(collection, member, node)
         if member == NONE:
@@ -325,7 +329,7 @@ class Collections(Places):
         return self.quantified(g.any_(members), {id(node)}, since)
 
     def _contains_optional(self, collection: Symbol, member: Symbol, node: ast.AST) -> Node:
-        """Membership of an option or a choice: None is in no collection."""
+        """Membership of an option or a choice, where no member can be None."""
         if isinstance(member, Choice):
             yes, no = self.contains(collection, member.yes, node), self.contains(collection, member.no, node)
             return self.graph.select(member.condition, yes, no)
