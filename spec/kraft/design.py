@@ -33,7 +33,10 @@ class Design:
     alter_in_flight: int = 1
     "AlterIsr requests under way at once in the whole cluster, copies not counted."
     pending_batches: int = 0
-    "Batches that a controller's log may have beyond what is committed. 0 with one controller."
+    """Batches that a controller's log may have beyond what is committed; in the models of `raft` and `quorum_log`, in
+    all. 0 with one controller."""
+    max_epoch: int = 0
+    "The newest epoch that voters may stand in, in the models of `raft` and `quorum_log`."
     snapshots: int = 0
     "With 1, controllers write snapshots of the metadata log."
     previous_images: int = 0
@@ -171,6 +174,30 @@ class Design:
     takes the start of the leader's next epoch for the end of its own."""
     kip_320: bool = True
     "KIP-320: a leader answers only followers that are at its own leader epoch."
+    own_epoch_commits: bool = True
+    """KAFKA-12619: a leader's high watermark moves once a batch of its own epoch is on a majority; else over any that
+    is, by whomever it was written."""
+    restart_resigns: bool = True
+    """KAFKA-10527: a voter that restarts and finds that it led the epoch does not lead on: it may have lost the end of
+    what it wrote."""
+    restart_keeps_vote: bool = True
+    """KAFKA-10661: a voter that restarts and finds that it led the epoch votes for nobody else in it; else it has
+    forgotten its vote, for the file has the leader alone."""
+    flush_before_fetch: bool = True
+    "KAFKA-10533: a follower fetches from where its log on disk ends, which tells the leader that it has all before."
+    counts_flushed_only: bool = True
+    """A leader counts itself up to where its log is on disk. Kafka's counts its whole log, for one thread appends,
+    flushes, and then reads the next request."""
+    vote_is_durable: bool = True
+    "A vote is on disk before it is told."
+    candidate_flushes: bool = True
+    """A candidate's log is on disk before it asks for votes: it may restart with the votes that were given to more than
+    it has. In Kafka one thread appends and flushes, so that a candidate has nothing that is not on disk."""
+    vote_compares_logs: bool = True
+    "A voter votes only for a candidate whose log is as good as its own."
+    resigned_raises_epoch: bool = True
+    """KAFKA-18379: a resigned leader takes up the next epoch when its election timeout runs out; else it follows the
+    leader of its epoch, itself."""
 
 
 @assume
@@ -252,6 +279,7 @@ def budgets_are_counts() -> bool:
             Design.max_reassignments,
             Design.max_topics,
             Design.max_unregistrations,
+            Design.max_epoch,
         )
     )
 

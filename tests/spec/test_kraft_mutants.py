@@ -229,6 +229,16 @@ MUTANTS = [
            "(s.fenced and s.retry > 0)"),
     Mutant("id_is_given_when_its_lease_is_over", "timed_registration", "register",
            "s.lease_age < Timing.session_timeout_ticks", "s.lease_age < Timing.heartbeat_interval_ticks"),
+    Mutant("one_leads_an_epoch", "quorum_log", "grant", "member.voted_for in {None, candidate}"),
+    Mutant("leaders_have_what_is_committed", "quorum_log", "grant", "require(is_as_good(standing.log, member.log))"),
+    Mutant("committed_grows", "quorum_log", "grant", "require(is_as_good(standing.log, member.log))"),
+    Mutant("same_epoch_same_log", "quorum_log", "append_batch", "batch.epoch == member.epoch"),
+    Mutant("committed_is_with_a_majority", "quorum_log", "count_on", "end <= asked.kept"),
+    Mutant("one_leader_in_an_epoch", "raft_torn", "may_grant", "voter.voted_for in {None, name}"),
+    Mutant("applied_is_committed", "raft_torn", "extended", "min(reply.high_watermark, len(log))", "len(log)"),
+    Mutant("high_watermark_never_goes_back", "raft_candidate", "extended",
+           "max(voter.high_watermark, min(reply.high_watermark, len(log)))", "min(reply.high_watermark, len(log))"),
+    Mutant("epochs_of_voters_rise", "raft_torn", "adopt_epoch", "hearing.epoch < known.epoch or learns_leader", "True"),
 ]  # fmt: skip
 
 

@@ -4,6 +4,6 @@
 model where its story is shortest; what is said here of Kafka's versions is from its KIPs, issues and source.
 """
 
-from spec.kraft.gallery import administration, logs, quorum, replication, shutdown
+from spec.kraft.gallery import administration, logs, quorum, raft, replication, shutdown
 
-BUGS = [*replication.BUGS, *quorum.BUGS, *shutdown.BUGS, *administration.BUGS, *logs.BUGS]
+BUGS = [*replication.BUGS, *quorum.BUGS, *raft.BUGS, *shutdown.BUGS, *administration.BUGS, *logs.BUGS]

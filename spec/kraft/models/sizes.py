@@ -16,3 +16,9 @@ def one_controller() -> bool:
 def several_controllers() -> bool:
     """a majority of several controllers elects one here, and commits what it decides."""
     return Design.controllers > 1
+
+
+@assume
+def three_controllers() -> bool:
+    """the start of this model is one of three controllers."""
+    return Design.controllers == 3

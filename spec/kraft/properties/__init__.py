@@ -13,6 +13,7 @@ from spec.kraft.properties import (
     leadership,
     proof_lemmas,
     raft,
+    raft_voters,
     reassignment,
     registration,
     replica_logs,
@@ -24,7 +25,7 @@ from spec.kraft.properties import (
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "reassignment", "registration", "replica_logs", "replication", "shutdown", "timed", "topics",
+    "raft", "raft_voters", "reassignment", "registration", "replica_logs", "replication", "shutdown", "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {

@@ -1,0 +1,91 @@
+"""The models of the metadata quorum by messages, disks and crashes; in `models.quorum` an election is one step."""
+
+from __future__ import annotations
+
+from checker.lang import Model
+from spec.kraft import properties, raft
+from spec.kraft.models.sizes import several_controllers, three_controllers
+from spec.kraft.quorum_log import QUORUM_LOG
+
+VOTES = (
+    raft.time_out,
+    raft.vote,
+    raft.adopt_epoch,
+    raft.receive_vote,
+    raft.leave_resigned,
+)
+ELECTIONS = (*VOTES, raft.resign)
+REPLICATION = (raft.append_as_leader, raft.fetch_from_leader, raft.receive_fetch, raft.lose_reply)
+SAFE = (
+    properties.raft_voters.one_leader_in_an_epoch,
+    properties.raft_voters.leader_has_what_is_committed,
+    properties.raft_voters.logs_of_voters_match,
+    properties.raft_voters.applied_is_committed,
+    properties.raft_voters.high_watermark_never_goes_back,
+    properties.raft_voters.committed_is_on_disks_of_a_majority,
+    properties.raft_voters.one_vote_in_an_epoch,
+    properties.raft_voters.epochs_of_voters_rise,
+    properties.raft_voters.nobody_follows_itself,
+    properties.raft_voters.a_leader_has_resigned,
+)
+NOT_MODELLED = (
+    "pre-vote, observers, snapshots, changes of the voters; requests for votes that come late, and time: a voter may "
+    "stand at any moment"
+)
+
+RAFT = Model(
+    name="raft",
+    doc="Three voters, two epochs, logs of two batches: votes and fetches as messages, and their refinement.",
+    init=raft.formatted,
+    actions=(*ELECTIONS, *REPLICATION),
+    properties=(
+        *SAFE,
+        properties.raft_voters.as_quorum_log,
+        properties.raft_voters.elected_late,
+        properties.raft_voters.split_vote,
+        properties.raft_voters.truncation,
+        properties.raft_voters.older_batch_is_committed,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2},
+    faults="two candidacies of each voter, resignations, late votes and lost replies: any elections of two epochs",
+    not_modelled="crashes; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+RAFT_CRASH = Model(
+    name="raft_crash",
+    doc="Three voters, two epochs, logs of two batches, and what of them is on disk; one crash.",
+    init=raft.formatted,
+    actions=(*VOTES, raft.append_as_leader, raft.fetch_from_leader, raft.receive_fetch, raft.flush, raft.crash_voter),
+    properties=(*SAFE, properties.raft_voters.acknowledged_is_on_disk),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_crashes": 1},
+    faults="one crash that loses what is not flushed, and any elections of two epochs",
+    not_modelled=NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+RAFT_TORN = Model(
+    name="raft_torn",
+    doc="Three voters of which two have led, each with a batch of its own that nobody else has; two more epochs.",
+    init=raft.torn,
+    actions=(*ELECTIONS, *REPLICATION),
+    properties=SAFE,
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 4},
+    faults="four elections in a row, as many as it takes to tell which batches a leader may commit",
+    not_modelled="crashes; " + NOT_MODELLED,
+    assumptions=(three_controllers,),
+)
+
+RAFT_CANDIDATE = Model(
+    name="raft_candidate",
+    doc="Three voters, and a leader that has not flushed yet what the others have; two more epochs, and one crash.",
+    init=raft.leader_not_flushed,
+    actions=(*VOTES, raft.fetch_from_leader, raft.receive_fetch, raft.flush, raft.crash_voter),
+    properties=SAFE,
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 3, "max_crashes": 1},
+    faults="one crash that loses what is not flushed, and any elections of two more epochs",
+    not_modelled="batches of the controller; " + NOT_MODELLED,
+    assumptions=(three_controllers,),
+)
+
+MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE]
