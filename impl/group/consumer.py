@@ -359,6 +359,11 @@ class Consumer:
     def consumes(self) -> bool:
         return self.state is State.JOINED
 
+    @property
+    def is_started(self) -> bool:
+        """The last request on this connection but pings was to start, with partitions or without."""
+        return self.attempt == self._newest_attempt != UNKNOWN
+
     def consume(self, of: TopicPartition, offset: int, next_offset: int, now_ms: int) -> tuple[bool, Effects]:
         """Take a record that was fetched. Whether it is to be handed on: its session is looked at first, too."""
         self.context.now_ms = now_ms

@@ -8,6 +8,7 @@ from impl.group.coordinator import Coordinator
 from impl.group.registry import Phase
 from impl.runtime.effects import Did, Log
 
+_PING_BUCKETS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 _PHASE_BUCKETS_MS = (1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000)
 
 
@@ -25,6 +26,7 @@ class Measures:
             "RebalanceTimeMs", "Time in a phase", ["phase"], registry=registry, buckets=_PHASE_BUCKETS_MS
         )
         self._failed = Counter("FailedPings", "Pings that were not answered in time", registry=registry)
+        self._pings = Histogram("PingTimeMs", "From a ping to its answer", registry=registry, buckets=_PING_BUCKETS_MS)
         self._dead = Counter("SuspectedDead", "Consumers that were removed, by cause", ["cause"], registry=registry)
         self._committed = Counter("CommittedOffsetsPerSec", "Offsets written to ZooKeeper", registry=registry)
         self._counted = 0
@@ -36,6 +38,9 @@ class Measures:
         self._members.set(len(core.members))
         self._failed.inc(core.pings.failed_pings - self._counted)
         self._counted = core.pings.failed_pings
+        for time_ms in core.pings.times_ms:
+            self._pings.observe(time_ms)
+        core.pings.times_ms.clear()
 
     def logged(self, log: Log) -> None:
         """A line of the log."""

@@ -49,6 +49,8 @@ class Pings:
         self.max_failed = max_failed
         self.limit_ms = limit_ms
         self.failed_pings = 0
+        self.times_ms: list[int] = []
+        """From the sending of each ping to its answer, since somebody took them."""
         self._heap: list[tuple[int, int, Due, Member | Watcher]] = []
         self._entries = 0
         self._timer_ms: int | None = None
@@ -133,7 +135,7 @@ class Pings:
     def answered(self, member: Member) -> None:
         """The answer to the first ping that is unanswered was read."""
         if member.unanswered_ms:
-            member.unanswered_ms.popleft()
+            self.times_ms.append(self.context.now_ms - member.unanswered_ms.popleft())
         member.expired = max(0, member.expired - 1)
         member.in_a_row = 0
         member.heard_ms = self.context.now_ms

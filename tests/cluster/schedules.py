@@ -31,7 +31,7 @@ from tests.cluster.recordings import NotBegunError
 from tests.cluster.zookeeper import Ensemble, Server, zookeeper
 from tests.conftest import ROOT
 
-_BATCH = 100
+_BATCH = 25
 _TRIALS = 3
 _MOST_CANDIDATES = 300_000
 

@@ -71,7 +71,8 @@ def test_failed_pings_deaths_and_committed_offsets_are_counted(run: Measured) ->
     assert run.value("CommittedOffsetsPerSec_total") == 2
     link.answers_cut = True
     assert run.run(5 * S, lambda: run.members == 0)
-    assert run.value("FailedPings_total") >= 2
+    assert run.value("FailedPings_total") >= 2 and run.value("PingTimeMs_count") >= 3
+    assert run.value("PingTimeMs_bucket", le="2.0") == run.value("PingTimeMs_count"), "1 ms each way"
     assert run.value("SuspectedDead_total", cause="its pings have failed") == 1
     run.end_session()
     assert (run.value("IsCoordinator"), run.value("Members")) == (0, 0)

@@ -1,0 +1,199 @@
+"""Figures of a coordinator of impl/group as a process on a real ZooKeeper, with thousands of consumers that it pings.
+
+usage: python -m tests.benchmarks.group_scale [--consumers N] [--groups N] [--minutes N] [--largest N]
+
+The consumers are whole but for their fetchers: the partitions that they are assigned move by an offset every few
+seconds. All are in this process, so that what is measured has its time in it, too. They start at once; then pings are
+measured for so many minutes; then one more group starts, of so many consumers as --largest says; then the coordinator
+is killed, and the other broker is elected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import json
+import re
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from impl.group.consumer import State
+from impl.group.consumer_process import ConsumerProcess
+from impl.group.settings import BrokerSettings, ConsumerSettings
+from tests.benchmarks.printing import line
+from tests.cluster.zookeeper import zookeeper
+from tests.impl.group.cluster import Cluster
+
+CONSUMERS, GROUPS, MINUTES, LARGEST = 5_000, 100, 10.0, 1_000
+SESSION_MS, PARTITIONS, DATA = 6_000, 100, 9
+_SPREAD_S, _MOVES_S, _WAIT_S, _LIMIT_S = 5.0, 5.0, 0.1, 300.0
+_BROKER = {
+    "zk.sessiontimeout.ms": "6000", "consumer.min.session.timeout.ms": str(SESSION_MS),
+    "consumer.max.session.timeout.ms": str(SESSION_MS), "consumer.max.failed.pings": "3",
+    "consumer.offset.commit.interval.ms": "10000", "rebalance.backoff.ms": "2000", "metrics.port": "0",
+}  # fmt: skip
+_LONGEST_MS = BrokerSettings(0, "", max_consumer_session_ms=SESSION_MS).longest_session_ms
+
+
+class NoFetchers:
+    """In the place of a consumer's fetchers: nothing is fetched."""
+
+    def changed(self) -> None:
+        pass
+
+    async def stop(self) -> None:
+        pass
+
+
+class LoadingConsumer(ConsumerProcess):
+    """A consumer, as far as a coordinator has to do with it."""
+
+    def __init__(self, settings: ConsumerSettings) -> None:
+        super().__init__(settings, io.BytesIO())
+        self._fetchers = NoFetchers()  # type: ignore[assignment]
+
+    def move(self) -> None:
+        """A record of each of its partitions is consumed."""
+        for of, fetched in self.core.fetched.items():
+            self.core.begin_at(of, 0)
+            fetched.offset += 1
+
+
+class Load:
+    """The consumers of a run."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.consumers: list[LoadingConsumer] = []
+        self._tasks: list[asyncio.Task[object]] = []
+
+    async def add(self, names: Sequence[tuple[str, str]]) -> None:
+        """Start consumers: group and id of each."""
+        bootstrap = tuple(self.cluster.addresses().values())
+        for group, name in names:
+            settings = ConsumerSettings(bootstrap, group, name, '{"t": 1}', SESSION_MS)
+            self.consumers.append(LoadingConsumer(settings))
+            self._tasks.append(asyncio.create_task(self.consumers[-1].run()))
+            await asyncio.sleep(_SPREAD_S / len(names))
+
+    async def moves(self) -> None:
+        """Consume, for ever."""
+        while True:
+            await asyncio.sleep(_MOVES_S)
+            for consumer in self.consumers:
+                consumer.move()
+
+    async def until(self, holds: Callable[[LoadingConsumer], bool]) -> float:
+        """How long it takes until this holds for all, in s."""
+        began_s = time.monotonic()
+        while not all(holds(one) for one in self.consumers):
+            if time.monotonic() - began_s > _LIMIT_S:
+                count = sum(not holds(one) for one in self.consumers)
+                raise SystemExit(f"after {_LIMIT_S:.0f} s, {count} consumers are not started: the machine is too slow")
+            await asyncio.sleep(_WAIT_S)
+        return time.monotonic() - began_s
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # The coordinator's own figures.
+
+    def log(self) -> str:
+        return "".join(one.log.read_text(errors="replace") for one in self.cluster.processes)
+
+    def longest_rebalance_ms(self, of: Callable[[str], bool]) -> int:
+        """The longest rebalance of a group that was done, with every member started."""
+        lines = [json.loads(one) for one in self.log().splitlines() if '"rebalance has ended"' in one]
+        return max((one["took_ms"] for one in lines if one["outcome"] == "done" and of(one["group"])), default=-1)
+
+    def metrics(self) -> dict[str, float]:
+        """The samples of the coordinator, by name; of PingTimeMs also by bucket."""
+        log = self.cluster.brokers[self.cluster.coordinator() or 0].log.read_text(errors="replace")
+        address = re.search(r'"event": "metrics".*"address": "([^"]*)"', log)
+        assert address is not None, "the coordinator serves its metrics"
+        with urllib.request.urlopen(f"http://{address[1]}/metrics") as answer:
+            families = list(text_string_to_metric_families(answer.read().decode()))
+        return {one.name + one.labels.get("le", ""): one.value for family in families for one in family.samples}
+
+
+def is_started(consumer: LoadingConsumer) -> bool:
+    """It has joined, and was started since it looked for the coordinator."""
+    return consumer.core.state is State.JOINED and consumer.core.is_started
+
+
+def pings_line(before: dict[str, float], after: dict[str, float]) -> str:
+    """What was answered between two looks, and how fast."""
+    found = {name: after[name] - before.get(name, 0.0) for name in after if name.startswith("PingTimeMs_")}
+    count = found["PingTimeMs_count"]
+    bounds = sorted(
+        (float(name.removeprefix("PingTimeMs_bucket")), value)
+        for name, value in found.items()
+        if name.startswith("PingTimeMs_bucket") and not name.endswith("+Inf")
+    )
+    p99 = next((bound for bound, below in bounds if below >= 0.99 * count), float("inf"))
+    return f"{count:,.0f}, 99% of them within {p99:,.0f} ms"
+
+
+async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float, largest: int) -> None:
+    load = Load(cluster)
+    moves = asyncio.create_task(load.moves())
+    began_s = time.monotonic()
+    await load.add([(f"g{number % groups}", f"c{number}") for number in range(consumers)])
+    await load.until(is_started)
+    waited_s = max(0.0, time.monotonic() - began_s)
+    line(f"{consumers:,} consumers in {groups} groups are started", f"{waited_s:.1f} s", "-")
+    size = consumers // groups
+    line(f"the longest rebalance of a group of {size}", f"{load.longest_rebalance_ms(lambda _: True):,} ms", "1,000 ms")
+    before, began_s = load.metrics(), time.monotonic()
+    await asyncio.sleep(60 * minutes)
+    after = load.metrics()
+    line(f"pings answered in {time.monotonic() - began_s:.0f} s", pings_line(before, after), "100 ms")
+    committed = after["CommittedOffsetsPerSec_total"] - before["CommittedOffsetsPerSec_total"]
+    line("offsets committed in that time", f"{committed:,.0f}", "-")
+    suspected = load.log().count('"event": "removed"')
+    line("consumers that were suspected", f"{suspected}", "0")
+    if largest:
+        await load.add([("largest", f"l{number}") for number in range(largest)])
+        await load.until(is_started)
+        took_ms = load.longest_rebalance_ms(lambda group: group == "largest")
+        line(f"the longest rebalance of a group of {largest:,}", f"{took_ms:,} ms", "10,000 ms")
+    killed = cluster.coordinator()
+    assert killed is not None, "somebody is the coordinator"
+    cluster.brokers[killed].kill()
+    epochs = [one.core.coordinator_epoch for one in load.consumers]
+    newest = max(epochs)
+    took_s = await load.until(lambda one: one.core.coordinator_epoch > newest and is_started(one))
+    line(f"all {len(epochs):,} started after a failover", f"{took_s:.1f} s", f"{_LONGEST_MS / 1000 + 10:.0f} s")
+    moves.cancel()
+    await load.stop()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.group_scale")
+    parser.add_argument("--consumers", type=int, default=CONSUMERS)
+    parser.add_argument("--groups", type=int, default=GROUPS)
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--largest", type=int, default=LARGEST)
+    options = parser.parse_args(arguments)
+    with zookeeper() as ensemble, tempfile.TemporaryDirectory(prefix="scale-") as folder:
+        cluster = Cluster(ensemble, Path(folder), brokers=0, topics="", further=_BROKER)
+        try:
+            cluster.start_data_broker(DATA, f"t:{PARTITIONS}")
+            for broker in range(2):
+                cluster.start_broker(broker)
+            cluster.wait_for(lambda: cluster.coordinator() is not None)
+            asyncio.run(measure(cluster, options.consumers, options.groups, options.minutes, options.largest))
+        finally:
+            cluster.stop()
+
+
+if __name__ == "__main__":
+    main()
