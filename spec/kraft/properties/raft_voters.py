@@ -200,13 +200,3 @@ def older_batch_is_committed(s: Quorum) -> bool:
 def a_leader_has_resigned(s: Quorum) -> bool:
     """A leader has resigned, and its epoch goes on without."""
     return any(s.voters[voter].role == RaftRole.RESIGNED for voter in Voter)
-
-
-@witness
-def three_epochs_in_a_log(s: Quorum) -> bool:
-    """A log has batches of three epochs."""
-    return any(has_three(s.voters[voter].log) for voter in Voter)
-
-
-def has_three(log: Entries) -> bool:
-    return len(log) > 2 and log[0].epoch < log[1].epoch < log[2].epoch
