@@ -55,6 +55,24 @@ def test_writes_are_proved_to_be_of_the_newest_epoch() -> None:
     assert {f.verdict for f in proof.findings if f.claim.name in WRITES} == {PROVED}
 
 
+@pytest.mark.long("some seconds of Z3")
+def test_all_safety_of_takeovers_is_proved_for_three_brokers() -> None:
+    """P1 to P6 and P11; of any number of crashes and of requests taken back, and of three requests."""
+    bound = load("pinning/takeover")
+    names = {p.name for p in bound.model.properties if p.kind in PROVABLE}
+    assert names >= SAFETY | {"served_is_told_of_served", "takeover_leaves_no_gap", "dead_target_moves_nobody"}
+    proof = proof_of("takeover", names)
+    assert {f.claim.name: f.verdict for f in proof.findings if f.verdict not in (PROVED, UNUSED)} == {}
+    kept = {place for n, f in enumerate(proof.findings) if f.verdict == PROVED for place in proof.bounds_of(n).words()}
+    assert not any("crashes" in place or "unpins" in place for place in kept), "any number of them"
+
+
+@pytest.mark.long("some seconds of Z3")
+def test_a_takeover_is_not_proved_where_versions_are_used_again() -> None:
+    proof = proof_of("takeover", {"no_move_without_cause"}, {"settling_renews_epoch": "false", "brokers": "2"})
+    assert next(f.verdict for f in proof.findings if f.claim.name == "no_move_without_cause") == REFUTED
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("model", "claim", "guard"), GUARDS)
 def test_without_its_guard_it_is_not_proved(model: str, claim: str, guard: str) -> None:

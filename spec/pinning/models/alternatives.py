@@ -14,6 +14,7 @@ from spec.pinning.models.requests import (
     DEAD,
     ELECTION,
     HANDOVER,
+    LEMMAS,
     MOVES,
     NOT_MODELLED,
     OFFICE,
@@ -100,6 +101,12 @@ TAKEOVER = Model(
     settings={"repaired": {}},
     faults="three requests, for any brokers, of which one is taken back; one broker dies at any time and starts again",
     not_modelled=NOT_MODELLED,
+    lemmas=(
+        *LEMMAS,
+        properties.lemmas.seen_is_of_the_request,
+        properties.lemmas.nobody_is_ready,
+        properties.lemmas.target_in_office_was_served,
+    ),
 )
 
 ROLLING = Model(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from checker.lang import invariant
 from spec.pinning.design import Design
-from spec.pinning.state import Cluster, believes_in_office, is_target, owns_office, owns_ready, runs
+from spec.pinning.state import Cluster, Seen, believes_in_office, is_target, owns_office, owns_ready, runs
 from spec.pinning.types import Broker, Path, ProcessState, is_legacy
 
 
@@ -110,3 +110,35 @@ def heard_epoch_was_issued(s: Cluster) -> bool:
 def expiry_is_handled_first(s: Cluster) -> bool:
     """Nobody goes on with a new session before it has handled the end of the former one."""
     return not Design.expiry_first or not any(s.brokers[b].expired for b in Broker)
+
+
+@invariant(source="design switch takeover: an alternative to KIP-39, Handling the admin request")
+def seen_is_of_the_request(s: Cluster) -> bool:
+    """Versions that a target has read are of the epoch before, or of the request that stands or one before it."""
+    return all(
+        seen.epoch_version <= s.epoch_version
+        and (seen.epoch_version != s.epoch_version or may_have_seen(s, broker, seen))
+        for broker in Broker
+        for seen in s.brokers[broker].seen
+    )
+
+
+def may_have_seen(s: Cluster, broker: Broker, seen: Seen) -> bool:
+    standing = s.next_controller
+    return (
+        standing is not None
+        and seen.next_version <= standing.version
+        and (seen.next_version != standing.version or standing.target == broker)
+    )
+
+
+@invariant(source="design switch takeover: an alternative to KIP-39, Handling the admin request")
+def nobody_is_ready(s: Cluster) -> bool:
+    """Targets that take the office over set no `ready`."""
+    return not Design.takeover or s.ready is None
+
+
+@invariant(source="KIP-39, New or Changed Public Interfaces (P6)")
+def target_in_office_was_served(s: Cluster) -> bool:
+    """A request whose target has /controller was served, or was for the one in office."""
+    return s.controller is None or all(asked.served or asked.target != s.controller.broker for asked in s.asked)
