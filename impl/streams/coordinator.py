@@ -163,10 +163,11 @@ class Coordinator:
     def _refusal(self, request: JoinGroup) -> ErrorCode | None:
         if not self.bounds.least_ms <= request.session_timeout_ms <= self.bounds.most_ms:
             return ErrorCode.INVALID_SESSION_TIMEOUT
-        offered = {name for name, _ in request.protocols}
+        common = {name for name, _ in request.protocols}
         others = [one for member, one in self.members.items() if member != request.member_id]
-        is_common = offered and all(offered & {name for name, _ in one.protocols} for one in others)
-        if not is_common or (others and request.protocol_type != self.protocol_type):
+        for one in others:
+            common &= {name for name, _ in one.protocols}
+        if not common or (others and request.protocol_type != self.protocol_type):
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return None
 
@@ -306,10 +307,8 @@ class Coordinator:
 
     def _voted(self) -> str:
         """The first protocol of the leader that all members have."""
-        for name, _ in self.members[self.leader].protocols:
-            if all(name in dict(one.protocols) for one in self.members.values()):
-                return name
-        return ""
+        names = [name for name, _ in self.members[self.leader].protocols]
+        return next(name for name in names if all(name in dict(one.protocols) for one in self.members.values()))
 
     def _joined(self, member: str) -> JoinedGroup:
         members: Iterable[tuple[str, bytes]] = ()

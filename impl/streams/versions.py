@@ -71,8 +71,9 @@ RELEASES = {row.name: row for row in _rows()}
 `simulated` is the document's post-1.2, version 3 with 4 written where the version stands. `repaired` is the design that
 loses nothing, with the formats of 3.9.
 """
+_NOT_KAFKA = ("simulated", "repaired")
 
 
 def writers(version: int) -> list[str]:
-    """The releases whose newest version this is; the simulated one is none."""
-    return [row.name for row in RELEASES.values() if row.latest == version and not row.form.is_simulated]
+    """The releases of Kafka whose newest version this is."""
+    return [row.name for row in RELEASES.values() if row.latest == version and row.name not in _NOT_KAFKA]

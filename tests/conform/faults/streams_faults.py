@@ -351,7 +351,7 @@ MUTANTS = [
         "pass",
     ),
     Fault("probing", "a new member starts no rebalance", "Coordinator._add", "self._prepare(now_ms)", "pass"),
-    Fault("probing", "no JoinGroup waits", "_member", "joining=call", "joining=None"),
+    Fault("probing", "no JoinGroup waits", "coordinator._member", "joining=call", "joining=None"),
     Fault("probing", "the leader is not told who is there", "Coordinator._joined", "member == self.leader", "False"),
     # The member.
     Fault("tasks", "what it gave up is forgotten", "Member._join", "self.tasks or self.previous", "self.tasks"),

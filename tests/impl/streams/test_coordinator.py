@@ -112,6 +112,16 @@ def test_joins_that_are_refused() -> None:
     assert not answers(Coordinator(Bounds(1, 1)).on_join(1, joining(session_ms=1), 0, "b"))
 
 
+def test_a_protocol_has_to_be_common_to_all() -> None:
+    group = Coordinator()
+    group.on_join(1, joining()._replace(protocols=(("x", b""), ("y", b""))), 0, "a")
+    group.on_join(2, joining(protocol="y"), 0, "b")
+    refused = JoinedGroup(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+    assert answers(group.on_join(3, joining(protocol="x"), 0, "c")) == {3: refused}
+    group.complete_join(0)
+    assert group.protocol == "y"
+
+
 def test_the_next_leader_is_the_one_that_is_named() -> None:
     group = stable("a", "b", "c")
     group.on_leave(1, LeaveGroup("a"), 0)
