@@ -52,6 +52,28 @@ def read_pins(file: Path) -> Iterator[Pin]:
             yield Pin(target, settings[0] if settings else None, changes, expected, large)
 
 
+@dataclass(frozen=True)
+class KnownPin:
+    """What `fencepost check TARGET --setting SETTING --known` goes on past: switch -> [property, states].
+
+    large: takes long; the large tier looks at it.
+    """
+
+    target: str
+    setting: str
+    known: dict[str, Any]
+    large: bool
+
+
+def read_known(file: Path) -> Iterator[KnownPin]:
+    """The pins of known violations of a file whose comment says how it is written."""
+    pinned = tomllib.loads(file.read_text(encoding="utf-8"))["known"]
+    for target, settings in pinned.items():
+        for setting, known in settings.items():
+            large = known.pop("large", False)
+            yield KnownPin(target, setting, known, large)
+
+
 def pin_of(design: str, bug: Bug) -> Pin | None:
     """The pin of a bug of the gallery, None if there is none."""
     changes = {name: str(getattr(value, "name", value)).lower() for name, value in bug.constants.items()}

@@ -25,7 +25,7 @@ from typing import Any
 from checker.explicit.kernel.layout import Layout
 from checker.lang.frontend import state_leaves
 from checker.lang.loader import BoundModel, bind_model, designs, load_spec
-from tests.conftest import ROOT, Pin, read_pins
+from tests.conftest import ROOT, Pin, read_known, read_pins
 from traces.files import write_whole
 from traces.markdown import escaped
 from traces.values import plural
@@ -153,20 +153,23 @@ def _known() -> Iterator[str]:
     yield from textwrap.wrap(
         "What `fencepost check MODEL --setting S --known` goes on past: each switch that repairs a violation, with the "
         "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds. "
-        "`shipped` is of every model that is pinned with it and violated, `draft` of some that are small.",
+        "Of KIP-631 there are those of every model that is pinned with `shipped` or `draft` and violated, but for "
+        "`draft` in `timed` and `timed_failover`, which no single switch repairs, and in `reassignment`, "
+        "`moved_record` and `moved_disk`, which take minutes. `make verify` looks at the small ones, `make large` at "
+        "all of them.",
         120,
     )
     yield ""
     yield "| model | setting | known by | violates |"
     yield "|---|---|---|---|"
-    for model, settings in tomllib.loads(PINS.read_text(encoding="utf-8"))["known"].items():
-        for setting, known in settings.items():
-            for switch, (name, states) in known.items():
-                yield f"| `{model}` | `{setting}` | `{switch}` | `{name}` ({states}) |"
+    for known in read_known(PINS):
+        for switch, (name, states) in known.known.items():
+            yield f"| `{known.target}` | `{known.setting}` | `{switch}` | `{name}` ({states}) |"
     yield ""
-    pinned = [(model.name, pin) for model in _models() for pin in _pins(model.name) if pin.setting == "shipped"]
-    hold = [f"`{name}`" for name, pin in pinned if not pin.changes and pin.expected["verdict"] == "holds"]
-    yield from textwrap.wrap(f"`shipped` violates nothing in {', '.join(hold)}.", 120)
+    for setting in ("shipped", "draft"):
+        pinned = [(model.name, pin) for model in _models() for pin in _pins(model.name) if pin.setting == setting]
+        hold = [f"`{name}`" for name, pin in pinned if not pin.changes and pin.expected["verdict"] == "holds"]
+        yield from textwrap.wrap(f"`{setting}` violates nothing in {', '.join(hold)}.", 120)
 
 
 def _measured() -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-import tomllib
-from typing import Any
 
 import pytest
 
@@ -13,11 +11,10 @@ from checker.explicit.known import PastKnown, past_known
 from checker.lang.loader import BoundModel, load
 from checker.running.limits import Limits
 from checker.verdicts import HOLDS, INCOMPLETE, KNOWN, VIOLATED
-from tests.conftest import ROOT, read_pins
+from tests.conftest import ROOT, KnownPin, read_known, read_pins
 
 SWITCHED_OFF = "tests/explicit/switched_off.py"
-LARGE = {pin.target for pin in read_pins(ROOT / "tests" / "pins.toml") if pin.large}
-PINNED = tomllib.loads((ROOT / "tests" / "pins.toml").read_text(encoding="utf-8"))["known"]
+PINNED = list(read_known(ROOT / "tests" / "pins.toml"))
 
 
 @pytest.fixture(autouse=True)
@@ -80,22 +77,21 @@ def test_what_kafka_shipped_with_is_known_in_every_model() -> None:
     pins = read_pins(ROOT / "tests" / "pins.toml")
     found = {p.target: p.expected["violated"] for p in pins if p.setting == "shipped" and "violated" in p.expected}
     violated = {target: min(states.values()) for target, states in found.items() if target.startswith("kraft/")}
-    known = {t: settings["shipped"] for t, settings in PINNED.items() if "shipped" in settings}
+    known = {pin.target: pin.known for pin in PINNED if pin.setting == "shipped"}
     first = {target: next(iter(switches.values()))[1] for target, switches in known.items()}
     assert first == violated
 
 
 SETTINGS = [
-    pytest.param(target, setting, marks=[pytest.mark.large("many states, several times")] if target in LARGE else [])
-    for target, settings in PINNED.items()
-    for setting in settings
-]
+    pytest.param(pin, marks=[pytest.mark.large("many states, several times")] if pin.large else [],
+                 id=f"{pin.target} {pin.setting}")
+    for pin in PINNED
+]  # fmt: skip
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(("target", "setting"), SETTINGS)
-def test_known_violations_of_a_setting(target: str, setting: str) -> None:
-    expected: dict[str, Any] = PINNED[target][setting]
-    past = found(target, setting)
-    assert {one.switch: [one.found.name, one.found.trace_length] for one in past.known} == expected
-    assert past.verdict == (KNOWN if expected else HOLDS)
+@pytest.mark.parametrize("pin", SETTINGS)
+def test_known_violations_of_a_setting(pin: KnownPin) -> None:
+    past = found(pin.target, pin.setting)
+    assert {one.switch: [one.found.name, one.found.trace_length] for one in past.known} == pin.known
+    assert past.verdict == KNOWN
