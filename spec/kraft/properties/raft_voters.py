@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Map, invariant, refines, transition_invariant, witness
 from spec.kraft.design import Design
-from spec.kraft.quorum_log import QUORUM_LOG, Entries, Member, QuorumLog, agree_up_to, no_ends
+from spec.kraft.quorum_log import QUORUM_LOG, Entries, Member, QuorumLog, agree_up_to, is_majority, no_ends
 from spec.kraft.raft import Diverging, Quorum, RaftRole, VoterState
 from spec.kraft.types import Voter
 
@@ -200,3 +200,39 @@ def older_batch_is_committed(s: Quorum) -> bool:
 def a_leader_has_resigned(s: Quorum) -> bool:
     """A leader has resigned, and its epoch goes on without."""
     return any(s.voters[voter].role == RaftRole.RESIGNED for voter in Voter)
+
+
+# Lemmas for proofs of R1 and R7.
+
+
+@invariant(source="KIP-595, Vote; Quorum State")
+def votes_are_remembered(s: Quorum) -> bool:
+    """A voter remembers the vote that it has given in its epoch, and has given none in a newer one."""
+    return all(
+        s.granted_in[candidate][voter] <= s.voters[voter].epoch
+        and (s.voters[voter].voted_for == candidate)
+        == (s.granted_in[candidate][voter] == s.voters[voter].epoch and s.voters[voter].epoch > 0)
+        for candidate in Voter
+        for voter in Voter
+    )
+
+
+@invariant(source="KIP-595, Vote")
+def votes_are_for_those_that_stand(s: Quorum) -> bool:
+    """Who leads or has resigned was given the votes of a majority in its epoch; who stands counts what it was given."""
+    return all(has_its_votes(s, voter) for voter in Voter)
+
+
+def has_its_votes(s: Quorum, name: Voter) -> bool:
+    voter = s.voters[name]
+    given = frozenset(one for one in Voter if s.granted_in[name][one] == voter.epoch)
+    return (
+        all(s.granted_in[name][one] <= voter.epoch for one in Voter)
+        and (voter.role != RaftRole.CANDIDATE or voter.granted <= given)
+        and (voter.leader == name) == has_led(voter)
+        and (not has_led(voter) or is_majority(given))
+        and (voter.role in {RaftRole.UNATTACHED, RaftRole.FOLLOWER} or voter.epoch > 0)
+    )
+
+
+VOTES = (votes_are_remembered, votes_are_for_those_that_stand)
