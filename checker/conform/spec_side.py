@@ -27,6 +27,7 @@ from checker.running.deadline import CompilationDeadline
 from checker.running.limits import Limits
 
 REMEMBERED = 1 << 12  # states of which is known what they do and refuse
+STATES = 1 << 14  # states that are kept decoded: they are read when they are met, and again when their turn comes
 LOOKS = 1 << 15  # states of which is known what they look like
 PARTS = 1 << 17  # parts of states that are kept decoded
 REFUSED, CUT = 0, 1  # how an instance ended that did not fire, where that is reported
@@ -164,7 +165,7 @@ class SpecSide:
         """The state with these words. Values are shared among states: they are to be read only."""
         found = self._states.get(words)
         if found is None:
-            _shrink(self._states)
+            _shrink(self._states, STATES)
             found = self._states[words] = self._decoded(words)
         return found
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import Canonical, Digest, by_rank
-from checker.conform.driver import Diverges, Driver
+from checker.conform.driver import MOST_REMEMBERED, Diverges, Driver
 from checker.conform.spec_side import Moves, SpecSide
 from checker.conform.system import Probe, Receiver, Structure, System
 from checker.explicit.kernel import abi
@@ -119,6 +119,7 @@ class Worker:
         self._frontier: list[Pair] = []  # in reverse order
         self._seen: set[tuple[Packed, Digest]] = set()
         self._receivers: set[Digest] = set()
+        self._looked_at: dict[int, Structure] = {}  # keys of receivers that were probed, by id
         self._found: list[tuple[Packed, Any]] = []  # the level's candidates
         self._portion = self._empty()
 
@@ -214,6 +215,11 @@ class Worker:
 
     def _probes(self, number: int, moves: Moves, system: Any) -> Place | None:
         for at, (key, probes) in enumerate(self._receiving(system, moves.state)):
+            if self._looked_at.get(id(key)) is key:
+                continue
+            if len(self._looked_at) > MOST_REMEMBERED:
+                self._looked_at.clear()
+            self._looked_at[id(key)] = key
             known = self._canonical.of(key)
             if known in self._receivers:
                 continue

@@ -7,8 +7,9 @@ rest. Every host has a clock of its own, which moves when a timer of it is to fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -326,9 +327,8 @@ class Cluster:
     @cached_property
     def _parts(self) -> tuple[object, ...]:
         """What it is made of. Hosts, and what is under way, are the same where they are one object."""
-        fields = dict(vars(self), shape=None, lifecycle=in_any_order(self.lifecycle),
-                      alterations=in_any_order(self.alterations))  # fmt: skip
-        return tuple(fields.values())
+        parts: tuple[object, ...] = PARTS(self)
+        return (*parts, in_any_order(self.lifecycle), in_any_order(self.alterations))
 
     def __hash__(self) -> int:
         return hash(self._parts)
@@ -339,9 +339,9 @@ class Cluster:
     def __getstate__(self) -> dict[str, Any]:
         return without_memory(self)
 
-    def __setstate__(self, fields: dict[str, Any]) -> None:
-        hosts = {name: tuple(host.alike() for host in fields[name]) for name in HOSTS}
-        vars(self).update(fields, **hosts)
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        hosts = {name: tuple(host.alike() for host in parts[name]) for name in HOSTS}
+        vars(self).update(parts, **hosts)
 
     @cached_property
     def lens(self) -> Lens:
@@ -373,6 +373,9 @@ class Cluster:
     def topic(self) -> UUID | None:
         """The id of the one topic."""
         return self.committed.topic_ids.get(TOPIC)
+
+
+PARTS = attrgetter(*(one.name for one in fields(Cluster) if one.name not in ("shape", "lifecycle", "alterations")))
 
 
 def in_any_order(envelopes: tuple[Envelope, ...]) -> tuple[Envelope, ...]:

@@ -6,9 +6,9 @@ state of the spec and in the cluster alike. Values come in pairs: the spec's, an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -35,6 +35,7 @@ from impl.kraft.messages import (
 )
 
 AHEAD = 1 << 20
+UNMODELLED = "unmodelled"
 
 
 class Pair(NamedTuple):
@@ -62,11 +63,23 @@ def receivers(
     """Every controller that may decide, where a request of each kind that the model knows can land."""
     for voter, host in enumerate(cluster.controllers):
         if host.core.is_active and not host.is_lost:
-            shown = observed.controller(cluster, host), observed.stable(cluster), cluster.records
-            key = shown, internal_state.of_host(cluster, host), internal_state.awaited(cluster, voter)
-            yield Receiver(key, partial(probes, with_history(cluster, host), voter, before, classes, actions))
+            make = partial(probes, with_history(cluster, host), voter, before, classes, actions)
+            yield Receiver(decisive(cluster, voter), make)
         if not host.is_lost:
-            yield Receiver(unmodelled.key(host), partial(the_rest, cluster, voter, before, classes, actions))
+            key = observed.remembered(host.memory, UNMODELLED, partial(unmodelled.key, host))
+            yield Receiver(key, partial(the_rest, cluster, voter, before, classes, actions))
+
+
+def decisive(cluster: Cluster, voter: int) -> Hashable:
+    """All that decides what a request does at a controller."""
+    host, records = cluster.controllers[voter], cluster.records
+    if cluster.is_quorum or host.core.waiting:
+        shown = observed.controller(cluster, host), observed.stable(cluster), records
+        return shown, internal_state.of_host(cluster, host), internal_state.awaited(cluster, voter)
+    return observed.remembered(
+        host.memory, (cluster.lens.view, records),
+        lambda: (observed.controller(cluster, host), records, internal_state.of_host(cluster, host)),
+    )  # fmt: skip
 
 
 def the_rest(
@@ -107,7 +120,7 @@ def with_history(cluster: Cluster, host: ControllerHost) -> Cluster:
     return replace(cluster, stable=Stable(cluster.committed, observed.log_of(cluster, host)[0]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Probing:
     """Makes the probes of one controller."""
 
@@ -185,13 +198,17 @@ class Probing:
 
     def stand_in(self, number: int, view: ProcessView, **fields: Any) -> tuple[Any, ProcessHost]:
         """A sender that waits, in the spec and here."""
-        made = changed(self.stopped(number), state=self.classes["BrokerState"]["RECOVERY"], wants_fence=True, **fields)
+        stopped, recovery = self.stopped[self.place(number)], self.classes["BrokerState"]["RECOVERY"]
+        made = changed(stopped, state=recovery, wants_fence=True, **fields)
         view = view if view.replicas else view._replace(replicas=(NO_REPLICA,) * self.cluster.shape.partitions)
         return made, ProcessHost(stand_in=view)
 
-    def stopped(self, number: int) -> Any:
-        """A process of the spec that does not run, and has nothing on its disk."""
-        one = self.before.processes[self.place(number)]
+    @cached_property
+    def stopped(self) -> dict[Any, Any]:
+        """Of every place for one, a process of the spec that does not run, and has nothing on its disk."""
+        return {place: self.without_process(one) for place, one in self.before.processes.items()}
+
+    def without_process(self, one: Any) -> Any:
         return changed(
             one,
             state=self.classes["BrokerState"]["NOT_RUNNING"],
@@ -212,10 +229,9 @@ class Probing:
         before, alters = self.before, isinstance(request, AlterPartitionRequest)
         nothing = type(before.lifecycle)()
         under_way = nothing.add(message)
-        stopped = {place: self.stopped(place.index) for place in before.processes}
         state = changed(
             before,
-            processes=type(before.processes)({**stopped, self.place(number): sender}),
+            processes=type(before.processes)({**self.stopped, self.place(number): sender}),
             lifecycle=nothing if alters else under_way,
             alterations=under_way if alters else nothing,
         )

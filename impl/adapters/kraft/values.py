@@ -7,6 +7,7 @@ read off it is remembered with it.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -14,6 +15,7 @@ from hashlib import blake2b
 from io import BytesIO
 from pickle import Pickler
 from typing import Any, ParamSpec, Self, TypeVar
+from uuid import UUID
 
 from checker.conform.graph import UnreadableStateError
 from impl.kraft.effects import Effects
@@ -100,12 +102,14 @@ class Comparable(Remembering):
 ALIKE, IS_FIRST = "alike", "is the first"
 FIRST: dict[Hashable, Comparable] = {}
 MADE_OF_IT = "memory", "_parts", "lens"  # what a value was read to be, which another one has to be read for
+DISPATCH = dict(copyreg.dispatch_table) | {UUID: lambda id_: (int, (id_.int,))}  # a UUID's own way is a slow one
 
 
 def digest(structure: object) -> bytes:
     """Of equal structures the same, unless the members of a set are in another order."""
     stream = BytesIO()
     pickler = Pickler(stream)
+    pickler.dispatch_table = DISPATCH
     pickler.fast = True  # it does not matter which parts are one object
     pickler.dump(structure)
     return blake2b(stream.getbuffer(), digest_size=16).digest()
