@@ -61,4 +61,13 @@ STATEMENTS = {
     "L5": "A reassignment whose targets are healthy completes.",
     "L6": "Some controller becomes active.",
     "L7": "A leaderless partition with an active ISR member eventually has a leader.",
+    "R1": "An epoch of the quorum has one leader.",
+    "R2": "The leader of a newer epoch has all that was ever committed.",
+    "R3": "Where two logs have a batch of the same epoch at the same offset, they are the same up to there.",
+    "R4": "What a voter applies is committed, and is the same at every voter.",
+    "R5": "The high watermark never goes back at a voter while it runs, nor at the quorum over elections.",
+    "R6": "No committed batch is cut, and what is acknowledged is on the disks of a majority.",
+    "R7": "A voter votes once in an epoch, over crashes.",
+    "R8": "A voter acknowledges nothing that a crash of it alone can take away.",
+    "R10": "Epochs on disk never go back.",
 }
