@@ -6,6 +6,7 @@ writes that it asks for (`Settle`) before anything else is handled.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from impl.heartbeat.control import Control
@@ -80,6 +81,8 @@ class Controller:
         """Heartbeats: those that wait, and those that a fresh read is under way for."""
         self.parked = dict[int, tuple[int, MetadataHeartbeatRequest]]()
         """By broker, the heartbeat that is handled once it has acknowledged what it is owed."""
+        self.acknowledged = deque[tuple[int, int, int]]()
+        """By broker, incarnation and number: what is yet to be taken notice of."""
         self.context = Context()
         self.scripts = Scripts[Item](CONTROLLER_LANE, self.context)
         self._assemble(Registry(self.context, timeout_ms))
@@ -143,8 +146,17 @@ class Controller:
         return None if self.office is None or not self.has_begun else self.control.request(self.office, tell)
 
     def on_acknowledged(self, broker: int, incarnation: int, number: int, now_ms: int) -> Effects:
-        """A broker has taken the control request with this number."""
+        """A broker has taken the control request with this number. What is to be written first is written first."""
         self.context.now_ms = now_ms
+        self.acknowledged.append((broker, incarnation, number))
+        self._take_acknowledged()
+        return self.context.taken()
+
+    def _take_acknowledged(self) -> None:
+        while self.acknowledged and self.scripts.running is None and not self.leaderships.unsettled:
+            self._take_notice(*self.acknowledged.popleft())
+
+    def _take_notice(self, broker: int, incarnation: int, number: int) -> None:
         self.control.acknowledged(broker, incarnation, number)
         if any(self.partitions.wanted(of) is not None for of in self.partitions.leaderless_of(broker)):
             self.leaderships.look_at([broker])
@@ -152,7 +164,6 @@ class Controller:
         self._send(only=broker)
         if broker in self.parked and not self.heartbeats.has_to_wait(self.parked[broker][1]):
             self._wait(*self.parked.pop(broker))
-        return self.context.taken()
 
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """A timer that was set is due."""
@@ -222,7 +233,7 @@ class Controller:
         read_zxid = self.context.zxid
         yield from self.partitions.load()
         self.partitions.moved.clear()  # whoever is gone by from now on is sent everything
-        named = self._named_incarnations()
+        named = self.partitions.named()
         for broker in sorted({*self.registry.registered, *named}):
             self._begin_with(broker, named.get(broker, 0))
         self.has_begun = True
@@ -232,14 +243,6 @@ class Controller:
         facts = {"controller": self.broker, "epoch": office.epoch, "brokers": len(self.registry.brokers)}
         self.context.log("took office", facts)
         self.context.did("take_office", **facts, read_zxid=read_zxid)
-
-    def _named_incarnations(self) -> dict[int, int]:
-        """The incarnation of each broker, as partitions name it: the highest, where several do."""
-        found = dict[int, int]()
-        for one in self.partitions.known.values():
-            for broker, incarnation in () if one.state is None else one.state.named().items():
-                found[broker] = max(found.get(broker, 0), incarnation)
-        return found
 
     def _begin_with(self, broker: int, named: int) -> None:
         """Go by one broker as a term begins: by the incarnation that is named, else by the one that is registered."""
@@ -387,6 +390,7 @@ class Controller:
             self._elect(self.election.reconsider())
         if self.leaderships.unsettled and self.has_begun and self.design.rereads_on_bad_version:
             self.scripts.add(Settle(), first=True)
+        self._take_acknowledged()
         self._send()
         if not self.leaderships.unsettled and self.leaderships.can_move():
             self.context.set_timer(Timer.MOVE_LEADERS, self.context.now_ms)
@@ -443,6 +447,7 @@ class Controller:
             self._refuse(call, request)
         self.waiting.clear()
         self.parked.clear()
+        self.acknowledged.clear()
         self.scripts.queue.clear()
         self.leaderships.unsettled.clear()
         self.heartbeats.answers.clear()

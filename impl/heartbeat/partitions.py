@@ -116,6 +116,14 @@ class Partitions:
         state = self.known[of].state
         return NO_LEADER if state is None else state.leader
 
+    def named(self) -> dict[int, int]:
+        """The incarnation of each broker, as states name it: the highest, where several do."""
+        found = dict[int, int]()
+        for one in self.known.values():
+            for broker, incarnation in () if one.state is None else one.state.named().items():
+                found[broker] = max(found.get(broker, 0), incarnation)
+        return found
+
     # Decisions.
 
     def wanted(self, of: TopicPartition, *, moves_from: Collection[int] = ()) -> LeaderAndIsr | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Map, action, fresh, require, require_some
+from checker.lang import Map, action, fresh, replace, require, require_some
 from spec.heartbeat.decisions.partition import (
     can_write,
     first_active,
@@ -14,7 +14,7 @@ from spec.heartbeat.decisions.partition import (
 from spec.heartbeat.decisions.processes import goes_to, informed
 from spec.heartbeat.decisions.registry import highest, record_by_term, taking_office
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, Leadership, believes_in_office, is_counted
+from spec.heartbeat.state import BrokerProcess, Cluster, Leadership, believes_in_office, is_counted
 from spec.heartbeat.types import (
     Broker,
     BrokerState,
@@ -92,18 +92,35 @@ def take_control_request(s: Cluster, controller: Controller, process: Process) -
     broker = broker_id(process)
     epoch = require_some(own.epoch)
     incarnation = require_some(s.processes[process].owned)
-    seen = s.processes[process].controller_epoch
-    require(s.processes[process].up and process not in s.cut and broker in own.owed)
-    require(own.known[broker] == incarnation and is_settled(own))
-    require(Design.fresh_unfence or is_counted(own.states[broker]))
-    require(seen is None or seen <= epoch)
+    require(is_sent(s, controller, process))
     own.owed -= {broker}
     partition = own.partition
-    s.processes[process] = goes_to(informed(s.processes[process], broker, partition), controller)
-    s.processes[process].controller_epoch = epoch
+    s.processes[process] = controlled(s, controller, process, epoch)
     newest = s.taken_up
     if partition.leader == broker and (newest is None or newest.leader_epoch < partition.leader_epoch):
         s.taken_up = Leadership(partition.leader_epoch, incarnation)
+
+
+def is_sent(s: Cluster, controller: Controller, process: Process) -> bool:
+    """A control request of a controller is under way to a process, which does not know a newer controller."""
+    own = s.controllers[controller]
+    broker = broker_id(process)
+    seen = s.processes[process].controller_epoch
+    return (
+        s.processes[process].up
+        and process not in s.cut
+        and broker in own.owed
+        and own.known[broker] == s.processes[process].owned
+        and is_settled(own)
+        and (Design.fresh_unfence or is_counted(own.states[broker]))
+        and (seen is None or own.epoch is None or seen <= own.epoch)
+    )
+
+
+def controlled(s: Cluster, controller: Controller, process: Process, epoch: ControllerEpoch) -> BrokerProcess:
+    """A process that has taken the control request of a controller in its term of this epoch."""
+    told = informed(s.processes[process], broker_id(process), s.controllers[controller].partition)
+    return replace(goes_to(told, controller), controller_epoch=epoch)
 
 
 @action(

@@ -14,6 +14,7 @@ is left out. It changes nothing, as every write of it is refused.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,7 +35,7 @@ from traces.events import INIT, end_line, event_line, header_line
 SILENT_STEPS = 12
 SILENT = (
     "send_heartbeat", "handle_heartbeat", "take_reply", "take_control_request", "take_incarnation", "read_ids",
-    "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
+    "take_unanswered", "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
 )  # fmt: skip
 _STATE = state_path(PARTITION)
 _IDS = {id_path(broker): broker for broker in REPLICAS}
@@ -165,6 +166,10 @@ class History:
         self._causes = dict[tuple[int, int], str]()
         self._exits = dict[int, int]()
         """By life, when it was given leave to exit."""
+        self._incarnations = defaultdict[int, list[int]](list)
+        """By life."""
+        self._heard = dict[int, int]()
+        """By incarnation, when a heartbeat of it last changed its state."""
         self._read_lines()
         for one in transactions:  # one that was killed before it could record that
             for change in one.changes:
@@ -179,6 +184,10 @@ class History:
                 match line.get("action"):
                     case "register":
                         self._of_session[note["session"]] = life
+                        self._incarnations[id(life)].append(note["incarnation"])
+                    case "broker_state" if note["cause"] == "heartbeat":
+                        heard_ms = self._heard.get(note["incarnation"], 0)
+                        self._heard[note["incarnation"]] = max(heard_ms, line["time_ms"])
                     case "update_partition":
                         self._causes[note["leader_epoch"], note["version"]] = note["cause"]
                     case "exit":
@@ -248,12 +257,13 @@ class History:
         yield from self._recorded()
 
     def _of_life(self, life: Life) -> Iterator[Step]:
-        """What was done to a process."""
+        """What was done to a process. A heartbeat that it has sent may be handled after its death, and is before it."""
         process = {"process": f"process{life.broker}"}
         if life.ended_ms is None or any(self._is_closing(one, life) for one in self.transactions):
             return
         own = [one for one in self.transactions if self._of_session.get(one.session) is life and not one.ends_session]
-        ended_ms = max([life.ended_ms, *(self.times[one.zxid] for one in own)])
+        heard_ms = [self._heard[one] for one in self._incarnations[id(life)] if one in self._heard]
+        ended_ms = max([life.ended_ms, *(self.times[one.zxid] for one in own), *heard_ms])
         yield Step((ended_ms, max((one.zxid for one in own), default=0), 1), "crash", process, life=life, ends=True)
 
     def _is_closing(self, one: Logged, life: Life) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from checker.lang import Model, action, require
+from checker.lang import Model, action, require, require_some
 from spec.heartbeat.actions import control, faults, heartbeat, isr, registration, replica
+from spec.heartbeat.actions.control import controlled, is_sent
 from spec.heartbeat.initial import all_active
 from spec.heartbeat.state import Cluster, serves
-from spec.heartbeat.types import Process
+from spec.heartbeat.types import Controller, Process
 
 _ROOM = 60
 """For faults: more than a schedule has."""
@@ -17,6 +18,14 @@ def append_further(s: Cluster, process: Process) -> None:
     """The leader appends records beyond the one that is modelled: no follower is seen to have them yet."""
     require(serves(s.processes[process]))
     s.processes[process].caught_up = frozenset()
+
+
+@action(who="process {process}", source="KIP-343, Broker State")
+def take_unanswered(s: Cluster, controller: Controller, process: Process) -> None:
+    """A process takes a control request, and the answer to that is late, or lost where a link is cut one way."""
+    epoch = require_some(s.controllers[controller].epoch)
+    require(is_sent(s, controller, process))
+    s.processes[process] = controlled(s, controller, process, epoch)
 
 
 MODELS = [
@@ -41,6 +50,7 @@ MODELS = [
             isr.take_isr_reply,
             replica.fetch,
             append_further,
+            take_unanswered,
             registration.register,
             registration.take_incarnation,
             registration.expire_session,
