@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from uuid import UUID
 
 import pytest
+from kafka import KafkaConsumer
 
+from impl.streams.metadata import TaskId
+from impl.streams.versions import RELEASES
 from tests.cluster.kafka import Node, missing, until
 
 WHY = missing() or ("" if importlib.util.find_spec("kio") else "there is no kio (pip install fencepost[streams])")
@@ -19,7 +23,8 @@ pytestmark = [
 if not WHY:
     from impl.streams.errors import Cause
     from impl.streams.process import Address
-    from tests.impl.streams.real_group import broker, group
+    from tests.impl.streams.kafka_python import StreamsAssignor
+    from tests.impl.streams.real_group import PARTITIONS, SESSION_MS, TOPIC, broker, group
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +79,48 @@ def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address
             await members.settles({5})
 
     asyncio.run(forget())
+
+
+@pytest.mark.parametrize("ours_leads", [True, False])
+def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_leads: bool) -> None:
+    """kafka-python beside our member: each leads a group of both."""
+    (host, port), _ = kafka
+    assignor = StreamsAssignor(RELEASES["2.4"], UUID(int=99), TOPIC)
+    consumer = KafkaConsumer(
+        TOPIC,
+        bootstrap_servers=f"{host}:{port}",
+        group_id=f"both-{ours_leads}",
+        partition_assignment_strategy=[assignor],
+        session_timeout_ms=SESSION_MS,
+        heartbeat_interval_ms=200,
+        enable_auto_commit=False,
+    )
+
+    async def share() -> None:
+        async with group(kafka[0], f"both-{ours_leads}") as members:
+            if ours_leads:
+                members.start(0, "2.4")
+                await members.settles({5})
+            else:
+                await polled(lambda: assignor.outcome is not None and len(assignor.outcome.info.active) == PARTITIONS)
+                members.start(0, "2.4")
+            await polled(lambda: len(members.owned()) == 2 and assignor.outcome is not None)
+            assert assignor.outcome is not None
+            tasks = sorted({*members.owned(), *assignor.outcome.info.active})
+            assert tasks == [TaskId(0, number) for number in range(PARTITIONS)]
+            assert (assignor.outcome.info.used, assignor.has_led) == (5, not ours_leads)
+
+    async def polled(holds: Callable[[], bool]) -> None:
+        for _ in range(200):
+            await asyncio.to_thread(consumer.poll, 100)
+            if holds():
+                return
+        raise TimeoutError("both members share the tasks")
+
+    try:
+        asyncio.run(share())
+    finally:
+        consumer.close(autocommit=False)
 
 
 def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node]) -> None:
