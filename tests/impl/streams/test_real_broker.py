@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import pytest
-from kafka import KafkaConsumer
 
 from impl.streams.metadata import TaskId
 from impl.streams.versions import RELEASES
@@ -23,7 +22,6 @@ pytestmark = [
 if not WHY:
     from impl.streams.errors import Cause
     from impl.streams.process import Address
-    from tests.impl.streams.kafka_python import StreamsAssignor
     from tests.impl.streams.real_group import PARTITIONS, SESSION_MS, TOPIC, broker, group
 
 
@@ -84,6 +82,10 @@ def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address
 @pytest.mark.parametrize("ours_leads", [True, False])
 def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_leads: bool) -> None:
     """kafka-python beside our member: each leads a group of both."""
+    from kafka import KafkaConsumer  # it takes a second to be imported, which the quick tier does not pay
+
+    from tests.impl.streams.kafka_python import StreamsAssignor
+
     (host, port), _ = kafka
     assignor = StreamsAssignor(RELEASES["2.4"], UUID(int=99), TOPIC)
     consumer = KafkaConsumer(
