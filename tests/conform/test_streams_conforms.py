@@ -49,5 +49,6 @@ def test_what_it_cannot_be_driven_through_is_reported() -> None:
         conform(load("streams/failover"), SYSTEM, "streams", ConformOptions())
 
 
+@pytest.mark.long("the parallel exploration would fail, too")
 def test_a_cluster_can_be_sent_to_another_process() -> None:
     assert_can_be_sent(PINS[0].load("streams"), SYSTEM)

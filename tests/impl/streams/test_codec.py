@@ -194,7 +194,8 @@ def test_what_is_cut_is_refused(
             assert refused.value.offset is not None and 0 <= refused.value.offset <= len(other)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.long("hundreds of values")
+@settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(VERSIONS), st.booleans())
 def test_any_bytes_are_read_or_refused(data: bytes, version: int, has_version: bool) -> None:
     data = version.to_bytes(4) + data if has_version else data

@@ -51,6 +51,7 @@ def test_a_cell_with_a_fault_or_a_mistake(cell: Cell, disturbance: Disturbance) 
         assert (outcome.broken, outcome.version) == ("", 1 if held else version(cell))
 
 
+@pytest.mark.long("three orders and four seeds")
 def test_all_old_members_die_where_upgrade_from_is_forgotten() -> None:
     outcome = worst(Cell("0.10.2", "1.2"), Disturbance.FORGOTTEN)
     assert outcome.deaths == (Cause.FUTURE_SUBSCRIPTION,) * 4, (
