@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,13 @@ class Pin:
         return " ".join([self.target, *[p for p in parts if p]])
 
 
-def read_pins(file: Path) -> Iterator[Pin]:
+@cache
+def read_pins(file: Path) -> tuple[Pin, ...]:
     """The pins of a file whose comment says how it is written."""
+    return tuple(_pins(file))
+
+
+def _pins(file: Path) -> Iterator[Pin]:
     for target, variants in tomllib.loads(file.read_text(encoding="utf-8"))["models"].items():
         for variant, expected in variants.items():
             parts = [part for part in variant.split(",") if part]
@@ -65,8 +71,13 @@ class KnownPin:
     large: bool
 
 
-def read_known(file: Path) -> Iterator[KnownPin]:
+@cache
+def read_known(file: Path) -> tuple[KnownPin, ...]:
     """The pins of known violations of a file whose comment says how it is written."""
+    return tuple(_known(file))
+
+
+def _known(file: Path) -> Iterator[KnownPin]:
     pinned = tomllib.loads(file.read_text(encoding="utf-8"))["known"]
     for target, settings in pinned.items():
         for setting, known in settings.items():

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
 from checker.lang.loader import load
 from spec.streams.releases import Release, version_of
@@ -89,9 +88,8 @@ def representatives() -> dict[tuple[int, int], tuple[Release, Release]]:
     return found
 
 
-@cache
-def pins() -> list[Pin]:
-    return list(read_pins(ROOT / "tests" / "pins.toml"))
+def pins() -> tuple[Pin, ...]:
+    return read_pins(ROOT / "tests" / "pins.toml")
 
 
 def pin_of(old: Release, new: Release, column: Column) -> Pin:

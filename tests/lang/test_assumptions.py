@@ -129,6 +129,7 @@ def test_constants_that_no_model_of_kraft_can_have(model: str, change: str, assu
 NUMBERS = [
     ("lifecycle", {"controllers": "3", "pending_batches": "1"}, "one_controller"),
     ("quorum", {"controllers": "1", "pending_batches": "0"}, "several_controllers"),
+    ("raft_torn", {"controllers": "5"}, "three_controllers"),
 ]
 
 
