@@ -60,6 +60,15 @@ def other_items(rng: random.Random, cluster: Cluster) -> Cluster:
     return with_cores(cluster, changed)
 
 
+def other_ids(rng: random.Random, cluster: Cluster) -> Cluster:
+    """A broker had submitted more operations before, or fewer."""
+
+    def changed(_: Host, core: Any) -> None:
+        core.awaited = rng.randint(0, FAR)
+
+    return with_cores(cluster, changed)
+
+
 def other_versions(rng: random.Random, cluster: Cluster) -> Cluster:
     """What a broker has decided, it decided at another version of the same epoch."""
 
@@ -86,6 +95,7 @@ other_facts.__name__ = "other_facts"
 CHANGES: dict[Change, set[str]] = {
     other_log: {"Member.controller", "Member.former", "Member.ended", "Member.zxid", "Seen.request"},
     other_items: {"Broker.under_way"},
+    other_ids: {"Broker.awaited"},
     other_versions: {"Member.decided.version"},
     later_numbers: LATER_NUMBERS,
     other_registrations: {f"znode.{BROKER_IDS}/"},
@@ -139,10 +149,12 @@ MODELS: dict[str, tuple[str, dict[str, str], str]] = {
     "expiry": ("expiry", {"brokers": "2"}, "repaired"),
     "former": ("zombie", {}, "draft"),
     "hung": ("hung", {"brokers": "2"}, "repaired"),
+    "lost": ("lost_reply", {"max_requests": "1"}, "repaired"),
 }
 IN: dict[Change, tuple[str, ...]] = {
     other_log: ("crash", "takeover", "former"),
     other_items: ("crash", "expiry"),
+    other_ids: ("crash", "former", "lost"),
     other_versions: ("former",),
     later_numbers: ("crash", "takeover"),
     other_registrations: ("crash", "expiry"),

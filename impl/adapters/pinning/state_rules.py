@@ -90,6 +90,7 @@ BROKER: Fields = {
     "request": plain,
     "queue": plain,
     "running": is_cut_off,
+    "awaited": LeftOut("it only tells operations apart, and none is under way between two steps"),
     "is_connected": plain,
     "started": session,
     "under_way": LeftOut("it is taken up again only where its script is cut off, and no script runs between two steps"),
