@@ -142,8 +142,9 @@ class Controller:
         self.waiting.append((call, request))
 
     def control_request(self, tell: Tell) -> ControlRequest | None:
-        """What is to be sent now; None: nothing any more."""
-        return None if self.office is None or not self.has_begun else self.control.request(self.office, tell)
+        """The request to send now; None: nothing any more, for it is acknowledged or superseded."""
+        taken = (tell.to.broker, tell.incarnation, tell.number) in self.acknowledged
+        return None if taken or self.office is None or not self.has_begun else self.control.request(self.office, tell)
 
     def on_acknowledged(self, broker: int, incarnation: int, number: int, now_ms: int) -> Effects:
         """A broker has taken the control request with this number. What is to be written first is written first."""

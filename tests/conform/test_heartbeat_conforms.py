@@ -28,6 +28,13 @@ def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "heartbeat")
 
 
+def test_a_shutdown_conforms_as_deep_as_it_is_driven() -> None:
+    """The whole of `stopping` takes long; by this depth, a leader hands over as it stops, and a follower exits."""
+    options = ConformOptions(jobs=1, max_depth=8)
+    report = conform(PINS[-1].load("heartbeat"), SYSTEM, "heartbeat", options)
+    assert report.divergence is None and report.verdict == "incomplete"
+
+
 @pytest.mark.long("some thousand transitions each")
 @pytest.mark.parametrize(
     ("model", "changes", "setting", "depth"),

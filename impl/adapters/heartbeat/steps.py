@@ -223,13 +223,16 @@ def move_leadership(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal
 def take_control_request(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     """All that is under way to a process, and what is sent once that is acknowledged."""
     controller, process = _controller(arguments), _process(arguments)
-    taken = 0
+    taken = set[int]()
     while tells := [one for one in cluster.controllers[controller].tells if one.to.port == process + 1]:
         for tell in tells:
+            if tell.number in taken:
+                return Refusal("it is sent again what it has acknowledged")
             done = _take(cluster, controller, process, tell)
             if isinstance(done, Refusal):
                 return done
-            cluster, taken = done, taken + 1
+            cluster = done
+            taken.add(tell.number)
     return heard(cluster) if taken else Refusal("nothing is sent to it")
 
 

@@ -283,7 +283,11 @@ def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView | No
 def key(cluster: Cluster) -> Hashable:
     """What decides what the cores do next, beyond what is shown: what waits, and is or is not to be looked at."""
     controllers = tuple(
-        (tuple(sorted(map(repr, host.core.scripts.queue))), tuple(sorted(host.core.leaderships.unsettled)))
+        (
+            tuple(sorted(map(repr, host.core.scripts.queue))),
+            tuple(sorted(host.core.leaderships.unsettled)),
+            tuple(broker for broker, _, _ in host.core.acknowledged),
+        )
         for host in cluster.controllers
     )
     processes = tuple(

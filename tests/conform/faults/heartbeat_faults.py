@@ -125,15 +125,15 @@ FAULTS = [
         "silence",
         "who is out stays in the ISR",
         "Partitions.wanted",
-        "tuple((member for member in state.isr if self._is_counted(member))) or state.isr",
+        "tuple(one for one in state.isr if self._is_counted(one) and one not in former) or state.isr",
         "state.isr",
     ),
     Fault(
         "silence",
         "the last member goes, too",
         "Partitions.wanted",
-        "tuple((member for member in state.isr if self._is_counted(member))) or state.isr",
-        "tuple((member for member in state.isr if self._is_counted(member)))",
+        "tuple(one for one in state.isr if self._is_counted(one) and one not in former) or state.isr",
+        "tuple(one for one in state.isr if self._is_counted(one) and one not in former)",
     ),
     Fault("silence", "the leader epoch stays", "Partitions.wanted", "state.leader_epoch + 1", "state.leader_epoch"),
     Fault(
@@ -241,6 +241,13 @@ FAULTS = [
         "Broker._refuses",
         "self.controller, self.controller_epoch = (controller, epoch)",
         "self.controller = controller",
+    ),
+    Fault(
+        "stopping",
+        "what waits to be taken notice of is sent again",
+        "Controller.control_request",
+        "(tell.to.broker, tell.incarnation, tell.number) in self.acknowledged",
+        "False",
     ),
     # ZooKeeper that lags, legacy leaders, upgrades, followers that are named.
     Fault("view", "a watch is not heard", "Registry.hear", "self.stale.add(broker)"),
