@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 from checker.conform.system import Refusal
@@ -17,17 +16,6 @@ def fence_alive(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster 
     """The lease of a broker runs out, and it is fenced."""
     after = controllers.expire_lease(cluster, arguments, before)
     return after if isinstance(after, Refusal) else controllers.fence_expired(after, arguments, before)
-
-
-def go_down(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:
-    """A process dies, and its broker is fenced if it was not."""
-    place = arguments["process"].index
-    crashed = processes.crash(cluster, arguments, before)
-    registration = cluster.committed.registrations[cluster.shape.node_ids[place]]
-    if isinstance(crashed, Refusal) or registration.fenced:
-        return crashed
-    broker = {**arguments, "broker": SimpleNamespace(index=registration.broker_id)}
-    return fence_alive(crashed, broker, before)
 
 
 def unfence_alive(cluster: Cluster, arguments: Arguments, before: Any) -> Cluster | Refusal:

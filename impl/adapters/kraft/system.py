@@ -71,10 +71,9 @@ STEPS: dict[str, Action] = {
     "commit_batch": quorum.commit_batch,
     "write_snapshot": quorum.write_snapshot,
     "load_snapshot": quorum.load_snapshot,
-    # Several steps in one. Of `come_back` there is none: no broker runs that has no metadata.
+    # Several steps in one. None is that of `come_back`, as no broker runs without metadata, nor of `go_down` before it.
     "fence_alive": lifecycle.fence_alive,
     "unfence_alive": lifecycle.unfence_alive,
-    "go_down": lifecycle.go_down,
     "alter_isr_at_once": lifecycle.alter_isr_at_once,
     # Time, the network, and what goes wrong.
     "expire_lease": controllers.expire_lease,
@@ -103,7 +102,7 @@ class KraftUnderTest:
             return "no controlled shutdown is driven over several controllers"
         if constants["controllers"] > 1 and constants.get("second_processes", 0) > 0:
             return "no second process of an id is driven over several controllers"
-        never = {"come_back"} if constants["max_crashes"] == 0 else set()  # who never dies does not come back
+        never = {"go_down", "come_back"} if constants["max_crashes"] == 0 else set()
         missing = [action for action in actions if action not in STEPS and action not in never]
         return f"no step is that of {', '.join(missing)}" if missing else ""
 

@@ -226,7 +226,13 @@ FAULTS = [
         "True",
     ),
     # Pings.
-    Fault("pings", "an answer is not counted", "Pings.answered", "member.unanswered_ms.popleft()"),
+    Fault(
+        "pings",
+        "an answer is not counted",
+        "Pings.answered",
+        "member.unanswered_ms.popleft()",
+        "member.unanswered_ms[0]",
+    ),
     Fault("pings", "failures are summed up", "Pings.answered", "member.failed = 0"),
     Fault("pings", "failures in a row are not ended", "Pings.answered", "member.in_a_row = 0"),
     Fault(
