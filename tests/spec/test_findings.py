@@ -68,7 +68,8 @@ def ran(command: str) -> set[str]:
     options = ["--quiet", "--json"] if words[0] == "check" else ["--quiet"]
     output = CliRunner().invoke(fencepost, [*words, *options], prog_name="fencepost").stdout
     if words[0] != "check":
-        return {output.rstrip().splitlines()[-1].split(":")[0]}
+        verdict = [line for line in output.splitlines() if line[:1].strip()][-1]  # a long one goes on, indented
+        return {verdict.split(":")[0]}
     found = json.loads(output)
     return said(
         found["verdict"], {p["name"]: p["trace_length"] for p in found["properties"] if p["verdict"] == "violated"}
