@@ -12,6 +12,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NodeExistsError
 from kazoo.retry import KazooRetry
 
+from tests.cluster import stopping
 from tests.cluster.brokers import BrokerProcess, Main
 from tests.cluster.links import Links
 from tests.cluster.recordings import Life
@@ -72,11 +73,12 @@ class RunningCluster:
             self.current[broker] = None
 
     def wait_for(self, condition: Callable[[], bool], limit_s: float) -> bool:
+        """Wait until it holds; False where it does not in time. Raises StoppedError where the process is to stop."""
         end = time.monotonic() + limit_s
         while not condition():
             if time.monotonic() > end:
                 return False
-            time.sleep(0.02)
+            stopping.sleep(0.02)
         return True
 
     def last_zxid(self) -> int:

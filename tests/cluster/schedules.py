@@ -2,6 +2,7 @@
 
 A run that the model rejects is kept, trace and logs, in a folder that is printed. With a file of what is done,
 schedules that were stopped go on with the rest, and with those that never began: ZooKeeper or a broker was too slow.
+Ctrl-C and SIGTERM end the runs under way; those that had ended are judged and kept.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import argparse
 import json
 import logging
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +27,7 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from impl.zookeeper.transaction_log import Logged
+from tests.cluster import stopping
 from tests.cluster.recordings import NotBegunError
 from tests.cluster.zookeeper import Ensemble, Server, zookeeper
 from tests.conftest import ROOT
@@ -93,7 +94,7 @@ class Agenda:
                 one[1]()
             if now >= until:
                 return
-            time.sleep(min([until, *(at for at, _ in self._ends)]) - now if self._ends else until - now)
+            stopping.sleep(min([until, *(at for at, _ in self._ends)]) - now)
 
     def wait_for_all(self) -> None:
         """Until nothing is yet to end."""
@@ -165,11 +166,14 @@ class Schedules(Generic[S]):
     # Running.
 
     def run_all(self, seeds: Iterable[int], folder: Path, *, at_once: int) -> list[Run]:
-        """The runs of these seeds: those of one server, then those of an ensemble, each on one that they share."""
+        """The runs of these seeds: those of one server, then those of an ensemble, each on one that they share.
+
+        Where the process is asked to stop, those that had ended by then.
+        """
         seeds, found = list(seeds), list[Run]()
         for servers in sorted({setup.servers for setup in self.setups}):
             own = [seed for seed in seeds if self.setup_of(seed).servers == servers]
-            if own:
+            if own and not stopping.asked():
                 found += self._run_on(servers, own, folder, at_once)
         return found
 
@@ -197,12 +201,19 @@ class Schedules(Generic[S]):
                 log = ensemble.transactions()
             finally:
                 outages.close()
-        return [one if isinstance(one, Run) else one.put_together(log) for one in ended]
+        return [one if isinstance(one, Run) else one.put_together(log) for one in ended if one is not None]
 
-    def _one(self, ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended | Run:
-        """Run one. A Run at once where its brokers did not come up, or ZooKeeper did not serve for too long."""
+    def _one(self, ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended | Run | None:
+        """Run one. A Run at once where its brokers did not come up, or ZooKeeper did not serve for too long.
+
+        None: the process is asked to stop.
+        """
+        if stopping.asked():
+            return None
         try:
             return self._run(ensemble, seed, folder / str(seed), outages)
+        except stopping.StoppedError:
+            return None
         except NotBegunError as error:
             return Run(seed, "", None, str(error))
         except (KazooException, KazooTimeoutError) as error:
@@ -229,7 +240,8 @@ class Schedules(Generic[S]):
             "--quiet", "--max-candidates", str(_MOST_CANDIDATES),
         ]  # fmt: skip
         changes = [word for change in setup.constants for word in ("--set", change)]
-        done = subprocess.run([*command, *changes], cwd=ROOT, capture_output=True, text=True, check=False)
+        words = [*command, *changes]  # in a group of its own: Ctrl-C is not for it
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
         try:
             verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
         except ValueError:
@@ -250,30 +262,31 @@ class Schedules(Generic[S]):
         parser.add_argument("--at-once", type=int, default=12)
         parser.add_argument("--done", type=Path)
         options = parser.parse_args(arguments)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         logging.getLogger("kazoo").setLevel(logging.ERROR)  # that connections are lost is meant
         before = options.done.read_text().splitlines() if options.done and options.done.exists() else []
         known = {line["seed"]: line for line in map(json.loads, before)}
         seeds = [seed for seed in range(options.first, options.first + options.count) if seed not in known]
         folder = Path(tempfile.mkdtemp(prefix="schedules-"))
-        try:
+        with stopping.on_signals():
             for at in range(0, len(seeds), _BATCH):
                 for line in self._batch(seeds[at : at + _BATCH], folder, options.at_once):
                     known[line["seed"]] = line
                     if options.done and line["began"]:
                         with options.done.open("a") as file:
                             file.write(json.dumps(line) + "\n")
+                if stopping.asked():
+                    break
                 print(f"{at + len(seeds[at : at + _BATCH])} of {len(seeds)}", flush=True)
-        except KeyboardInterrupt:
+            stopped = stopping.asked()
+        if stopped:
             print(f"stopped; {len(known)} runs are done")
-            shutil.rmtree(folder, ignore_errors=True)
-            return 3
-        print("\n".join(self.summary(known.values())))
+        else:
+            print("\n".join(self.summary(known.values())))
         if any(folder.iterdir()):
             print(f"what is not accepted is in {folder}")
         else:
             folder.rmdir()
-        return 1 if any(line["reason"] for line in known.values()) else 0
+        return 3 if stopped else 1 if any(line["reason"] for line in known.values()) else 0
 
     def _batch(self, seeds: Sequence[int], folder: Path, at_once: int) -> list[dict[str, Any]]:
         """Run some, and validate them. Returns a line for each; what is accepted leaves nothing in the folder."""

@@ -16,6 +16,7 @@ from kazoo.client import KazooClient
 from impl.group.fetch_protocol import ProduceRequest, log_request_bytes, message_bytes
 from impl.group.tool import Address, ask
 from impl.group.znodes import COORDINATOR
+from tests.cluster import stopping
 from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy
 from tests.cluster.zookeeper import Ensemble
@@ -181,7 +182,7 @@ class Cluster:
         end = time.monotonic() + limit_s
         while not condition():
             assert time.monotonic() < end, "in vain"
-            time.sleep(0.05)
+            stopping.sleep(0.05)
 
     def stop(self) -> None:
         for process in self.processes:

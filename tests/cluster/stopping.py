@@ -1,0 +1,41 @@
+"""What waits in a thread, and ends early where the process is asked to stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_ASKED = threading.Event()
+
+
+class StoppedError(Exception):
+    """The process is asked to stop."""
+
+
+def asked() -> bool:
+    """The process is asked to stop."""
+    return _ASKED.is_set()
+
+
+def sleep(seconds: float) -> None:
+    """Let time pass. Raises StoppedError at once where the process is, or was, asked to stop."""
+    if _ASKED.wait(max(0.0, seconds)):
+        raise StoppedError
+
+
+@contextmanager
+def on_signals() -> Iterator[None]:
+    """Within this, Ctrl-C and SIGTERM ask to stop: nothing is interrupted but `sleep`."""
+    former = {number: signal.signal(number, _ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        _ASKED.clear()
+
+
+def _ask(_number: int, _frame: object) -> None:
+    _ASKED.set()
