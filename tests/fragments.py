@@ -12,6 +12,7 @@ import copy
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,20 @@ def _parts(statements: list[ast.stmt]) -> list[ast.expr | ast.keyword]:
 
 def _equal(tree: ast.AST, nodes: Sequence[ast.AST]) -> Iterator[Slot]:
     """Places of nodes in a row, or of a node by itself, that are equal to these."""
-    wanted = [ast.dump(node) for node in nodes]
+    wanted = [(type(node), ast.dump(node)) for node in nodes]
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(value, list):
-                here = [ast.dump(node) if isinstance(node, ast.AST) else "" for node in value]
-                for index in range(len(here) - len(wanted) + 1):
-                    if here[index : index + len(wanted)] == wanted:
+                for index in range(len(value) - len(wanted) + 1):
+                    if all(map(_is, value[index:], wanted)):
                         yield Slot(parent, field, index, len(wanted))
-            elif isinstance(value, ast.AST) and [ast.dump(value)] == wanted:
+            elif len(wanted) == 1 and _is(value, wanted[0]):
                 yield Slot(parent, field, None)
+
+
+def _is(value: Any, wanted: tuple[type, str]) -> bool:
+    """A node of this type that is dumped like this. Dumping it takes long, and most are of another type."""
+    return type(value) is wanted[0] and ast.dump(value) == wanted[1]
 
 
 def _nodes(slot: Slot) -> list[ast.AST]:

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from impl.zookeeper.transaction_log import Logged
+from tests.cluster import zookeeper
 from tests.cluster.processes import ManagedProcess, free_ports
 from tests.cluster.proxy import Direction, proxy
-from tests.cluster.zookeeper import remove_folders_of_killed_runs
+from tests.cluster.zookeeper import Ensemble, Server, remove_folders_of_killed_runs
 
 LIMIT_S = 30.0
 
@@ -192,3 +194,26 @@ def test_an_interrupted_run_leaves_nothing_behind(number: signal.Signals, tmp_pa
             patch.setattr(tempfile, "tempdir", str(tmp_path))
             remove_folders_of_killed_runs()
     assert not list(tmp_path.glob("fencepost-zookeeper-*"))
+
+
+@pytest.mark.parametrize(
+    ("logs", "committed"),
+    [
+        ([[0x1_0001, 0x1_0002]], [0x1_0001, 0x1_0002]),
+        ([[0x1_0001, 0x1_0002, 0x2_0001], [0x1_0001, 0x2_0001], [0x1_0001, 0x2_0001]], [0x1_0001, 0x2_0001]),
+        ([[0x1_0001, 0x2_0001], [0x1_0001, 0x1_0002, 0x2_0001], [0x1_0002]], [0x1_0001, 0x1_0002, 0x2_0001]),
+        ([[0x1_0001, 0x3_0001], [0x1_0001, 0x3_0001], [0x1_0001, 0x2_0001]], [0x1_0001, 0x3_0001]),
+        ([[0x1_0001, 0x1_0002], [0x1_0001], [0x1_0001]], [0x1_0001, 0x1_0002]),
+    ],
+    ids=["alone", "a leader died before", "synced by a snapshot", "a whole epoch", "under way"],
+)
+def test_what_no_majority_has_logged_before_its_leader_died_was_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logs: list[list[int]], committed: list[int]
+) -> None:
+    def zxid(short: int) -> int:
+        return (short >> 16 << 32) | (short & 0xFFFF)
+
+    servers = [Server(number, tmp_path / str(number), 0, "", ()) for number in range(len(logs))]
+    of = {one.log_folder: [Logged(zxid(n), 0, 0, ()) for n in log] for one, log in zip(servers, logs, strict=True)}
+    monkeypatch.setattr(zookeeper, "read_logs", of.__getitem__)
+    assert [one.zxid for one in Ensemble(servers, {}).transactions()] == [zxid(n) for n in committed]

@@ -13,6 +13,7 @@ import socket
 import struct
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -131,13 +132,21 @@ class Ensemble:
         return next((server for server in self.servers if server.mode() in ("leader", "standalone")), None)
 
     def transactions(self) -> list[Logged]:
-        """All that was committed, by the logs of servers that all serve. Raises RuntimeError where these disagree."""
+        """All that was committed, by the logs of servers that all serve. Raises RuntimeError where these disagree.
+
+        The end of an epoch that less than a majority has was never committed: its leader was killed before. A server
+        that came back by a snapshot keeps it in its log all the same.
+        """
         found: dict[int, Logged] = {}
+        held = Counter[int]()
         for server in self.servers:
             for one in read_logs(server.log_folder):
+                held[one.zxid] += 1
                 if found.setdefault(one.zxid, one) != one:
                     raise RuntimeError(f"servers have different transactions of zxid {one.zxid:#x}")
-        zxids = sorted(found)
+        ends = {zxid & ~_COUNTER: zxid for zxid in sorted(held) if held[zxid] > len(self.servers) // 2}
+        newest = max(held, default=0) & ~_COUNTER
+        zxids = [zxid for zxid in sorted(found) if zxid & ~_COUNTER == newest or zxid <= ends.get(zxid & ~_COUNTER, 0)]
         for before, after in pairwise(zxids):
             if after != before + 1 and after & _COUNTER != 1:
                 raise RuntimeError(f"no server has what is between zxid {before:#x} and {after:#x}")

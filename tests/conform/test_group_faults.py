@@ -8,7 +8,7 @@ from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
 from tests.conform.faults.group_faults import FAULTS, MODELS
 from tests.conform.faults.kraft_faults import Fault
-from tests.conform.faults.patched import Patching, patched
+from tests.conform.faults.patched import patched
 
 MOST_STEPS = 22
 
@@ -22,9 +22,3 @@ def test_is_found(fault: Fault) -> None:
         report = conform(model, system, "group", ConformOptions(jobs=1))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
-
-
-def test_every_fault_has_its_place() -> None:
-    """What it changes stands in its function once."""
-    for fault in FAULTS:
-        Patching(fault.function, fault.old, fault.new, "group").tree()

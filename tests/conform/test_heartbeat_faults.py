@@ -6,9 +6,9 @@ import pytest
 
 from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
-from tests.conform.faults.heartbeat_faults import FAULTS, MODELS, SURVIVORS
+from tests.conform.faults.heartbeat_faults import FAULTS, MODELS
 from tests.conform.faults.kraft_faults import Fault
-from tests.conform.faults.patched import Patching, patched
+from tests.conform.faults.patched import patched
 
 MOST_STEPS = 20
 
@@ -22,9 +22,3 @@ def test_is_found(fault: Fault) -> None:
         report = conform(model, system, "heartbeat", ConformOptions(jobs=1))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
-
-
-def test_every_fault_has_its_place() -> None:
-    """What it changes stands in its function once: also that of a survivor."""
-    for fault in [*FAULTS, *SURVIVORS]:
-        Patching(fault.function, fault.old, fault.new, "heartbeat").tree()

@@ -6,8 +6,8 @@ import pytest
 
 from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
-from tests.conform.faults.kraft_faults import FAULTS, MODELS, SCALE, SURVIVORS, Fault
-from tests.conform.faults.patched import Patching, patched
+from tests.conform.faults.kraft_faults import FAULTS, MODELS, SURVIVORS, Fault
+from tests.conform.faults.patched import patched
 
 MOST_STEPS = 20
 
@@ -39,9 +39,3 @@ def test_nine_faults_of_ten_are_found() -> None:
     assert len(set(whats)) == len(FAULTS) >= 200
     assert set(SURVIVORS) <= set(whats) and all(SURVIVORS.values())
     assert len(SURVIVORS) <= len(FAULTS) // 10
-
-
-def test_every_fault_has_its_place() -> None:
-    """What it changes stands in its function once."""
-    for fault in [*FAULTS, *SCALE]:
-        Patching(fault.function, fault.old, fault.new, "kraft").tree()

@@ -28,7 +28,14 @@ def packages(design: str) -> tuple[str, ...]:
 def _functions(design: str) -> list[tuple[Path, str]]:
     """The functions and methods of an implementation, each with its file."""
     files = sorted((ROOT / "impl" / design).rglob("*.py"))
-    return [(file, name) for file in files for name in _named(ast.parse(file.read_text()))]
+    return [(file, name) for file in files for name in _defined_in(file)]
+
+
+@functools.cache
+def _defined_in(file: Path) -> dict[str, ast.FunctionDef]:
+    """The functions and methods of a module by name. Not to be changed: they are read once."""
+    found = {name: body[index] for name, (body, index) in _named(ast.parse(file.read_text())).items()}
+    return {name: node for name, node in found.items() if isinstance(node, ast.FunctionDef)}
 
 
 def _named(tree: ast.AST, prefix: str = "") -> dict[str, tuple[list[ast.stmt], int]]:
@@ -57,13 +64,15 @@ class Patching(importlib.abc.MetaPathFinder):
         self.packages = packages(design)
         self.old, self.new = old, new
 
+    def changed(self) -> ast.FunctionDef:
+        """The function with the fault in it. Raises ValueError where the fragment does not stand in it once."""
+        return fragments.changed(_defined_in(self.patched)[self.function], self.old, self.new)
+
     def tree(self) -> ast.Module:
-        """The module with the fault in it. Raises ValueError where the fragment does not stand in it once."""
+        """The module with the fault in it."""
         tree = ast.parse(self.patched.read_text())
         body, index = _named(tree)[self.function]
-        function = body[index]
-        assert isinstance(function, ast.FunctionDef)
-        body[index] = fragments.changed(function, self.old, self.new)
+        body[index] = self.changed()
         return tree
 
     def find_spec(
