@@ -105,7 +105,7 @@ def _equal(tree: ast.AST, nodes: Sequence[ast.AST]) -> Iterator[Slot]:
 
 def _is(value: Any, wanted: tuple[type, str]) -> bool:
     """A node of this type that is dumped like this. Dumping it takes long, and most are of another type."""
-    return type(value) is wanted[0] and ast.dump(value) == wanted[1]
+    return isinstance(value, ast.AST) and type(value) is wanted[0] and ast.dump(value) == wanted[1]
 
 
 def _nodes(slot: Slot) -> list[ast.AST]:
