@@ -287,7 +287,7 @@ class Member:
             self.has_coordinator = False
             self._effects.append(FindCoordinator())
             if self.state in (State.JOINING, State.JOINED, State.SYNCING):
-                self.state = State.RETRY
+                self.state = State.RETRY if self.member_id else State.OUT
         elif error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION):
             self._give_up()
             self.state = State.RETRY

@@ -78,5 +78,5 @@ def first_assignments() -> Assignments:
 def first_stored() -> StoredGroup:
     """The group as it is, where there are failovers."""
     if Design.max_failovers == 0:
-        return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}))
-    return StoredGroup(Thread(0), first_subscriptions(), first_assignments())
+        return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}), frozenset())
+    return StoredGroup(Thread(0), first_subscriptions(), first_assignments(), frozenset(Thread))

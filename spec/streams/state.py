@@ -94,6 +94,7 @@ class StoredGroup:
     leader: Option[Thread]
     subscriptions: Subscriptions
     assignments: Assignments
+    known: Set[Thread]  # who still has the member id that is stored
 
 
 @record

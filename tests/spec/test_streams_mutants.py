@@ -16,9 +16,9 @@ MUTANTS = [
            "own >= 3"),
     Mutant("each_task_is_assigned_once", "tasks", "share_of", "owners[task] == thread", "owners[task] is not None"),
     Mutant("each_task_is_assigned", "tasks", "share_of", "owners[task] == thread",
-           "owners[task] == thread and task in had(s.group.subscriptions, thread)"),
+           "owners[task] == thread and task in had(s, leader, thread)"),
     Mutant("who_waits_owns_nothing", "tasks", "waiting", "tasks=frozenset()", "tasks=own.tasks"),
-    Mutant("tasks_stay", "tasks", "share_of", "had(s.group.subscriptions, thread)", "frozenset()",
+    Mutant("tasks_stay", "tasks", "share_of", "had(s, leader, thread)", "frozenset()",
            {"probe_moves_tasks": "false"}),
 ]  # fmt: skip
 

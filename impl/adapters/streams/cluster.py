@@ -15,10 +15,10 @@ from uuid import UUID
 from impl.streams.assignor import Sources
 from impl.streams.codec import Format
 from impl.streams.config import StreamsConfig
-from impl.streams.coordinator import Answer, Coordinator
+from impl.streams.coordinator import Answer, Coordinator, Store, StoredGroup
 from impl.streams.coordinator import Effects as CoordinatorEffects
 from impl.streams.design import SHIPPED_2_0, SHIPPED_2_4, SHIPPED_2_6, Design
-from impl.streams.member import Effects, Member, Send
+from impl.streams.member import OWNERLESS, Effects, Member, Send, State
 from impl.streams.messages import ErrorCode, JoinedGroup, JoinGroup, LeaveGroup, SyncedGroup, SyncGroup
 from impl.streams.versions import FIRST_PROBING, STANDS_FOR, Release
 
@@ -45,6 +45,7 @@ class Procedure(NamedTuple):
     """What its upgrade.from stands for then."""
     design: Design
     meet: str
+    has_failovers: bool
 
     @classmethod
     def of(cls, constants: Mapping[str, Any]) -> Procedure:
@@ -64,6 +65,7 @@ class Procedure(NamedTuple):
             (None, *held, *(None for _ in versions[1 + len(held) :])),
             design,
             constants["meet"].name,
+            constants["max_failovers"] > 0,
         )
 
     def config(self, process: int, bounces: int) -> StreamsConfig:
@@ -109,13 +111,17 @@ class Host:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """The whole system under test. calls: requests and member ids that were given a number."""
+    """The whole system under test. calls: requests and member ids that were given a number.
+
+    stored: the group when it was last stable, where a coordinator may fail over.
+    """
 
     procedure: Procedure
     coordinator: Coordinator
     processes: tuple[Application, ...]
     hosts: tuple[Host, ...]
     calls: int = 0
+    stored: StoredGroup | None = None
 
     def core(self, thread: int) -> Member:
         found = self.hosts[thread].core
@@ -177,7 +183,9 @@ def by_coordinator(cluster: Cluster, coordinator: Coordinator, effects: Coordina
     """Carry out what the coordinator asks for. `coordinator` is a copy that nobody else has."""
     cluster = replace(cluster, coordinator=coordinator)
     for effect in effects:
-        if isinstance(effect, Answer) and isinstance(effect.response, JoinedGroup | SyncedGroup):
+        if isinstance(effect, Store) and cluster.procedure.has_failovers:
+            cluster = replace(cluster, stored=effect.group)
+        elif isinstance(effect, Answer) and isinstance(effect.response, JoinedGroup | SyncedGroup):
             assert isinstance(effect.call, tuple)
             thread, call = effect.call
             host = cluster.hosts[thread]
@@ -231,6 +239,21 @@ def completed(cluster: Cluster, leader: int) -> Cluster:
     coordinator = cluster.coordinator.copy()
     effects = coordinator.complete_join(NOW_MS, cluster.member_id(leader) or "")
     return by_coordinator(cluster, coordinator, effects)
+
+
+def failed_over(cluster: Cluster) -> Cluster:
+    """Another coordinator loads the group. Who waits sends its request again, and hears if its member id is unknown."""
+    cluster = replace(cluster, coordinator=Coordinator.load(cluster.stored, NOW_MS))
+    for thread, host in enumerate(cluster.hosts):
+        if host.core is None or host.core.state in OWNERLESS or host.reply is not None:
+            continue
+        core = host.core.copy()
+        core.on_disconnected()
+        core.on_coordinator()
+        cluster = cluster.with_host(thread, Host(core))
+        if core.state is State.RETRY and core.member_id not in cluster.coordinator.members:
+            cluster = polled(cluster, thread)
+    return cluster
 
 
 MISSING = Sources({0: ("missing",)})

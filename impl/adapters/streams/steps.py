@@ -15,6 +15,7 @@ from impl.adapters.streams.cluster import (
     by_member,
     completed,
     expired,
+    failed_over,
     heartbeat,
     polled,
 )
@@ -91,6 +92,10 @@ def expire(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     return Refusal("it is no member") if member is None else expired(cluster, member)
 
 
+def fail_over(cluster: Cluster, arguments: Arguments) -> Cluster:
+    return failed_over(cluster)
+
+
 def assign(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     thread = thread_of(arguments)
     if not cluster.core(thread).leads:
@@ -148,7 +153,7 @@ def start(cluster: Cluster, arguments: Arguments) -> Cluster:
 STEPS: Mapping[str, Step] = {
     step.__name__: step
     for step in (
-        join, leave, complete_join, sync, sync_too_late, hear_of_removal, expire, assign, assign_errors,
+        join, leave, complete_join, sync, sync_too_late, hear_of_removal, expire, fail_over, assign, assign_errors,
         take_assignment, bounce, roll_back, crash, stop_all, start,
     )
 } | {"expire_early": expire}  # fmt: skip

@@ -23,8 +23,6 @@ class StreamsUnderTest:
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         self._is_unique = constants["unique_field"]  # who drives a system asks this first
         missing = [action for action in actions if action not in STEPS]
-        if "fail_over" in missing:
-            return "a thread that was restarted does not take up the membership that a new coordinator loads"
         return f"no step is that of {', '.join(missing)}" if missing else ""
 
     def begin(self, constants: Mapping[str, Any], state: Any) -> Cluster:

@@ -9,7 +9,7 @@ from impl.adapters.streams.cluster import Cluster, real
 from impl.streams.codec import decode_assignment, decode_subscription
 from impl.streams.consumer_protocol import PROTOCOL_NAME, read_assignment, read_subscription
 from impl.streams.coordinator import GroupState, MemberMetadata
-from impl.streams.messages import SyncedGroup
+from impl.streams.messages import ErrorCode, SyncedGroup
 from impl.streams.metadata import UNKNOWN, AssignmentInfo, SubscriptionInfo, TaskId
 from impl.streams.versions import FIRST_PROBING
 
@@ -48,10 +48,20 @@ class GroupView(NamedTuple):
     assignments: tuple[AssignmentView | None, ...]
 
 
+class StoredView(NamedTuple):
+    """known: who still has the member id that is stored."""
+
+    leader: int | None
+    subscriptions: tuple[SubscriptionView | None, ...]
+    assignments: tuple[AssignmentView | None, ...]
+    known: frozenset[int]
+
+
 class ClusterView(NamedTuple):
     processes: tuple[tuple[bool, int], ...]
     threads: tuple[ThreadView, ...]
     group: GroupView
+    stored: StoredView
 
 
 # The implementation.
@@ -63,6 +73,7 @@ def observe(cluster: Cluster) -> ClusterView:
         tuple((one.up, one.bounces) for one in cluster.processes),
         tuple(_thread(cluster, thread) for thread in threads),
         _group(cluster),
+        _stored(cluster),
     )
 
 
@@ -114,9 +125,23 @@ def _group(cluster: Cluster) -> GroupView:
         frozenset(place for place, one in enumerate(known) if one is not None and one.joining is not None),
         frozenset(place for place, one in enumerate(known) if one is not None and one.syncing is not None),
         tuple(
-            _assignment(SyncedGroup(0, one.assignment)) if one is not None and is_stable else None  # type: ignore[arg-type]
+            _assignment(SyncedGroup(ErrorCode.NONE, one.assignment)) if one is not None and is_stable else None
             for one in known
         ),
+    )
+
+
+def _stored(cluster: Cluster) -> StoredView:
+    """By the names of threads that members gave when they joined."""
+    stored, threads = cluster.stored, range(len(cluster.hosts))
+    ids = {} if stored is None else {one.client_id: member for member, one in stored.members.items()}
+    members = [None if stored is None or f"t{t}" not in ids else stored.members[ids[f"t{t}"]] for t in threads]
+    cores = [host.core for host in cluster.hosts]
+    return StoredView(
+        None if stored is None else next(t for t in threads if ids.get(f"t{t}") == stored.leader),
+        tuple(None if one is None else _subscription(one) for one in members),
+        tuple(None if one is None else _assignment(SyncedGroup(ErrorCode.NONE, one.assignment)) for one in members),
+        frozenset(t for t in threads if (core := cores[t]) is not None and core.member_id == ids.get(f"t{t}")),
     )
 
 
@@ -140,7 +165,7 @@ def key(cluster: Cluster) -> Hashable:
 
 def expect(state: Any, *, is_unique: bool) -> ClusterView:
     """is_unique: versions stand for the first ones that have the unique field."""
-    group = state.group
+    group, stored = state.group, state.stored
 
     def version(of: int) -> int:
         return real(of, is_unique)
@@ -152,6 +177,18 @@ def expect(state: Any, *, is_unique: bool) -> ClusterView:
         if info is None:
             return None
         return AssignmentView(version(info.used), supported(info), _indices(info.tasks), info.error)
+
+    def subscriptions(of: Any) -> tuple[SubscriptionView | None, ...]:
+        return tuple(
+            None if one is None else SubscriptionView(version(one.used), supported(one), _indices(one.previous))
+            for one in of.subscriptions.values()
+        )
+
+    def assignments(of: Any) -> tuple[AssignmentView | None, ...]:
+        return tuple(assignment(one) for one in of.assignments.values())
+
+    def leader(of: Any) -> int | None:
+        return None if of.leader is None else int(of.leader.index)
 
     def thread(name: Any, one: Any) -> ThreadView:
         cause = state.deaths[name] if one.state.name == "DEAD" else None
@@ -170,15 +207,13 @@ def expect(state: Any, *, is_unique: bool) -> ClusterView:
         tuple(thread(name, one) for name, one in state.threads.items()),
         GroupView(
             group.state.name,
-            None if group.leader is None else group.leader.index,
-            tuple(
-                None if one is None else SubscriptionView(version(one.used), supported(one), _indices(one.previous))
-                for one in group.subscriptions.values()
-            ),
+            leader(group),
+            subscriptions(group),
             _indices(group.joined),
             _indices(group.syncing),
-            tuple(assignment(one) for one in group.assignments.values()),
+            assignments(group),
         ),
+        StoredView(leader(stored), subscriptions(stored), assignments(stored), _indices(stored.known)),
     )
 
 

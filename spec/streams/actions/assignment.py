@@ -7,7 +7,7 @@ from spec.streams.actions.membership import gone
 from spec.streams.decisions.assignor import answer, error_answer, is_probe, kills, next_owners
 from spec.streams.decisions.versions import rejoins_after, takes_tasks, used_after
 from spec.streams.design import Design
-from spec.streams.state import Assignment, Assignments, Cluster, Owners, StoredGroup, StreamThread, is_member
+from spec.streams.state import Assignment, Assignments, Cluster, Group, Owners, StoredGroup, StreamThread, is_member
 from spec.streams.types import Cause, GroupState, Task, Thread, ThreadState
 
 
@@ -34,11 +34,8 @@ def assign(s: Cluster, thread: Thread) -> None:
         made: Assignments = Map({t: answer(s, thread, t, owners) for t in Thread})
         s.probed = Design.tasks > 0 and is_probe(s, thread)
         s.threads = Map({t: with_answer(s, thread, t, made[t]) for t in Thread})
-        s.group.state = GroupState.STABLE
-        s.group.syncing = frozenset()
-        s.group.assignments = made
-        if Design.max_failovers > 0:
-            s.stored = StoredGroup(s.group.leader, s.group.subscriptions, made)
+        s.group = stable(s.group, made)
+        s.stored = stored(s, made)
 
 
 def with_answer(s: Cluster, leader: Thread, thread: Thread, made: Option[Assignment]) -> StreamThread:
@@ -46,6 +43,20 @@ def with_answer(s: Cluster, leader: Thread, thread: Thread, made: Option[Assignm
     own = s.threads[thread]
     waits = thread == leader or (thread in s.group.syncing and own.state == ThreadState.SYNCING)
     return replace(own, state=ThreadState.SYNCING, reply=made) if waits else replace(own)
+
+
+def stable(group: Group, made: Assignments) -> Group:
+    """The group once its leader has sent the assignments."""
+    return replace(group, state=GroupState.STABLE, syncing=frozenset(), assignments=made)
+
+
+def stored(s: Cluster, made: Assignments) -> StoredGroup:
+    """What the coordinator writes before it answers."""
+    if Design.max_failovers == 0:
+        return replace(s.stored)
+    without_id = {ThreadState.DOWN, ThreadState.OUT}
+    known = frozenset(t for t in Thread if is_member(s, t) and s.threads[t].state not in without_id)
+    return StoredGroup(s.group.leader, s.group.subscriptions, made, known)
 
 
 @action(
@@ -60,9 +71,8 @@ def assign_errors(s: Cluster, thread: Thread) -> None:
     made: Assignments = Map({t: error_answer(s, thread, t) for t in Thread})
     s.faults.missing_topics += 1
     s.threads = Map({t: with_answer(s, thread, t, made[t]) for t in Thread})
-    s.group.state = GroupState.STABLE
-    s.group.syncing = frozenset()
-    s.group.assignments = made
+    s.group = stable(s.group, made)
+    s.stored = stored(s, made)
 
 
 @action(

@@ -108,6 +108,7 @@ def leave(s: Cluster, thread: Thread) -> None:
         }
     )
     s.group = without(s.group, thread)
+    s.stored.known -= {thread}
     s.owners = Map({task: None if s.owners[task] == thread else s.owners[task] for task in s.owners})
     s.settled -= {thread}
 
@@ -179,6 +180,7 @@ def hear_of_removal(s: Cluster, thread: Thread) -> None:
     """A thread hears that it is no member: it gives up its tasks, and will join as a new one."""
     require(s.threads[thread].state in {ThreadState.RUNNING, ThreadState.RETRY} and not is_member(s, thread))
     s.threads[thread] = waiting(s.threads[thread], ThreadState.OUT, subscription_of(s, thread))
+    s.stored.known -= {thread}
 
 
 @action(
@@ -222,7 +224,7 @@ def expire_early(s: Cluster, thread: Thread) -> None:
     who="coordinator",
     source="KIP-268, Test Plan (failure scenario during the upgrade)",
     kafka="GroupMetadataManager.loadGroupsAndOffsets; NOT_COORDINATOR",
-    deviates="who awaits the answer to a request, or has one of a generation that was never stored, hears at once",
+    deviates="who waits, or has the answer to a JoinGroup, hears at once, and so does who has another member id",
 )
 def fail_over(s: Cluster) -> None:
     """Another coordinator loads the group as it was when it was last stable. Parked requests fail."""
@@ -230,7 +232,7 @@ def fail_over(s: Cluster) -> None:
     s.faults.failovers += 1
     s.completed = 0
     alone = all(s.stored.subscriptions[t] is None for t in Thread)
-    s.threads = Map({t: without_coordinator(s.threads[t]) for t in Thread})
+    s.threads = Map({t: without_coordinator(s.threads[t], t in s.stored.known) for t in Thread})
     s.group = Group(
         state=GroupState.EMPTY if alone else GroupState.STABLE,
         leader=s.stored.leader,
@@ -241,9 +243,10 @@ def fail_over(s: Cluster) -> None:
     )
 
 
-def without_coordinator(own: StreamThread) -> StreamThread:
-    """A thread whose request fails with NOT_COORDINATOR, or its generation with ILLEGAL_GENERATION."""
-    waits = own.state in {ThreadState.JOINING, ThreadState.JOINED} or (
+def without_coordinator(own: StreamThread, is_known: bool) -> StreamThread:
+    """A thread whose request fails with NOT_COORDINATOR, its generation with ILLEGAL_GENERATION, or its member id."""
+    waits = own.state in {ThreadState.RETRY, ThreadState.JOINING, ThreadState.JOINED} or (
         own.state == ThreadState.SYNCING and own.reply is None
     )
-    return replace(own, state=ThreadState.RETRY if waits else own.state)
+    again = ThreadState.RETRY if is_known else ThreadState.OUT
+    return replace(own, state=again if waits else own.state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Map, action, require
+from checker.lang import Map, Set, action, require
 from spec.streams.design import Design
 from spec.streams.state import Application, Cluster, StreamThread, is_settled
 from spec.streams.types import Bounces, Process, Thread, ThreadState, first_used, last_bounce, process_of
@@ -19,6 +19,11 @@ def down(own: StreamThread, process: Process, thread: Thread, bounces: Bounces) 
         reply=None if is_one else own.reply,
         wants_to_rejoin=own.wants_to_rejoin and not is_one,
     )
+
+
+def threads_of(process: Process) -> Set[Thread]:
+    """The threads of a process."""
+    return frozenset(t for t in Thread if process_of(t) == process)
 
 
 def needed_first(bounces: Bounces) -> int:
@@ -43,6 +48,7 @@ def bounce(s: Cluster, process: Process) -> None:
     s.processes[process].up = False
     s.processes[process].bounces = bounces + 1
     s.threads = Map({t: down(s.threads[t], process, t, bounces + 1) for t in Thread})
+    s.stored.known -= threads_of(process)
 
 
 @action(who="operator", source="KIP-268, Compatibility, Deprecation, and Migration Plan (offline upgrade)")
@@ -52,6 +58,7 @@ def stop_all(s: Cluster) -> None:
     s.completed = 0
     s.processes = Map({p: Application(up=False, bounces=last_bounce()) for p in Process})
     s.threads = Map({t: down(s.threads[t], process_of(t), t, last_bounce()) for t in Thread})
+    s.stored.known = frozenset()
 
 
 @action(who="operator", source="KIP-268, Upgrading to 1.2 (no word on rollback)")
@@ -64,6 +71,7 @@ def roll_back(s: Cluster, process: Process) -> None:
     s.processes[process].up = False
     s.processes[process].bounces = bounces - 1
     s.threads = Map({t: down(s.threads[t], process, t, bounces - 1) for t in Thread})
+    s.stored.known -= threads_of(process)
 
 
 @action(who="process {process}", source="KIP-268, Test Plan (failure scenario during the upgrade)")
@@ -74,6 +82,7 @@ def crash(s: Cluster, process: Process) -> None:
     s.completed = 0
     s.processes[process].up = False
     s.threads = Map({t: down(s.threads[t], process, t, s.processes[process].bounces) for t in Thread})
+    s.stored.known -= threads_of(process)
 
 
 @action(who="process {process}", source="KIP-268, Detailed upgrade protocol (on startup)", fair="weak")

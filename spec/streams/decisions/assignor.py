@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checker.lang import Option, Set
+from checker.lang import Map, Option, Set
 from spec.streams.decisions.behaviour import is_as_set, is_since_2_4
-from spec.streams.decisions.tasks import assigned, had
+from spec.streams.decisions.tasks import Previous, assigned
 from spec.streams.design import Design
 from spec.streams.state import Assignment, Cluster, Owners, Subscription, supports
 from spec.streams.types import Cause, Task, Thread, Version
@@ -74,7 +74,14 @@ def is_given_tasks(s: Cluster, leader: Thread, thread: Thread) -> bool:
 def next_owners(s: Cluster, leader: Thread) -> Owners:
     """Who owns what in the generation that the leader assigns, if all of it is."""
     eligible = frozenset(t for t in Thread if is_given_tasks(s, leader, t))
-    return assigned(s.group.subscriptions, eligible)
+    previous: Previous = Map({t: had(s, leader, t) for t in Thread})
+    return assigned(previous, eligible)
+
+
+def had(s: Cluster, leader: Thread, thread: Thread) -> Set[Task]:
+    """The tasks that a member says it had. Of a version that the leader does not know, only the versions are read."""
+    subscription = s.group.subscriptions[thread]
+    return frozenset() if subscription is None or is_future(s, leader, thread) else subscription.previous
 
 
 def share_of(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Set[Task]:
@@ -82,7 +89,7 @@ def share_of(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Set[
     if not is_given_tasks(s, leader, thread):
         return frozenset()
     if is_probe(s, leader) and not (Design.probe_moves_tasks and is_since_2_4(s, leader)):
-        return had(s.group.subscriptions, thread)
+        return had(s, leader, thread)
     return frozenset(task for task in Task if owners[task] == thread)
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, Set, choose
 from spec.streams.design import Design
-from spec.streams.state import Owners, Subscriptions
+from spec.streams.state import Owners
 from spec.streams.types import Task, Thread, place
+
+Previous = Map[Thread, Set[Task]]
+"""The tasks of each member's last ownership, as far as the leader can read it."""
 
 
 def position(task: Task) -> int:
@@ -16,26 +19,19 @@ def position(task: Task) -> int:
     return sum(1 for t in Task if t != task and choose(x for x in Task if x in {t, task}) == t)
 
 
-def had(subscriptions: Subscriptions, thread: Thread) -> Set[Task]:
-    """The tasks that a member says it had."""
-    subscription = subscriptions[thread]
-    return frozenset() if subscription is None else subscription.previous
-
-
-def keeps(subscriptions: Subscriptions, eligible: Set[Thread], thread: Thread, task: Task) -> bool:
+def keeps(previous: Previous, eligible: Set[Thread], thread: Thread, task: Task) -> bool:
     """A task is one of the first of those that the thread had, as many as a fair share has."""
     share = (Design.tasks + len(eligible) - 1) // max(1, len(eligible))
-    previous = had(subscriptions, thread)
-    before = sum(1 for t in previous if position(t) < position(task))
-    return thread in eligible and task in previous and before < share
+    before = sum(1 for t in previous[thread] if position(t) < position(task))
+    return thread in eligible and task in previous[thread] and before < share
 
 
-def kept(subscriptions: Subscriptions, eligible: Set[Thread]) -> Owners:
+def kept(previous: Previous, eligible: Set[Thread]) -> Owners:
     """Per task who keeps it. Of two that had it, the first."""
     return Map(
         {
-            task: choose(t for t in Thread if keeps(subscriptions, eligible, t, task))
-            if any(keeps(subscriptions, eligible, t, task) for t in Thread)
+            task: choose(t for t in Thread if keeps(previous, eligible, t, task))
+            if any(keeps(previous, eligible, t, task) for t in Thread)
             else None
             for task in Task
         }
@@ -54,9 +50,9 @@ def free_before(owners: Owners, eligible: Set[Thread], level: int, thread: Threa
     return below + beside
 
 
-def assigned(subscriptions: Subscriptions, eligible: Set[Thread]) -> Owners:
+def assigned(previous: Previous, eligible: Set[Thread]) -> Owners:
     """Per task its owner in the next generation. None only where nobody is eligible, or there are no tasks."""
-    owners: Owners = kept(subscriptions, eligible)
+    owners: Owners = kept(previous, eligible)
     return Map({task: owner_of(owners, eligible, task) for task in Task})
 
 

@@ -13,6 +13,7 @@ MODELS: dict[str, tuple[str, dict[str, object], str]] = {
     "leader rises": ("probing", {"processes": 2, "lower_sender_rises_at_once": "false"}, "repaired"),
     "draft": ("leaving", {"processes": 2}, "draft"),
     "leaving": ("leaving", {"processes": 2}, "repaired"),
+    "failover": ("failover", {"processes": 2}, "repaired"),
     "expiry": ("expiry", {"processes": 2}, "repaired"),
     "matrix": ("matrix", {"processes": 2}, "repaired"),
     "unfixed": ("matrix", {"processes": 2}, "pre_kip"),
@@ -341,6 +342,8 @@ MUTANTS = [
         "self._remove(request.member_id, now_ms)",
         "pass",
     ),
+    Fault("failover", "a loaded group has no leader", "Coordinator.load", "stored.leader", "''"),
+    Fault("failover", "a loaded group is empty", "Coordinator.load", "dict(stored.members)", "{}"),
     Fault("probing", "who was removed leads", "Coordinator._remove", "member == self.leader", "False"),
     Fault("probing", "a removal goes unnoticed", "Coordinator._remove", "self._prepare(now_ms)", "pass"),
     Fault(
@@ -358,6 +361,13 @@ MUTANTS = [
     Fault("probing", "its version stays", "Member._take", "outcome.used", "self.used"),
     Fault("probing", "it wants nothing", "Member._take", "outcome.rejoins", "False"),
     Fault("expiry", "who is removed keeps its id", "Member._forget_membership", "''", "self.member_id"),
+    Fault(
+        "failover",
+        "who waits when the coordinator goes waits on",
+        "Member._failed",
+        "self.state = State.RETRY if self.member_id else State.OUT",
+        "pass",
+    ),
     Fault("tasks", "who joins keeps its tasks", "Member._give_up", "self.tasks = ()"),
     Fault(
         "probing",
