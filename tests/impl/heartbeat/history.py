@@ -2,10 +2,13 @@
 
 Every write to ZooKeeper is in the log, in one order; what processes do without writing they record with the time, and
 all clocks of a run are of one machine. That gives one order of all: a process's own step stands after what it had read,
-and where the log and the step have the same millisecond, before what it had not. Two steps stand elsewhere than where
-they are recorded: a lease is over when it is, however late its process wakes up to that; and a term begins with what
-the new controller has read. Heartbeats that change nothing, fetches, answers, and when a control request was taken are
-left to be found, as silent steps.
+and where the log and the step have the same millisecond, before what it had not. Some steps stand elsewhere than where
+they are recorded: a lease is over when it is, however late its process wakes up to that; a term begins with what the
+new controller has read; and what a controller makes of a registration stands before the next change of that, which it
+had not read. Two steps are recorded by nobody: a process dies once the last of its heartbeats that change something is
+handled; and one that is killed before it wakes up has fenced itself no later than the controller takes its lease for
+over. Heartbeats that change nothing, fetches, answers, and when a control request was taken are left to be found, as
+silent steps.
 
 The model has one controller, and a failover in one step: what a former one does after its successor has read everything
 is left out. It changes nothing, as every write of it is refused.
@@ -14,8 +17,8 @@ is left out. It changes nothing, as every write of it is refused.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -98,8 +101,9 @@ class Znodes:
 class Step:
     """A step of the trace, before what goes with it is filled in. life: of whom it is a step.
 
-    epoch: of the controller whose step it is; None: of none. begins: the epoch of the term that begins with it. ends:
-    the process is gone after it. stops: the broker that is known by it to be stopping.
+    of: the process whose heartbeat is handled, or whose lease is over. epoch: of the controller whose step it is; None:
+    of none. begins: the epoch of the term that begins with it. ends: the process is gone after it. stops: the broker
+    that is known by it to be stopping.
     """
 
     order: Order
@@ -107,6 +111,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
     life: Life | None = None
+    of: Life | None = None
     epoch: int | None = None
     begins: int | None = None
     transaction: Logged | None = None
@@ -161,15 +166,12 @@ class History:
                 self.znodes = replace(before, ids=dict(before.ids))
             else:
                 self.transactions.append(one)
-        self.lines = {id(life): list(recorded(life.trace)) for life in lives}
+        self.lines = {id(life): [line for line in recorded(life.trace) if "note" in line] for life in lives}
         self._of_session = dict[int, Life]()
         self._causes = dict[tuple[int, int], str]()
         self._exits = dict[int, int]()
         """By life, when it was given leave to exit."""
-        self._incarnations = defaultdict[int, list[int]](list)
-        """By life."""
-        self._heard = dict[int, int]()
-        """By incarnation, when a heartbeat of it last changed its state."""
+        self._of_incarnation = dict[int, Life]()
         self._read_lines()
         for one in transactions:  # one that was killed before it could record that
             for change in one.changes:
@@ -180,14 +182,11 @@ class History:
     def _read_lines(self) -> None:
         for life in self.lives:
             for line in self.lines[id(life)]:
-                note = line.get("note", {})
-                match line.get("action"):
+                note = line["note"]
+                match line["action"]:
                     case "register":
                         self._of_session[note["session"]] = life
-                        self._incarnations[id(life)].append(note["incarnation"])
-                    case "broker_state" if note["cause"] == "heartbeat":
-                        heard_ms = self._heard.get(note["incarnation"], 0)
-                        self._heard[note["incarnation"]] = max(heard_ms, line["time_ms"])
+                        self._of_incarnation[note["incarnation"]] = life
                     case "update_partition":
                         self._causes[note["leader_epoch"], note["version"]] = note["cause"]
                     case "exit":
@@ -203,13 +202,16 @@ class History:
         for broker in REPLICAS:
             if sum(life.broker == broker and life.began_ms < self.began_ms for life in self.lives) != 1:
                 raise NotBegunError("a broker was started twice")
-            if self._is_fenced_at_first(broker):
+        before = [line for lines in self.lines.values() for line in lines if line["time_ms"] <= self.began_ms]
+        before.sort(key=lambda line: int(line["note"]["time_us"]))
+        for broker in REPLICAS:
+            own = [line for line in before if line["note"].get("broker") == broker]
+            if [line["action"] for line in own if line["action"] in ("fenced", "unfenced")][-1:] != ["unfenced"]:
                 raise NotBegunError("a broker was fenced")
-
-    def _is_fenced_at_first(self, broker: int) -> bool:
-        life = next(life for life in self.lives if life.broker == broker)
-        before = [line["action"] for line in self.lines[id(life)] if line.get("time_ms", self.began_ms) < self.began_ms]
-        return [one for one in before if one in ("fenced", "unfenced")][-1:] != ["unfenced"]
+            if [line["note"]["to"] for line in own if line["action"] == "broker_state"][-1:] != ["ACTIVE"]:
+                raise NotBegunError("a broker was not active")
+        if any(set(line["note"]["isr"]) != set(REPLICAS) for line in before if line["action"] == "want_isr"):
+            raise NotBegunError("a leader wanted less than every replica in the ISR")
 
     # The trace.
 
@@ -249,22 +251,40 @@ class History:
                 up.pop(step.life.broker, None)
 
     def _steps(self) -> Iterator[Step]:
+        """In any order; of two that have the same place, the first is before the other."""
         for one in self.transactions:
             yield Step((self.times[one.zxid], one.zxid, 0), None, transaction=one)
-        for life in self.lives:
-            if life.broker in REPLICAS:
-                yield from self._of_life(life)
-        yield from self._recorded()
+        noted = list(self._recorded())
+        ends = [self._end(life, noted) for life in self.lives if life.broker in REPLICAS and self._is_killed(life)]
+        for end in ends:
+            missed = None if end.life is None else self._missed(end.life, noted)
+            if missed is not None and missed.order < end.order:
+                yield Step(missed.order, "self_fence", end.parameters, life=end.life)
+        yield from noted
+        yield from ends
 
-    def _of_life(self, life: Life) -> Iterator[Step]:
-        """What was done to a process. A heartbeat that it has sent may be handled after its death, and is before it."""
-        process = {"process": f"process{life.broker}"}
-        if life.ended_ms is None or any(self._is_closing(one, life) for one in self.transactions):
-            return
-        own = [one for one in self.transactions if self._of_session.get(one.session) is life and not one.ends_session]
-        heard_ms = [self._heard[one] for one in self._incarnations[id(life)] if one in self._heard]
-        ended_ms = max([life.ended_ms, *(self.times[one.zxid] for one in own), *heard_ms])
-        yield Step((ended_ms, max((one.zxid for one in own), default=0), 1), "crash", process, life=life, ends=True)
+    def _is_killed(self, life: Life) -> bool:
+        return life.ended_ms is not None and not any(self._is_closing(one, life) for one in self.transactions)
+
+    def _end(self, life: Life, noted: Iterable[Step]) -> Step:
+        """The death of a process. Whatever it has sent before may be handled later, and stands before it."""
+        written = [
+            (self.times[one.zxid], one.zxid, 1)
+            for one in self.transactions
+            if self._of_session.get(one.session) is life and not one.ends_session
+        ]
+        own = [one.order for one in noted if one.life is life or (one.of is life and one.action == "handle_heartbeat")]
+        order = max([(life.ended_ms or 0, 0, 1), *written, *own])
+        return Step(order, "crash", {"process": f"process{life.broker}"}, life=life, ends=True)
+
+    def _missed(self, life: Life, noted: Iterable[Step]) -> Step | None:
+        """Where a controller took a lease for over whose process was asleep from before that until it was killed."""
+        lines = self.lines[id(life)]
+        fences = [line["action"] for line in lines if line["action"] in ("fenced", "unfenced")]
+        if life.ended_ms is None or fences[-1:] != ["unfenced"]:
+            return None
+        expired = next((one for one in noted if one.of is life and one.action == "expire"), None)
+        return expired if expired is not None and lines[-1]["time_ms"] < expired.order[0] else None
 
     def _is_closing(self, one: Logged, life: Life) -> bool:
         """A process leaves in good order by this: it closes its session before anybody kills it."""
@@ -278,9 +298,9 @@ class History:
     def _recorded(self) -> Iterator[Step]:
         """What processes have recorded, each after all that was written before something that is recorded before it."""
         zxid, terms, taken = 0, dict[int, int | None](), dict[int, dict[str, Any]]()
-        lines = [(line, life) for life in self.lives for line in self.lines[id(life)] if "note" in line]
+        lines = [(line, life) for life in self.lives for line in self.lines[id(life)]]
         for line, life in sorted(lines, key=lambda one: int(one[0]["note"]["time_us"])):
-            action, note, seen = line["action"], line["note"], line.get("at", {}).get("zxid", 0)
+            action, note, seen = line["action"], line["note"], line["at"]["zxid"]
             if action in ("take_office", "leave_office"):
                 terms[id(life)] = note["epoch"] if action == "take_office" else None
             if action == "take_control_request":
@@ -300,6 +320,8 @@ class History:
                     at_ms = line["time_ms"] - note["late_ms"]
                     step = replace(step, order=(at_ms, self._last_at(at_ms), 1))
                 case "broker_state":
+                    if step.action in ("handle_heartbeat", "read_ids"):
+                        order = min(order, self._before_unread(note["broker"], seen))
                     step = replace(step, order=order, epoch=terms.get(id(life)))
                 case _:
                     step = replace(step, order=order)
@@ -313,6 +335,13 @@ class History:
         """The last transaction of the run at this time."""
         return max((one for one, at_ms in self.times.items() if at_ms <= time_ms), default=0)
 
+    def _before_unread(self, broker: int, zxid: int) -> Order:
+        """Before a broker's registration changes next after this zxid."""
+        path = id_path(broker)
+        changes = (one.zxid for one in self.transactions if any(change.path == path for change in one.changes))
+        unread = next((one for one in changes if one > zxid), None)
+        return (math.inf, 0, 0) if unread is None else (self.times[unread], unread, -1)
+
     def _named(self, action: str, note: Mapping[str, Any], life: Life) -> Step | None:
         """The step of the spec that a process recorded."""
         if action == "take_office":
@@ -324,20 +353,21 @@ class History:
         if action == "broker_state":
             state = {"controllers": {"controller0": {"states": {f"broker{broker}": note["to"]}}}}
             of_broker = {**CONTROLLER, "broker": f"broker{broker}"}
+            own = self._of_incarnation.get(note["incarnation"])
             match note["cause"]:
                 case "heartbeat":
                     stops = None if note["to"] == "ACTIVE" else broker
-                    return Step((0, 0, 0), "handle_heartbeat", {**CONTROLLER, **process}, state, stops=stops)
+                    return Step((0, 0, 0), "handle_heartbeat", {**CONTROLLER, **process}, state, of=own, stops=stops)
                 case "lease over":
-                    return Step((0, 0, 0), "expire", of_broker, state)
+                    return Step((0, 0, 0), "expire", of_broker, state, of=own)
                 case "registered" | "znode gone":
                     return Step((0, 0, 0), "read_ids", of_broker, state)
             return Step((0, 0, 0), None, {}, state)
         if action == "fenced" and id(life) in self._exits and note["cause"] == "answered INACTIVE":
             return None  # its leave to exit: it is gone when it has closed its session
         if action == "unfenced" or note.get("cause") == "answered INACTIVE":
-            own = {process["process"]: {"fenced": action == "fenced"}}
-            return Step((0, 0, 0), "take_reply", process, {"processes": own}, life)
+            of_process = {process["process"]: {"fenced": action == "fenced"}}
+            return Step((0, 0, 0), "take_reply", process, {"processes": of_process}, life)
         if action == "fenced" and note["cause"] in ("no answer in time", "a new session"):
             return Step((0, 0, 0), "self_fence", process, {}, life)
         return self._of_wish(note, process, life) if action == "want_isr" else None
@@ -423,24 +453,27 @@ class History:
         )  # fmt: skip
 
     def _double_serving_ms(self) -> int:
-        times = [span for life in self.lives if life.broker in REPLICAS for span in self._served(life)]
+        noted = list(self._recorded())
+        times = [span for life in self.lives if life.broker in REPLICAS for span in self._served(life, noted)]
         times.sort()
         return sum(max(0, min(before[1], after[1]) - after[0]) for before, after in itertools.pairwise(times))
 
-    def _served(self, life: Life) -> Iterator[tuple[int, int]]:
+    def _served(self, life: Life, noted: Iterable[Step]) -> Iterator[tuple[int, int]]:
         """From when to when a process accepted requests as the leader, in ms."""
         is_fenced, leads, since_ms = True, False, 0
         for line in self.lines[id(life)]:
-            note, served = line.get("note", {}), leads and not is_fenced
-            match line.get("action"):
+            note, served = line["note"], leads and not is_fenced
+            match line["action"]:
                 case "fenced" | "unfenced" as action:
                     is_fenced = action == "fenced"
                 case "take_control_request":
                     leads = note["leader"] == life.broker
-            at_ms = line.get("time_ms", 0) - note.get("late_ms", 0)
+            at_ms = line["time_ms"] - note.get("late_ms", 0)
             if served and not (leads and not is_fenced):
                 yield since_ms, max(since_ms, at_ms)
             elif not served and leads and not is_fenced:
                 since_ms = at_ms
         if leads and not is_fenced:
-            yield since_ms, min(life.ended_ms or self.until_ms, self.until_ms)
+            missed = self._missed(life, noted)
+            at_ms = self.until_ms if missed is None else int(missed.order[0])
+            yield since_ms, min(life.ended_ms or self.until_ms, self.until_ms, at_ms)
