@@ -100,7 +100,7 @@ class Cluster(RunningCluster):
     def state(self) -> LeaderAndIsr | None:
         """Of the partition."""
         with suppress(KazooException, ZnodeError):
-            return read_state("", self.admin.get(f"{self.root}{state_path(PARTITION)}")[0])
+            return read_state("", self.by_hand(self.admin.get, state_path(PARTITION))[0])
         return None
 
     def isr(self) -> list[int]:
