@@ -44,17 +44,27 @@ class Candidates:
             np.concatenate([c.low for c in every]), np.concatenate([c.high for c in every]),
         )  # fmt: skip
 
+    def in_order(self) -> Candidates:
+        """The same in order of items."""
+        return self.take(np.argsort(self.item, kind="stable"))
+
     def distinct(self) -> Candidates:
         """Each candidate of an item once; in order of items."""
-        if len(self.item) < 2:
+        if len(self.item) < 2 or (np.diff(self.item) > 0).all():
             return self
-        rising = np.diff(self.item)
-        if (rising > 0).all():
-            return self
+        return self.take(self._first_rows()).in_order()
+
+    def beyond(self, others: Candidates) -> Candidates:
+        """Each candidate once that is none of others, which are distinct."""
+        rows = others.joined(self)._first_rows()
+        return self.take(rows[rows >= len(others)] - len(others))
+
+    def _first_rows(self) -> Longs:
+        """The first row of each distinct candidate."""
         rows = np.concatenate([self.item[:, None], self.words.view(np.int64), self.low, self.high], axis=1)
         whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8))).reshape(-1)
-        first = np.unique(whole, return_index=True)[1]
-        return self.take(first[np.argsort(self.item[first], kind="stable")])
+        found: Longs = np.unique(whole, return_index=True)[1]
+        return found
 
 
 @dataclass(frozen=True)

@@ -250,10 +250,11 @@ class Validator:
             unobserved = self._unobserved(batch, items.trace[frontier.item[found.sources]], found.instances)
             words = np.ascontiguousarray(found.words[unobserved])
             after = self.numbers.after(frontier.take(found.sources[unobserved]), words, found.survivors[unobserved])
-            frontier = candidates.joined(after).distinct()
-            if len(frontier) == len(candidates):
+            further = after.beyond(candidates)
+            if not len(further):
                 break
-            frontier = candidates = self._not_too_many(items, frontier, items.first + position)
+            candidates = self._not_too_many(items, candidates.joined(further).in_order(), items.first + position)
+            frontier = further.take(np.isin(further.item, candidates.item))
         return candidates
 
     def _unobserved(self, batch: Batch, traces: Longs, instances: Longs) -> Bits:
