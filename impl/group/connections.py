@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from impl.group.describe import DESCRIBE_GROUPS, DescribeGroupsResponse, describe, describe_response_bytes
 from impl.group.design import Design
@@ -43,47 +45,166 @@ from impl.runtime.wire import Frames, Reader, WireError
 if TYPE_CHECKING:
     from impl.group.process import Process
 
-_CHUNK_BYTES = 1 << 16
 _MOST_UNSENT_BYTES = 1 << 22
 """A consumer that reads nothing is closed: its pings fail anyway."""
+_LOOKS = 4
+"""How often within the idle limit it is looked who is over it."""
 
 
-class Connection:
-    """A connection, by its number."""
+class Connection(asyncio.Protocol):
+    """A connection, by its number. Messages are answered in their order; no more is read meanwhile."""
 
-    def __init__(self, number: int, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, number: int, listener: Connections) -> None:
         self.number = number
-        self.writer = writer
         self.is_consumers = False
-        self.is_cut_here = False
-        """By this broker: its consumer may not know."""
+        self.heard_s = 0.0
+        """When something was read last, or it was made, by the loop's clock."""
+        self.transport: asyncio.Transport
+        self._listener = listener
+        self._frames = Frames(MAX_FRAME_BYTES)
+        self._waiting = deque[bytes]()
+        self._answering: asyncio.Task[bytes] | None = None
+        self._is_full = False
+        """So much is unsent that nothing is answered."""
+        self._is_closed_there = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.heard_s = asyncio.get_running_loop().time()
+        self._listener.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        self.heard_s = asyncio.get_running_loop().time()
+        try:
+            self._waiting.extend(self._frames.feed(data))
+        except WireError as error:
+            self.refuse(str(error))
+        self._answer_waiting()
+
+    def eof_received(self) -> bool:
+        """The other end sends no more; what it sent is answered."""
+        self._is_closed_there = True
+        self._answer_waiting()
+        return True
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._answer_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Only who closes it, rather than to be cut off or to have it reset, has certainly stopped."""
+        self._waiting.clear()
+        if self._answering is not None:
+            self._answering.cancel()
+        self._listener.is_lost(self, is_closed_there=self._is_closed_there and exc is None)
+
+    def refuse(self, what: str) -> None:
+        """It is closed here: what was sent cannot be read."""
+        if not self.transport.is_closing():
+            self._complain(what)
+        self._close_here()
+
+    def cut(self, why: str) -> None:
+        """It is closed here, at once."""
+        self._listener.log("connection cut", connection=self.number, why=why)
+        self._close_here()
+        self.transport.abort()
+
+    def _close_here(self) -> None:
+        self._is_closed_there = False
+        self._waiting.clear()
+        self.transport.close()
+
+    def _answer_waiting(self) -> None:
+        """Answer as many of those that wait as can be now; where all are, and no more will come, the end is here."""
+        while self._waiting and self._answering is None and not self._is_full:
+            try:
+                answer = self._listener.answer(self, self._waiting.popleft())
+            except WireError as error:
+                self.refuse(str(error))
+            except OSError:
+                self._close_here()  # nothing can be stored
+            else:
+                self._send(answer)
+        if self._waiting or self._answering is not None:
+            self.transport.pause_reading()
+        elif self._is_closed_there:
+            self._end()
+        else:
+            self.transport.resume_reading()
+
+    def _send(self, answer: bytes | Coroutine[Any, Any, bytes]) -> None:
+        if isinstance(answer, bytes):
+            self.transport.write(answer)
+        else:
+            self._answering = asyncio.get_running_loop().create_task(answer)
+            self._answering.add_done_callback(self._is_answered)
+
+    def _is_answered(self, task: asyncio.Task[bytes]) -> None:
+        self._answering = None
+        if task.cancelled():
+            return
+        try:
+            self.transport.write(task.result())
+        except WireError as error:
+            self.refuse(str(error))
+        self._answer_waiting()
+
+    def _end(self) -> None:
+        try:
+            self._frames.end()
+        except WireError as error:
+            self._complain(str(error))
+        self.transport.close()
+
+    def _complain(self, what: str) -> None:
+        self._listener.log("connection closed", peer=str(self.transport.get_extra_info("peername")), what=what)
 
 
 class Connections:
-    """The listener of a broker."""
+    """The listener of a broker. max_idle_ms: who sends nothing for so long is closed."""
 
-    def __init__(self, process: Process, design: Design, logger: logging.Logger) -> None:
+    def __init__(self, process: Process, design: Design, logger: logging.Logger, max_idle_ms: int) -> None:
         self._process = process
         self._design = design
         self._log = logger
+        self._max_idle_s = max_idle_ms / 1000
         self._numbers = itertools.count(1)
         self._open = dict[int, Connection]()
-        self._tasks = set[asyncio.Task[None]]()
         self._server: asyncio.Server | None = None
+        self._looking: asyncio.TimerHandle | None = None
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen. Returns the address, with the port that was given for 0. Raises OSError where it is taken."""
-        self._server = await asyncio.start_server(self._serve, host, port, backlog=4_096)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._accepted, host, port, backlog=4_096)
+        self._look_for_idle(loop)
         bound: tuple[str, int] = self._server.sockets[0].getsockname()[:2]
         return bound
+
+    def _accepted(self) -> Connection:
+        return Connection(next(self._numbers), self)
 
     async def stop(self) -> None:
         """Take no more connections, and close those there are."""
         if self._server is not None:
             self._server.close()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._looking is not None:
+            self._looking.cancel()
+        for connection in tuple(self._open.values()):
+            connection.transport.close()
+        await asyncio.sleep(0)
+
+    def _look_for_idle(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close who has sent nothing for too long, now and from time to time."""
+        last_s = loop.time() - self._max_idle_s
+        for connection in [one for one in self._open.values() if one.heard_s <= last_s]:
+            connection.cut(f"nothing was read from it for {self._max_idle_s:g} s")
+        self._looking = loop.call_later(self._max_idle_s / _LOOKS, self._look_for_idle, loop)
 
     def send(self, number: int, message: RegisterConsumerResponse | RequestToConsumer) -> None:
         """Send a message to a consumer. What is sent where the other end is gone is lost."""
@@ -91,11 +212,11 @@ class Connections:
         if connection is None:
             return
         try:
-            connection.writer.write(self._bytes(message))
+            connection.transport.write(self._bytes(message))
         except WireError as error:
-            self._cut(connection, f"what is to be sent cannot be: {error}")
-        if connection.writer.transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
-            self._cut(connection, "a consumer reads nothing")
+            connection.cut(f"what is to be sent cannot be: {error}")
+        if connection.transport.get_write_buffer_size() > _MOST_UNSENT_BYTES:
+            connection.cut("a consumer reads nothing")
 
     def _bytes(self, message: RegisterConsumerResponse | RequestToConsumer) -> bytes:
         repaired = self._design.is_repaired_on_wire
@@ -106,54 +227,32 @@ class Connections:
             raise WireError(f"{len(data)} bytes; a consumer reads up to {MAX_FRAME_BYTES}")
         return data
 
-    def _cut(self, connection: Connection, why: str) -> None:
-        log(self._log, "connection cut", {"connection": connection.number, "why": why}, level=logging.WARNING)
-        connection.is_cut_here = True
-        connection.writer.transport.abort()
-
     def close(self, number: int) -> None:
         connection = self._open.pop(number, None)
         if connection is not None:
-            connection.writer.close()
+            connection.transport.close()
 
     def close_all(self) -> None:
         """Close those of consumers that have registered here, or were about to."""
         for number in [number for number, connection in self._open.items() if connection.is_consumers]:
             self.close(number)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        connection = Connection(next(self._numbers), writer)
-        self._open[connection.number] = connection
-        is_closed_there = False
-        try:
-            frames = Frames(MAX_FRAME_BYTES)
-            while data := await reader.read(_CHUNK_BYTES):
-                for content in frames.feed(data):
-                    answer = await self._answer(connection, content)
-                    if answer:
-                        writer.write(answer)
-                        await writer.drain()
-            is_closed_there = not connection.is_cut_here
-            frames.end()
-        except WireError as error:
-            facts = {"peer": str(writer.get_extra_info("peername")), "what": str(error)}
-            log(self._log, "connection closed", facts, level=logging.WARNING)
-        except (OSError, asyncio.CancelledError):
-            pass  # it was reset, or nothing can be stored; or this process stops
-        finally:
-            self._tasks.discard(task)
-            self._open.pop(connection.number, None)
-            writer.close()
-            if (
-                connection.is_consumers and is_closed_there
-            ):  # else it may fetch on: it is dead once its pings have failed
-                self._process.is_closed(connection)
+    # What happens to a connection.
 
-    async def _answer(self, connection: Connection, content: bytes) -> bytes:
-        """The answer to a message; nothing where the coordinator is to answer. Raises WireError."""
+    def log(self, event: str, **facts: object) -> None:
+        log(self._log, event, facts, level=logging.WARNING)
+
+    def opened(self, connection: Connection) -> None:
+        self._open[connection.number] = connection
+
+    def is_lost(self, connection: Connection, *, is_closed_there: bool) -> None:
+        """is_closed_there: else its consumer may fetch on, and is dead once its pings have failed."""
+        self._open.pop(connection.number, None)
+        if connection.is_consumers and is_closed_there:
+            self._process.is_closed(connection)
+
+    def answer(self, connection: Connection, content: bytes) -> bytes | Coroutine[Any, Any, bytes]:
+        """The answer to a message; nothing where the coordinator is to answer. Raises WireError, OSError."""
         fields = Reader(content)
         head = read_head(fields)
         if head.type_id in (PRODUCE, FETCH, OFFSETS):
@@ -161,15 +260,21 @@ class Connections:
         if head.type_id == DESCRIBE_GROUPS:
             group = fields.string("group")
             fields.end()
-            found: DescribeGroupsResponse = await self._process.asked(
-                lambda now_ms: describe(self._process.coordinator, group, now_ms)
-            )
-            return describe_response_bytes(found)
+            return self._described(group)
         if head.type_id == CLUSTER_METADATA:
             read_request_to_broker(head, fields)
-            return metadata_response_bytes(await self._process.metadata(), repaired=head.repaired)
+            return self._metadata(repaired=head.repaired)
         self._of_consumer(connection, head, fields)
         return b""
+
+    async def _described(self, group: str) -> bytes:
+        found: DescribeGroupsResponse = await self._process.asked(
+            lambda now_ms: describe(self._process.coordinator, group, now_ms)
+        )
+        return describe_response_bytes(found)
+
+    async def _metadata(self, *, repaired: bool) -> bytes:
+        return metadata_response_bytes(await self._process.metadata(), repaired=repaired)
 
     def _of_consumer(self, connection: Connection, head: Head, fields: Reader) -> None:
         """What the coordinator is to hear."""

@@ -30,17 +30,23 @@ class Measures:
         self._dead = Counter("SuspectedDead", "Consumers that were removed, by cause", ["cause"], registry=registry)
         self._committed = Counter("CommittedOffsetsPerSec", "Offsets written to ZooKeeper", registry=registry)
         self._counted = 0
+        self._shown = (False, 0, 0)
 
     def after(self, core: Coordinator) -> None:
-        """A core has taken a step."""
-        self._is_coordinator.set(core.term is not None and core.is_in_touch)
-        self._groups.set(len(core.groups))
-        self._members.set(len(core.members))
-        self._failed.inc(core.pings.failed_pings - self._counted)
-        self._counted = core.pings.failed_pings
-        for time_ms in core.pings.times_ms:
-            self._pings.observe(time_ms)
-        core.pings.times_ms.clear()
+        """A core has taken a step. It is called for every answer to a ping: what has not changed costs nothing."""
+        shown = (core.term is not None and core.is_in_touch, len(core.groups), len(core.members))
+        if shown != self._shown:
+            self._shown = shown
+            self._is_coordinator.set(shown[0])
+            self._groups.set(shown[1])
+            self._members.set(shown[2])
+        if core.pings.failed_pings != self._counted:
+            self._failed.inc(core.pings.failed_pings - self._counted)
+            self._counted = core.pings.failed_pings
+        if core.pings.times_ms:
+            for time_ms in core.pings.times_ms:
+                self._pings.observe(time_ms)
+            core.pings.times_ms.clear()
 
     def logged(self, log: Log) -> None:
         """A line of the log."""

@@ -50,7 +50,7 @@ class Process:
         self._measures = Measures(self._registry)
         self._client = Client(settings.zookeeper_connect, settings.session_timeout_ms, self._deliver)
         self._loop: CoreLoop[Effect] = CoreLoop(self._on_timer, self._carry_out, before_each=self._client.check_contact)
-        self._connections = Connections(self, settings.design, _LOG)
+        self._connections = Connections(self, settings.design, _LOG, settings.max_idle_ms)
         self._calls = itertools.count(1)
         self._awaiting = dict[int, asyncio.Future[ClusterMetadataResponse]]()
 

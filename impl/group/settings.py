@@ -33,6 +33,7 @@ class BrokerSettings:
     listener: host and port that requests are taken at; port 0: any that is free. advertised: where
     others are to connect to, if not to the listener. topics: by name, the partitions that
     this broker has. log_dir: None keeps records in memory. max_failed_pings: of a consumer in a row, before it is dead.
+    max_idle_ms: a connection on which nothing is read for so long is closed.
     """
 
     broker_id: int
@@ -50,6 +51,7 @@ class BrokerSettings:
     topics: tuple[tuple[str, int], ...] = ()
     log_dir: Path | None = None
     metrics_port: int | None = None
+    max_idle_ms: int = 600_000
     design: Design = REPAIRED
 
     def limit_ms(self, session_timeout_ms: int) -> int:
@@ -111,6 +113,7 @@ def parse_broker(values: Mapping[str, str]) -> BrokerSettings:
         topics=read("topic.partition.count.map", _topics, ()),
         log_dir=read("log.dir", _folder, None),
         metrics_port=read("metrics.port", port, None),
+        max_idle_ms=read("connections.max.idle.ms", timeout_ms, 600_000),
         design=read("group.setting", _setting, REPAIRED),
     )
     least, most = settings.min_consumer_session_ms, settings.max_consumer_session_ms
@@ -122,6 +125,11 @@ def parse_broker(values: Mapping[str, str]) -> BrokerSettings:
         raise ConfigError(
             f"consumer.max.failed.pings={settings.max_failed_pings}: fewer are expected with sessions of {most} ms, "
             "as S + R S/3 is sent as an INT32"
+        )
+    if settings.max_idle_ms <= settings.longest_session_ms:
+        raise ConfigError(
+            f"connections.max.idle.ms={settings.max_idle_ms}: more is expected than the "
+            f"{settings.longest_session_ms} ms for which a consumer may not be heard of"
         )
     return settings
 
@@ -158,6 +166,7 @@ _BROKER_KEYS = (
     "topic.partition.count.map",
     "log.dir",
     "metrics.port",
+    "connections.max.idle.ms",
     "group.setting",
 )
 _CONSUMER_KEYS = (

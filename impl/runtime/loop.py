@@ -1,4 +1,4 @@
-"""An asyncio loop around a core without I/O: one step at a time, timers, and an orderly stop.
+"""Steps of a core without I/O as callbacks of an asyncio loop: one at a time, timers, and an orderly stop.
 
 A step is a call of the core with the time; what it returns is carried out before the next step. A timer that came due
 precedes whatever waits: a process that was paused learns how late it is before it answers anybody. A timer that is set
@@ -12,7 +12,6 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
 from typing import Generic, TypeVar
 
 Effect = TypeVar("Effect")
@@ -42,7 +41,11 @@ class CoreLoop(Generic[Effect]):
         self._timers: dict[Hashable, int] = {}
         self._due: dict[Hashable, object] = {}
         """Timers that were set for at once, each with a mark: a timer that is set again or cancelled loses its own."""
-        self._wake = asyncio.Event()
+        self._ended: asyncio.Future[None] | None = None
+        """While `run` is."""
+        self._turn: asyncio.Handle | None = None
+        """The next turn: at once, or where `_turn_ms` says, when the first timer is due."""
+        self._turn_ms: int | None = None
         self._is_stopping = False
 
     def post(self, step: Callable[[int], Iterable[Effect]], *, first: bool = False) -> None:
@@ -51,14 +54,15 @@ class CoreLoop(Generic[Effect]):
             self._waiting.appendleft(step)
         else:
             self._waiting.append(step)
-        self._wake.set()
+        self._turn_soon()
 
     def set_timer(self, timer: Hashable, at_ms: int) -> None:
         """Call `on_timer` at this time or later. A timer that is set again is moved."""
         self.cancel_timer(timer)
         if at_ms > self._clock_ms():
             self._timers[timer] = at_ms
-            self._wake.set()
+            if self._turn_ms is None or at_ms < self._turn_ms:
+                self._turn_soon()
             return
         mark = self._due[timer] = object()
         self.post(lambda now_ms: self._on_timer(timer, now_ms) if self._takes(timer, mark) else ())
@@ -70,16 +74,49 @@ class CoreLoop(Generic[Effect]):
 
     async def run(self) -> None:
         """Take steps until `stop`. An exception of the core ends it: its state is not to be trusted any more."""
-        while not self._is_stopping:
-            self._wake.clear()
-            if not self._step():
-                await self._sleep()
-            await asyncio.sleep(0)  # let others read and write between any two steps
+        self._ended = asyncio.get_running_loop().create_future()
+        try:
+            self._turn_soon()
+            await self._ended
+        finally:
+            self._ended = None
+            self._cancel_turn()
 
     def stop(self) -> None:
         """End `run` after the step at hand; what waits is dropped."""
         self._is_stopping = True
-        self._wake.set()
+        self._turn_soon()
+
+    def _turn_soon(self) -> None:
+        """Take a turn once others have read and written, unless one is to come at once already."""
+        if self._ended is not None and (self._turn is None or self._turn_ms is not None):
+            self._cancel_turn()
+            self._turn = self._ended.get_loop().call_soon(self._take_turn)
+
+    def _cancel_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+        self._turn = self._turn_ms = None
+
+    def _take_turn(self) -> None:
+        """Take one step. Another turn follows, or waits for the first timer where nothing else does."""
+        self._turn = self._turn_ms = None
+        if self._ended is None or self._ended.done():
+            return
+        try:
+            if self._is_stopping:
+                self._ended.set_result(None)
+            elif self._step():
+                self._turn_soon()
+            else:
+                self._await_timer(self._ended.get_loop())
+        except Exception as error:
+            self._ended.set_exception(error)
+
+    def _await_timer(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._timers:
+            self._turn_ms = min(self._timers.values())
+            self._turn = loop.call_later(max(0, self._turn_ms - self._clock_ms()) / 1000, self._take_turn)
 
     def _step(self) -> bool:
         """Take one step, if there is one to take."""
@@ -103,12 +140,6 @@ class CoreLoop(Generic[Effect]):
             return False
         del self._due[timer]
         return True
-
-    async def _sleep(self) -> None:
-        next_ms = min(self._timers.values(), default=None)
-        limit_s = None if next_ms is None else max(0, next_ms - self._clock_ms()) / 1000
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), limit_s)
 
 
 def on_signals(stop: Callable[[], None]) -> None:

@@ -114,6 +114,10 @@ class Load:
         lines = [json.loads(one) for one in self.log().splitlines() if '"rebalance has ended"' in one]
         return max((one["took_ms"] for one in lines if one["outcome"] == "done" and of(one["group"])), default=-1)
 
+    def cpu_s(self) -> tuple[float, float]:
+        """The processor time used so far: by the coordinator, and by these consumers."""
+        return self.cluster.brokers[self.cluster.coordinator() or 0].cpu_s, time.process_time()
+
     def metrics(self) -> dict[str, float]:
         """The samples of the coordinator, by name; of PingTimeMs also by bucket."""
         log = self.cluster.brokers[self.cluster.coordinator() or 0].log.read_text(errors="replace")
@@ -152,9 +156,12 @@ async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float,
     line(f"{consumers:,} consumers in {groups} groups are started", f"{waited_s:.1f} s", "-")
     size = consumers // groups
     line(f"the longest rebalance of a group of {size}", f"{load.longest_rebalance_ms(lambda _: True):,} ms", "1,000 ms")
-    before, began_s = load.metrics(), time.monotonic()
+    before, began_s, used_before_s = load.metrics(), time.monotonic(), load.cpu_s()
     await asyncio.sleep(60 * minutes)
-    after = load.metrics()
+    after, used_s = load.metrics(), load.cpu_s()
+    count = after["PingTimeMs_count"] - before["PingTimeMs_count"]
+    each = " and ".join(f"{1e6 * (b - a) / count:.0f} us" for a, b in zip(used_before_s, used_s, strict=True))
+    line("processor time a ping, of the coordinator and of consumers", each, "-")
     line(f"pings answered in {time.monotonic() - began_s:.0f} s", pings_line(before, after), "100 ms")
     committed = after["CommittedOffsetsPerSec_total"] - before["CommittedOffsetsPerSec_total"]
     line("offsets committed in that time", f"{committed:,.0f}", "-")

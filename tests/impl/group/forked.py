@@ -41,6 +41,12 @@ class ForkedProcess:
         """None while it runs."""
         return self._process.exitcode
 
+    @property
+    def cpu_s(self) -> float:
+        """The processor time that it has used, of all its threads."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -16,14 +16,18 @@ from impl.group.connections import Connections
 from impl.group.consumer_process import UNWRITABLE, ConsumerProcess, UnwritableError
 from impl.group.design import REPAIRED
 from impl.group.protocol import (
+    ClusterMetadataRequest,
+    ClusterMetadataResponse,
     Position,
     RegisterConsumerRequest,
     StartFetcherRequest,
     ThreadShare,
     TopicPartition,
+    read_metadata_response,
     request_bytes,
 )
 from impl.group.settings import ConsumerSettings
+from impl.runtime.wire import Frames
 
 REGISTRATION = request_bytes(RegisterConsumerRequest("g", "a", '{"t": 1}', True, "smallest", 6_000), repaired=True)
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
@@ -37,7 +41,15 @@ class Heard:
     def __init__(self) -> None:
         self.registered = list[int]()
         self.closed = list[int]()
+        self.asked = 0
         self.coordinator = SimpleNamespace(on_register=lambda number, _, now_ms: self.registered.append(number))
+
+    async def metadata(self) -> ClusterMetadataResponse:
+        """The later the question, the sooner the answer."""
+        self.asked += 1
+        number = self.asked
+        await asyncio.sleep(0.01 / number)
+        return ClusterMetadataResponse(0, number)
 
     def post(self, step: Any) -> None:
         step(0)
@@ -49,7 +61,7 @@ class Heard:
 async def ends(how: str) -> tuple[Heard, int]:
     """A consumer registers, and its connection ends. Its number."""
     heard = Heard()
-    connections = Connections(heard, REPAIRED, logging.getLogger("test"))  # type: ignore[arg-type]
+    connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]
     address = await connections.start("127.0.0.1", 0)
     _, writer = await asyncio.open_connection(*address)
     writer.write(REGISTRATION)
@@ -77,6 +89,41 @@ def test_only_who_has_closed_its_connection_is_dead_at_once(how: str) -> None:
     """A reset says nothing of the consumer, which may fetch on: its pings fail. Nor does what cannot be sent."""
     heard, number = asyncio.run(ends(how))
     assert heard.closed == ([number] if how == "closed" else [])
+
+
+def test_who_sends_nothing_is_closed_and_who_sends_is_not() -> None:
+    async def run() -> tuple[bytes, bool, Heard]:
+        heard = Heard()
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 200)  # type: ignore[arg-type]
+        address = await connections.start("127.0.0.1", 0)
+        silent, _ = await asyncio.open_connection(*address)
+        _, sending = await asyncio.open_connection(*address)
+        sending.write(REGISTRATION)
+        closed = asyncio.ensure_future(silent.read())
+        while not closed.done():
+            sending.write(REGISTRATION)
+            await asyncio.sleep(0.02)
+        left = bool(connections._open)
+        await connections.stop()
+        return await closed, left, heard
+
+    end, left, heard = asyncio.run(asyncio.wait_for(run(), 10))
+    assert (end, left, heard.closed) == (b"", True, [])
+
+
+def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connection() -> None:
+    async def run() -> bytes:
+        heard = Heard()
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]
+        reader, writer = await asyncio.open_connection(*await connections.start("127.0.0.1", 0))
+        writer.write(request_bytes(ClusterMetadataRequest(), repaired=True) * 3)
+        writer.write_eof()
+        answer = await reader.read()
+        await connections.stop()
+        return answer
+
+    answers = Frames().feed(asyncio.run(asyncio.wait_for(run(), 10)))
+    assert [read_metadata_response(one, repaired=True).coordinator_id for one in answers] == [1, 2, 3]
 
 
 def test_a_record_that_cannot_be_written_ends_the_consumer_before_its_offset_is_reported() -> None:

@@ -40,10 +40,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "zk.sessiontimeout.ms=1\nconsumer.rebalance.threads=2\nconsumer.min.session.timeout.ms=3\n"
         "consumer.max.session.timeout.ms=4\nconsumer.max.failed.pings=5\nconsumer.offset.commit.interval.ms=6\n"
         "rebalance.retries.max=7\nrebalance.backoff.ms=8\ntopic.partition.count.map=t:2,u:1\nlog.dir=/data\n"
-        "metrics.port=0\ngroup.setting=draft\n"
+        "metrics.port=0\nconnections.max.idle.ms=9\ngroup.setting=draft\n"
     )
+    topics = (("t", 2), ("u", 1))
     assert load_broker(file) == BrokerSettings(
-        3, "a:1,b:2", ("::1", 9092), ("b3", 9093), 1, 2, 3, 4, 5, 6, 7, 8, (("t", 2), ("u", 1)), Path("/data"), 0, DRAFT
+        3, "a:1,b:2", ("::1", 9092), ("b3", 9093), 1, 2, 3, 4, 5, 6, 7, 8, topics, Path("/data"), 0, 9, DRAFT
     )
     file.write_text(
         "bootstrap.brokers=a:1\ngroupid=g\nconsumerid=c\ntopic.count=*2*t.*\nsession.timeout.ms=1\n"
@@ -59,6 +60,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ({"zk.connect": ""}, r"zk\.connect is missing"),
         ({"consumer.min.session.timeout.ms": "30001"}, "at most consumer.max.session.timeout.ms, 30000"),
         ({"consumer.max.failed.pings": "300000"}, "fewer are expected with sessions of 30000 ms"),
+        ({"connections.max.idle.ms": "60000"}, "more is expected than the 60000 ms"),
         ({"topic.partition.count.map": "t"}, "TOPIC:PARTITIONS"),
         ({"topic.partition.count.map": "a/b:1"}, "TOPIC:PARTITIONS"),
         ({"topic.partition.count.map": "t:0"}, "a whole number from 1"),
