@@ -81,15 +81,6 @@ def first_difference(result: SearchResult, ours: Stepper, theirs: Stepper) -> Di
     return None
 
 
-def breaks_down(result: SearchResult, steps: Stepper) -> bool:
-    """True if some of these steps breaks down in a state that a search stored."""
-    return any(
-        np.any(steps.steps(shard.store_address, *part)[:, -1] == ERROR)
-        for shard in result.exploration.shards
-        for part in _parts(0, shard.count, steps.batch)
-    )
-
-
 def differing(ours: Rows, theirs: Rows) -> tuple[Rows, Rows]:
     """The steps that only one of two variants takes, both in order of their metas."""
     if np.array_equal(ours, theirs):

@@ -2,12 +2,14 @@
 
 Exact in each case. A mutant is equivalent where its steps out of every state of the original are the original's:
 by induction from the initial states, which no mutant changes, both then reach the same states by the same steps.
-It stutters where the only other steps are such that leave the state as it is.
+Most of these are found without a look at their steps (`infection`). It stutters where the only other steps are such
+that leave the state as it is.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +25,14 @@ from checker.explicit.kernel.layout import LayoutError
 from checker.explicit.search.breadth_first import search
 from checker.explicit.search.path import Target, first_state, shortest, way_to
 from checker.explicit.search.results import SearchResult
+from checker.lang.declare import Declared
 from checker.lang.errors import SpecError
 from checker.lang.frontend import compile_variants
 from checker.lang.ir import Instance, Site
+from checker.lang.loader import BoundModel
 from checker.lang.program import Program
-from checker.mutate.compare import CUT, Difference, Stepper, breaks_down, differing, extent, first_difference
+from checker.mutate.compare import CUT, Difference, Stepper, differing, extent, first_difference
+from checker.mutate.infection import infection
 from checker.mutate.mutants import Mutant, mutated
 from checker.reference.trace import Tracer
 from checker.running.limits import Limits
@@ -76,11 +81,12 @@ class Verdict:
 class Original:
     """A model that was explored whole, and what its mutants are held to. Raises SpecError for others.
 
+    mutants: those that will be judged.
     max_states: of a mutant; one with more is undecided (None: 4 times the model's, and a million at least).
     memory_bytes: that one mutant may take.
     """
 
-    def __init__(self, report: Report, max_states: int | None, memory_bytes: int) -> None:
+    def __init__(self, report: Report, mutants: Sequence[Mutant], max_states: int | None, memory_bytes: int) -> None:
         self.model, self.kernel, self.result = report.model, report.kernel, report.result
         if report.verdict in (VIOLATED, INCOMPLETE):
             raise SpecError(
@@ -101,6 +107,15 @@ class Original:
             self.quick_states = min(QUICK_STATES, self.max_states)
         self.memory_bytes = memory_bytes
         self._steppers: dict[tuple[int, ...], Stepper] = {}
+        self._infection = infection(self.model, self.result, mutants)
+
+    def infects(self, mutant: Mutant) -> bool:
+        """True if the mutant may leave something else than the original in some reachable state."""
+        return mutant.key in self._infection.infected
+
+    def reaches(self, mutant: Mutant) -> bool:
+        """True if some reachable state gets to what the mutant changes."""
+        return mutant.key in self._infection.reached
 
     def stepper(self, actions: tuple[int, ...]) -> Stepper:
         """The steps of these actions."""
@@ -112,8 +127,8 @@ class Original:
 def judge(original: Original, mutant: Mutant, *, traced: bool = False, so_far: str = INVALID) -> Verdict:
     """The verdict on `mutant`. traced: with a trace to what kills it, or to where a survivor differs.
 
-    so_far: the verdict of other models, which spares what would add nothing to it: whether the changed code is reached
-    where a model exercised it, and how far a survivor differs where another model has shown that.
+    so_far: the verdict of other models, which spares what would add nothing to it: how far a survivor differs where
+    another model has shown that.
     """
     started = time.perf_counter()
     found = _Judge(original, mutant, traced, PRECEDENCE.index(so_far)).verdict()
@@ -123,14 +138,22 @@ def judge(original: Original, mutant: Mutant, *, traced: bool = False, so_far: s
 class _Judge:
     def __init__(self, original: Original, mutant: Mutant, traced: bool, so_far: int) -> None:
         self.original, self.mutant, self.traced, self.so_far = original, mutant, traced, so_far
-        self.changed = mutant.of(original.model)
-        self.model = mutated(original.model, self.changed)
+
+    @functools.cached_property
+    def changed(self) -> dict[int, Declared]:
+        return self.mutant.of(self.original.model)
+
+    @functools.cached_property
+    def model(self) -> BoundModel:
+        return mutated(self.original.model, self.changed)
 
     def _said(self, verdict: str, reason: str, **more: Any) -> Verdict:
         return Verdict(self.mutant.key, self.mutant.place, verdict, reason, **more)
 
     def verdict(self) -> Verdict:
         original, actions = self.original, self.mutant.actions
+        if not original.infects(self.mutant):
+            return self._unchanged()
         try:
             program = original.compile(self.changed)
             if _same(original.program, program):
@@ -151,18 +174,10 @@ class _Judge:
         return self._survived(result, difference)
 
     def _unchanged(self) -> Verdict:
-        """The same steps out of every state. Does any state reach the place where the mutant differs?"""
-        if self.so_far <= PRECEDENCE.index(EQUIVALENT):
+        """The same steps out of every state."""
+        if self.original.reaches(self.mutant):
             return self._said(EQUIVALENT, "the same states and steps")
-        try:
-            program = self.original.compile(self.mutant.trap(self.original.model))
-        except SpecError:  # the assertion cannot stand there
-            return self._said(EQUIVALENT, "the same states and steps")
-        if _same(self.original.program, program):
-            return self._said(NOT_EXERCISED, "switched off by the model's constants, or never true")
-        if not breaks_down(self.original.result, Stepper(program, self.mutant.actions)):
-            return self._said(NOT_EXERCISED, "no reachable state gets there")
-        return self._said(EQUIVALENT, "the same states and steps")
+        return self._said(NOT_EXERCISED, "no reachable state gets there")
 
     def _explored(self, program: Program) -> tuple[Kernel, SearchResult]:
         """Explore the mutant up to a violation: with a quick kernel, and if that has much to do, a good one."""

@@ -22,7 +22,7 @@ from checker.lang.declare import Declared
 from checker.lang.loader import BoundModel
 from checker.lang.values import MemberOf
 from checker.lang.where import TREE, VARIANT, definition
-from checker.mutate.operators import Edit, edits, trapped
+from checker.mutate.operators import Edit, edits
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,6 @@ class Mutant:
     def of(self, model: BoundModel) -> dict[int, Declared]:
         """The changed actions by number."""
         return changed(model, self.actions, self.function, self.edit.tree)
-
-    def trap(self, model: BoundModel) -> dict[int, Declared]:
-        """The same actions, unchanged but for an assertion that fails where the mutant is about to differ."""
-        tree = definition(self.function)
-        assert tree is not None
-        return changed(model, self.actions, self.function, trapped(tree, self.edit.statement))
 
 
 def changed(

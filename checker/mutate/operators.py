@@ -65,16 +65,6 @@ def edits(tree: ast.FunctionDef, scope: dict[str, Any], finder: type[Finder] | N
             yield Edit(operator, before, after, line, changed, statement)
 
 
-def trapped(tree: ast.FunctionDef, statement: Path) -> ast.FunctionDef:
-    """The function with an assertion that fails in front of a statement."""
-    original = at(tree, statement)
-    trap = ast.copy_location(ast.Assert(ast.Constant(False)), original)
-    changed = copy.deepcopy(tree)
-    *way, (field, index) = statement
-    getattr(at(changed, tuple(way)), field).insert(index, ast.fix_missing_locations(trap))
-    return changed
-
-
 def at(tree: ast.AST, path: Path) -> Any:
     """The node that a path leads to."""
     for field, index in path:
@@ -173,6 +163,7 @@ class Finder:
         elif isinstance(node, ast.Match):
             self._expression(node.subject, (*path, ("subject", None)))
             for index, case in enumerate(node.cases):
+                self.statement = path  # again, after the statements of another case
                 self._case(case, (*path, ("cases", index)))
         elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return | ast.Expr):
             if node.value is not None:

@@ -38,9 +38,13 @@ def run(
     deadline: of `time.monotonic()`. so_far: key -> the verdict of other models, see `judge`.
     Returns None when all are judged, else what stopped it.
     """
+    for mutant in mutants:
+        if not original.infects(mutant):
+            found(judge(original, mutant))
+    infecting = [mutant for mutant in mutants if original.infects(mutant)]
     interrupted: list[str] = []
     judged = one_process_each(
-        partial(_judge, original, traced, so_far or {}), _prepared(original, mutants), jobs, _LOOK_S
+        partial(_judge, original, traced, so_far or {}), _prepared(original, infecting), jobs, _LOOK_S
     )
     with stopped_by(lambda: interrupted.append(INTERRUPTED)), closing(judged):  # an exception would get lost in a fork
         for answered in judged:

@@ -128,7 +128,7 @@ class Session:
         if report.stopped is not None:
             return report.stopped
         jobs = min(self.options.jobs, len(mutants))
-        original = Original(report, self.options.max_states, default_memory() // jobs)
+        original = Original(report, mutants, self.options.max_states, default_memory() // jobs)
         counts: Counter[str] = Counter()
         begun = time.monotonic()
 

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from checker.lang import Identity, constants, replace, require, require_some
-from checker.mutate.operators import edits, trapped
+from checker.mutate.operators import edits
 
 
 class Mode(enum.Enum):
@@ -106,12 +106,3 @@ def test_an_edit_changes_one_place_and_leaves_the_tree() -> None:
 
 def test_a_name_of_the_function_hides_an_enum() -> None:
     assert [e.text for e in edits(function("Mode = a\nreturn Mode.FENCED"), SCOPE)] == []
-
-
-def test_the_trap_stands_before_the_statement() -> None:
-    tree = function("if a:\n    s.x = a\n    s.y = b")
-    last = list(edits(tree, SCOPE))[-1]
-    assert last.text == "drop s.y = b"
-    assert ast.unparse(trapped(tree, last.statement)).splitlines()[-3:] == [
-        "        s.x = a", "        assert False", "        s.y = b",
-    ]  # fmt: skip

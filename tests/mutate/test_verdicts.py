@@ -30,11 +30,12 @@ pytestmark = pytest.mark.xdist_group("verdicts")  # what its tests share is made
 ROOT = Path(__file__).parents[2]
 LIBRARY = str(ROOT / "tests/mutate/library.py")
 COMMIT = str(ROOT / "tests/models/two_phase_commit.py")
+FLEET = str(ROOT / "tests/models/shapes.py/fleet")
 
 
 def original(target: str, changes: dict[str, str] | None = None, max_states: int | None = None) -> Original:
     report = check(load(target, changes or {}), CheckOptions(threads=2), started=time.perf_counter())
-    return Original(report, max_states, 1 << 30)
+    return Original(report, mutants_of(report.model), max_states, 1 << 30)
 
 
 def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[str], int | None]:
@@ -50,7 +51,7 @@ def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[s
     return {STUTTERING} if moving[0] == moving[1] else {SURVIVED}, None
 
 
-@pytest.mark.parametrize("target", [LIBRARY, COMMIT])
+@pytest.mark.parametrize("target", [LIBRARY, COMMIT, FLEET])
 def test_plain_python_agrees(target: str) -> None:
     held = original(target, {"resource_managers": "2"} if target == COMMIT else {})
     before = explore(held.model)

@@ -35,7 +35,7 @@ from checker.lang.parameters import Parameter, bindings
 from checker.lang.program import Program
 from checker.lang.types import BagType, MapType, OptionType, RecordType, Type
 
-__all__ = ["compile_expression", "compile_model", "compile_variants", "state_leaves"]
+__all__ = ["compile_expression", "compile_model", "compile_variants", "run_actions", "state_leaves"]
 
 
 def compile_model(
@@ -58,6 +58,16 @@ def compile_variants(model: BoundModel) -> Callable[[Mapping[int, Declared]], Pr
     What variants have in common is compiled once; what means the same is the same node in all of them.
     """
     return _Compiler(model, for_kernel=True).program
+
+
+def run_actions(model: BoundModel, machine: Callable[..., Machine]) -> tuple[Program, Graph]:
+    """The program of `model`, which must be in force, with the graph of its nodes, as machines that look on make it.
+
+    machine: makes what runs an instance, called as `Machine` is. Each binding of each action has a run of its own.
+    """
+    compiler = _Compiler(model, for_kernel=True)
+    compiler.machine, compiler.templates = machine, False
+    return compiler.program({}), compiler.graph
 
 
 def state_leaves(model: BoundModel) -> tuple[list[Leaf], list[Bag]]:
@@ -86,6 +96,8 @@ class _Compiler:
     def __init__(self, model: BoundModel, for_kernel: bool = False) -> None:
         self.model = model
         self.for_kernel = for_kernel
+        self.templates = for_kernel
+        self.machine: Callable[..., Machine] = Machine
         self.type = model.state_type
         self.graph = Graph()
         self.sites = Sites()
@@ -186,7 +198,7 @@ class _Compiler:
         self._header(action)
         parameters = self.model.parameters(action)
         run = functools.partial(self._instance, number, action, parameters)
-        templates = Templates(self.graph, self.sites, parameters, run, len(self.leaves)) if self.for_kernel else None
+        templates = Templates(self.graph, self.sites, parameters, run, len(self.leaves)) if self.templates else None
         instances: list[Instance] = []
         for binding in bindings(parameters):
             self._pulse()
@@ -223,7 +235,7 @@ class _Compiler:
         stops: whether what follows a guard that no state satisfies is not even checked (for a kernel).
         """
         self.graph.taken_reads()
-        machine = Machine(self.graph, self.sites, number, Store(list(self.before)))
+        machine = self.machine(self.graph, self.sites, number, Store(list(self.before)))
         machine.prunes, machine.stops = self.for_kernel, stops
         with contextlib.suppress(Ended):
             self._run(machine, action, parameters, binding)
