@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,14 +19,12 @@ from impl.group.protocol import (
     request_bytes,
 )
 from impl.group.settings import addresses
+from impl.runtime.client import Address, exchange
 from impl.runtime.properties import ConfigError
-from impl.runtime.wire import Frames, WireError
+from impl.runtime.wire import WireError
 
 DONE, REFUSED, USAGE = 0, 1, 2
-Address = tuple[str, int]
-_TIMEOUT_S = 5.0
 _MAX_FRAME_BYTES = 1 << 26
-_CHUNK_BYTES = 1 << 16
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def ask(bootstrap: Sequence[Address], group: str = "") -> DescribeGroupsResponse:
     """The groups of the coordinator, which any broker knows. Raises WireError, OSError."""
-    return read_describe_response(_exchange(coordinator(bootstrap), describe_request_bytes(group)))
+    found = exchange(coordinator(bootstrap), describe_request_bytes(group), max_frame_bytes=_MAX_FRAME_BYTES)
+    return read_describe_response(found)
 
 
 def coordinator(bootstrap: Sequence[Address]) -> Address:
@@ -71,7 +69,7 @@ def coordinator(bootstrap: Sequence[Address]) -> Address:
     failed: OSError | None = None
     for broker in bootstrap:
         try:
-            data = _exchange(broker, request_bytes(ClusterMetadataRequest(), repaired=False))
+            data = exchange(broker, request_bytes(ClusterMetadataRequest(), repaired=False))
         except OSError as error:
             failed = error
             continue
@@ -81,16 +79,6 @@ def coordinator(bootstrap: Sequence[Address]) -> Address:
                 return one.host, one.port
         failed = ConnectionError("no coordinator is known")
     raise failed or ConnectionError("no broker is named")
-
-
-def _exchange(address: Address, request: bytes) -> bytes:
-    with socket.create_connection(address, _TIMEOUT_S) as connection:
-        connection.sendall(request)
-        frames = Frames(_MAX_FRAME_BYTES)
-        while data := connection.recv(_CHUNK_BYTES):
-            for content in frames.feed(data):
-                return content
-    raise ConnectionError("closed without an answer")
 
 
 def table(response: DescribeGroupsResponse) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from impl.group.protocol import BrokerAddress, TopicPartition
 from impl.group.topic_count import is_topic
+from impl.runtime.properties import MOST_PORT
 from impl.zookeeper.office import Seat
 from impl.zookeeper.znodes import ZnodeError, read_decimal
 
@@ -26,7 +27,6 @@ PERSISTENT = (
 """The znodes that are there before any broker is, parents first, and their data."""
 _RESERVED = COORDINATOR.rpartition("/")[2]
 _MOST_PARTITIONS = 10_000
-_MOST_PORT = 65_535
 
 
 def is_group(name: str) -> bool:
@@ -86,7 +86,7 @@ def read_broker(broker: int, data: bytes) -> BrokerAddress:
         _, host, port = data.decode("utf-8").split(":")
     except ValueError:
         raise ZnodeError(path, data, "creator:host:port") from None
-    return BrokerAddress(broker, host, read_decimal(path, port.encode(), most=_MOST_PORT))
+    return BrokerAddress(broker, host, read_decimal(path, port.encode(), most=MOST_PORT))
 
 
 def read_count(topic: str, broker: str, data: bytes) -> int:

@@ -38,16 +38,8 @@ class DescribeBrokersResponse:
     brokers: tuple[DescribedBroker, ...] = ()
 
     def body(self) -> bytes:
-        brokers = [
-            int32(one.broker)
-            + int64(one.incarnation)
-            + int8(one.state)
-            + int64(one.contact_age_ms)
-            + int8(one.is_legacy)
-            for one in self.brokers
-        ]
         head = int16(self.error_code) + int32(self.controller_id) + nullable_string(self.host) + int32(self.port)
-        return head + int32(self.controller_epoch) + array(brokers)
+        return head + int32(self.controller_epoch) + array([one.fields() for one in self.brokers])
 
 
 def described(controller: Controller, now_ms: int) -> DescribeBrokersResponse | None:

@@ -6,7 +6,6 @@ Exit codes: 0 listed, 1 no controller or no answer, 2 usage.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -20,13 +19,13 @@ from impl.heartbeat.describe import (
     state_name,
 )
 from impl.heartbeat.messages import MAX_FRAME_BYTES, ErrorCode
-from impl.heartbeat.peers import Address, Peer
+from impl.runtime import client
+from impl.runtime.client import Address
 from impl.runtime.properties import ConfigError, address
 from impl.runtime.wire import WireError
 
 CLIENT_ID = "kafka-heartbeats"
 DONE, REFUSED, USAGE = 0, 1, 2
-_TIMEOUT_MS = 5_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return USAGE
     try:
-        response = asyncio.run(ask(bootstrap))
-    except (WireError, OSError, TimeoutError) as error:
-        print(f"{options.bootstrap_server}: {error or 'no answer in time'}", file=sys.stderr)
+        response = ask(bootstrap)
+    except (WireError, OSError) as error:
+        print(f"{options.bootstrap_server}: {error}", file=sys.stderr)
         return REFUSED
     if response.error_code != ErrorCode.NONE:
         print(f"{options.bootstrap_server}: no controller is known", file=sys.stderr)
@@ -59,20 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-async def ask(bootstrap: Address) -> DescribeBrokersResponse:
-    """The answer of the controller, by way of any broker. Raises WireError, OSError, TimeoutError."""
-    response = await _ask(bootstrap)
+def ask(bootstrap: Address) -> DescribeBrokersResponse:
+    """The answer of the controller, by way of any broker. Raises WireError, OSError."""
+    response = _ask(bootstrap)
     if response.error_code == ErrorCode.NOT_CONTROLLER and response.port:
-        return await _ask((response.host, response.port))
+        return _ask((response.host, response.port))
     return response
 
 
-async def _ask(broker: Address) -> DescribeBrokersResponse:
-    peer = Peer(broker, CLIENT_ID, MAX_FRAME_BYTES)
-    try:
-        return read_describe_response(await peer.ask(DESCRIBE_BROKERS, DESCRIBE_BROKERS_VERSION, b"", _TIMEOUT_MS))
-    finally:
-        peer.close()
+def _ask(broker: Address) -> DescribeBrokersResponse:
+    about = DESCRIBE_BROKERS, DESCRIBE_BROKERS_VERSION, CLIENT_ID
+    return read_describe_response(client.ask(broker, *about, b"", max_frame_bytes=MAX_FRAME_BYTES))
 
 
 def table(response: DescribeBrokersResponse) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from impl.heartbeat.control_requests import NO_LEADER, TopicPartition
+from impl.runtime.properties import MOST_PORT
 from impl.zookeeper.znodes import ZnodeError, read_int, read_json, write_json
 
 CONTROLLER = "/controller"
@@ -104,7 +105,7 @@ def read_broker(path: str, data: bytes) -> BrokerInfo:
     host = fields.get("host")
     if not isinstance(host, str):
         raise ZnodeError(path, data, "'host' in it")
-    return BrokerInfo(host, read_int(path, data, fields, "port", most=65_535), fields["version"])
+    return BrokerInfo(host, read_int(path, data, fields, "port", most=MOST_PORT), fields["version"])
 
 
 def assignment_bytes(replicas: Mapping[int, tuple[int, ...]]) -> bytes:

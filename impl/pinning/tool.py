@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,19 +23,14 @@ from impl.pinning.messages import (
     read_describe_response,
     read_pin_response,
 )
+from impl.runtime import client
+from impl.runtime.client import TIMEOUT_MS
 from impl.runtime.properties import ConfigError, address
-from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame, request_bytes
+from impl.runtime.wire import WireError
 from impl.zookeeper.znodes import MOST_INT32 as MAX_ID
 
 CLIENT_ID = "kafka-pin-controller"
 DONE, REFUSED, USAGE = 0, 1, 2
-_CORRELATION_ID = 1
-_GRACE_MS = 5_000  # beyond the time that the broker has to answer
-_CHUNK_BYTES = 1 << 16
-
-
-class ToolError(Exception):
-    """No answer can be had. The message says why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.describe:
             return _describe(host, port, as_json=options.json)
         return _pin(host, port, UNPIN if options.unpin else options.broker, options.timeout_ms)
-    except (ToolError, WireError, OSError) as error:
+    except (WireError, OSError) as error:
         print(f"{host}:{port}: {error}", file=sys.stderr)
         return REFUSED
 
@@ -137,32 +131,14 @@ def ask(
     request: PinControllerRequest | DescribeControllerRequest,
     timeout_ms: int,
     *,
-    grace_ms: int = _GRACE_MS,
+    grace_ms: int = TIMEOUT_MS,
 ) -> bytes:
-    """The body of the response to a request. Raises ToolError, WireError, OSError.
+    """The body of the response to a request. Raises WireError, OSError.
 
     timeout_ms: what the broker has to answer; grace_ms: what connecting, and the answer beyond that, may take.
     """
-    header = RequestHeader(api_key, VERSION, _CORRELATION_ID, CLIENT_ID)
-    with socket.create_connection((host, port), timeout=grace_ms / 1000) as connection:
-        connection.settimeout((timeout_ms + grace_ms) / 1000)
-        connection.sendall(frame(request_bytes(header, request.body())))
-        content = _receive(connection)
-    reader = Reader(content)
-    if reader.int32("correlation_id") != _CORRELATION_ID:
-        raise ToolError("the answer is to another request")
-    return reader.rest()
-
-
-def _receive(connection: socket.socket) -> bytes:
-    frames = Frames()
-    while True:
-        data = connection.recv(_CHUNK_BYTES)
-        if not data:
-            frames.end()
-            raise ToolError("the broker closed the connection without an answer")
-        for content in frames.feed(data):
-            return content
+    limits = {"connect_ms": grace_ms, "answer_ms": timeout_ms + grace_ms}
+    return client.ask((host, port), api_key, VERSION, CLIENT_ID, request.body(), **limits)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 MOST_INT32 = (1 << 31) - 1
-_MOST_PORT = 65_535
+MOST_PORT = 65_535
 
 
 class ConfigError(ValueError):
@@ -78,7 +78,7 @@ def interval_ms(key: str, value: str) -> int:
 
 
 def port(key: str, value: str) -> int | None:
-    return integer(key, value, 0, _MOST_PORT)
+    return integer(key, value, 0, MOST_PORT)
 
 
 def boolean(key: str, value: str) -> bool:
@@ -102,7 +102,7 @@ def address(key: str, value: str) -> tuple[str, int]:
     host, separator, number = value.rpartition(":")
     if not separator or not host:
         raise ConfigError(f"{key}={value}: HOST:PORT is expected")
-    return host.removeprefix("[").removesuffix("]"), integer(key, number, 0, _MOST_PORT)
+    return host.removeprefix("[").removesuffix("]"), integer(key, number, 0, MOST_PORT)
 
 
 def zookeeper_connect(key: str, value: str) -> str:

@@ -14,8 +14,9 @@ from pathlib import Path
 from kazoo.client import KazooClient
 
 from impl.group.fetch_protocol import ProduceRequest, log_request_bytes, message_bytes
-from impl.group.tool import Address, ask
+from impl.group.tool import ask
 from impl.group.znodes import COORDINATOR
+from impl.runtime.client import Address
 from tests.cluster import stopping
 from tests.cluster.processes import free_ports
 from tests.cluster.proxy import Proxy

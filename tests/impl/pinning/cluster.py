@@ -10,7 +10,7 @@ from kazoo.exceptions import KazooException
 
 from impl.pinning.messages import PIN_CONTROLLER, PinControllerRequest
 from impl.pinning.process import main
-from impl.pinning.tool import ToolError, ask
+from impl.pinning.tool import ask
 from impl.pinning.znodes import NEXT, PERSISTENT
 from impl.runtime.wire import WireError
 from impl.zookeeper.office import CONTROLLER
@@ -80,5 +80,5 @@ class Cluster(RunningCluster):
         process = self.current[through]
         address = None if process is None else address_of(process.log)
         if address is not None:
-            with suppress(ToolError, WireError, OSError):
+            with suppress(WireError, OSError):
                 ask(*address, PIN_CONTROLLER, PinControllerRequest(target, 0), 0, grace_ms=500)
