@@ -38,7 +38,8 @@ from impl.zookeeper.office import CONTROLLER
 PATHS = (CONTROLLER, NEXT, READY)
 """Of the events of one step, the order in which they are handed in: ZooKeeper promises none."""
 STEP_TIMERS = (Timer.DECIDE, Timer.TAKE_OVER, Timer.BEGIN, Timer.LAPSE)
-"""Those that stand for a step; the others only warn, or register."""
+"""Those that stand for a step. The others only warn, or register: the spec has no registrations, and nothing is decided
+by them. That brokers are registered in the end, `tests/impl/pinning/interleavings.py` looks at."""
 WRITES = (Create, SetData, Delete, Multi)
 _NOW_MS = 0
 

@@ -1,17 +1,22 @@
 """The brokers explored operation by operation: between any two operations of a script comes whatever may come.
 
-usage: python -m tests.impl.pinning.interleavings MODEL [--set NAME=VALUE]... [--most-states N]
+usage: python -m tests.impl.pinning.interleavings MODEL [--set NAME=VALUE]... [--preemptions N] [--most-states N]
 
 The product with a spec (`fencepost conform`) runs a script to its end in one step. Here a step is one operation, the
 arrival of one watch event, a timer, or a fault within the budgets of a model of `spec/pinning`. Each transaction is
 held to P1 to P4; and where nothing is under way, a broker that runs is in office (P8), a request whose target runs is
-gone (P9), and the cluster looks as the model does in some state that it reaches. Exit codes: 0 all of it holds, 1
-something does not, 3 there are more states than were asked for.
+gone (P9), brokers that run are registered, and the cluster looks as the model does in some state that it reaches.
+
+With `--preemptions N` a script that has begun goes on, but for N times at which another broker, or the end of a dead
+broker's session, comes between two operations of it. Faults come between any two all the same: 0 has each fault at each
+operation of each script. Exit codes: 0 all of it holds, 1 something does not, 3 there are more states than were asked
+for.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import deque
 from collections.abc import Hashable, Iterator
@@ -31,15 +36,18 @@ from impl.pinning.design import Design
 from impl.pinning.effects import Effects, SetTimer, Timer
 from impl.pinning.member import Member, Phase
 from impl.pinning.messages import UNPIN, PinControllerRequest
-from impl.pinning.znodes import NEXT, NOBODY, READY, read_next, read_ready
+from impl.pinning.znodes import NEXT, NOBODY, READY, id_path, read_next, read_ready
 from impl.zookeeper import Delete, Event, Result, Submit
 from impl.zookeeper.model import Tree, ZooKeeper
+from impl.zookeeper.model.tree import Znode
 from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH
 from impl.zookeeper.znodes import read_controller, read_decimal
 
 PATIENT = (Timer.LAPSE, Timer.REGISTER)
 """Timers that are due once nothing else happens."""
 BUDGETS = ("max_requests", "max_unpins", "max_deletions", "max_crashes", "max_expiries", "max_lost_replies")
+_ZXIDS = re.compile(r"""(?<=zxid=)\d+|(?<=request=)\d+|(?<="request":)\d+""")
+_SESSIONS = re.compile(r"(?<=owner=)\d+|(?<=session=)\d+")
 
 
 class WrongError(AssertionError):
@@ -97,27 +105,54 @@ class Host:
         submitted = [effect for effect in effects if isinstance(effect, Submit)]
         return replace(self, pending=submitted[-1] if submitted else self.pending, timers=frozenset(kept))
 
-    def key(self) -> Hashable:
+    def shown(self) -> str:
+        """All that decides its next steps."""
         core = self.live()
         member = core.member
-        read = tuple(repr(event.outcome) for event in self.inputs if isinstance(event, Result))
-        soft = (member.phase, member.waits_for, member.term, member.seen, member.session, core.started)
-        return soft, tuple(map(repr, core.queue)), repr(self.item), read, self.timers
+        read = [event.outcome for event in self.inputs if isinstance(event, Result)]
+        soft = (member.phase.name, member.waits_for, member.term, member.seen)
+        sessions = f"session={member.session} session={core.started}"
+        return f"{soft} {sessions} {core.queue} {self.item} {read} {sorted(self.timers)}"
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """The cluster, and what is left of each budget. hosts: None where no process runs."""
+    """The cluster, and what is left of each budget. hosts: None where no process runs.
+
+    acting: who took the last step. preemptions: how often a script may still be cut in on; None: any number of times.
+    """
 
     zookeeper: ZooKeeper
     hosts: tuple[Host | None, ...]
     left: tuple[int, ...]
+    acting: int = 0
+    preemptions: int | None = None
 
     def key(self) -> Hashable:
+        """All that decides the next steps. Zxids and sessions are compared only: their ranks stand for them."""
         zookeeper = self.zookeeper
-        clients = tuple((c.session, c.arriving, c.data_watches) for c in zookeeper.clients)
-        hosts = tuple(None if host is None else host.key() for host in self.hosts)
-        return zookeeper.tree, zookeeper.sessions, clients, hosts, self.left
+        tree = [_read(path, zookeeper.tree[path]) for path in sorted(zookeeper.tree)]
+        sessions = [f"session={session}" for session in sorted(zookeeper.sessions)]
+        clients = [f"session={c.session} {c.arriving} {sorted(c.data_watches)}" for c in zookeeper.clients]
+        hosts = [host and host.shown() for host in self.hosts]
+        budgets = self.left, self.preemptions, self.in_a_script
+        return _ranked(_ranked(f"{tree} {sessions} {clients} {hosts} {budgets}", _ZXIDS), _SESSIONS)
+
+    @property
+    def in_a_script(self) -> int | None:
+        """The broker whose script goes on, unless that is cut in on."""
+        host = self.hosts[self.acting]
+        is_bound = self.preemptions is not None and host is not None and host.pending is not None
+        return self.acting if is_bound else None
+
+    def turn_of(self, broker: int | None) -> State | None:
+        """The state in which it is a broker's turn, or ZooKeeper's; None where a script goes on."""
+        if self.preemptions is None or self.in_a_script in (None, broker):
+            return self if broker is None else replace(self, acting=broker)
+        if not self.preemptions:
+            return None
+        cut_in_on = replace(self, preemptions=self.preemptions - 1)
+        return cut_in_on if broker is None else replace(cut_in_on, acting=broker)
 
     def spend(self, budget: str) -> State:
         at = BUDGETS.index(budget)
@@ -150,7 +185,7 @@ Step = tuple[str, State]
 class Explorer:
     """Explores the implementation with the design, the brokers and the budgets of a model."""
 
-    def __init__(self, model: BoundModel) -> None:
+    def __init__(self, model: BoundModel, preemptions: int | None = None) -> None:
         constants = model.constants
         self.brokers: int = constants["brokers"]
         self.kernel = kernel_of(model)
@@ -158,7 +193,8 @@ class Explorer:
         self.spec = SpecSide(model, self.kernel, SYSTEM, self.canonical)
         self.cluster: Cluster = SYSTEM.begin(constants, None)
         hosts = tuple(Host(one.core, timers=one.timers) for one in self.cluster.hosts)  # type: ignore[arg-type]
-        self.first = State(self.cluster.zookeeper, hosts, tuple(constants[budget] for budget in BUDGETS))
+        left = tuple(constants[budget] for budget in BUDGETS)
+        self.first = State(self.cluster.zookeeper, hosts, left, preemptions=preemptions)
         self.design: Design = self.cluster.design
         self.states = self.steps = self.ends = 0
         self.looks = self._reachable(model)
@@ -203,29 +239,44 @@ class Explorer:
             if not steps:
                 self.ends += 1
                 self._ends_well(state)
-        yield from [*steps, *self._faults(state)]
+        for name, after in [*steps, *self._faults(state)]:
+            yield name, after if after.preemptions is None else self._heard(after)
 
     # Steps.
 
+    def _heard(self, state: State) -> State:
+        """Every broker that is in no script has heard of all that its watches fired for."""
+        for broker, host in enumerate(state.hosts):
+            if host is not None and host.pending is None and state.lives(broker):
+                state = state.delivered(broker)
+        return state
+
     def _own(self, state: State) -> Iterator[Step]:
         """Of brokers and of ZooKeeper, whatever else happens."""
-        for broker, host in enumerate(state.hosts):
-            if host is None:
-                continue
-            if not state.lives(broker):
-                yield f"broker {broker} gets a new session", self._renewed(state, broker)
-            elif host.pending is not None:
-                yield f"broker {broker}: {host.pending.operation}", self._served(state, broker, host.pending)
-            elif host.core.can_advance:
-                yield f"broker {broker} begins {host.core.next()}", state.with_host(broker, host.begun())
-            if host.pending is None and state.zookeeper.clients[broker].arriving and state.lives(broker):
-                yield f"broker {broker} hears", state.delivered(broker, all_of_it=False)
-            for timer in host.timers if host.pending is None else ():
-                if timer not in PATIENT:
-                    yield f"broker {broker}: {timer}", state.with_host(broker, host.due(timer))
+        for broker in range(self.brokers):
+            if (turn := state.turn_of(broker)) is not None:
+                yield from self._of_broker(turn, broker)
         held = {client.session for client in state.zookeeper.clients}
-        for session in state.zookeeper.sessions - held:
-            yield "a dead process's session ends", replace(state, zookeeper=state.zookeeper.expire(session))
+        turn = state.turn_of(None)
+        for session in state.zookeeper.sessions - held if turn is not None else ():
+            assert turn is not None
+            yield "a dead process's session ends", replace(turn, zookeeper=state.zookeeper.expire(session))
+
+    def _of_broker(self, state: State, broker: int) -> Iterator[Step]:
+        host = state.hosts[broker]
+        if host is None:
+            return
+        if not state.lives(broker):
+            yield f"broker {broker} gets a new session", self._renewed(state, broker)
+        elif host.pending is not None:
+            yield f"broker {broker}: {host.pending.operation}", self._served(state, broker, host.pending)
+        elif host.core.can_advance:
+            yield f"broker {broker} begins {host.core.next()}", state.with_host(broker, host.begun())
+        if host.pending is None and state.zookeeper.clients[broker].arriving and state.lives(broker):
+            yield f"broker {broker} hears", state.delivered(broker, all_of_it=False)
+        for timer in host.timers if host.pending is None else ():
+            if timer not in PATIENT:
+                yield f"broker {broker}: {timer}", state.with_host(broker, host.due(timer))
 
     def _patient(self, state: State) -> Iterator[Step]:
         for broker, host in enumerate(state.hosts):
@@ -256,7 +307,7 @@ class Explorer:
                     lost = zookeeper.submit(broker, host.pending).disconnect(broker, done=done).reconnect(broker)
                     again = replace(state, zookeeper=lost).delivered(broker).spend("max_lost_replies")
                     yield f"broker {broker} loses its connection, with {done} done of {host.pending.operation}", again
-            if host.pending is None:
+            if host.pending is None and not (host.core.queue and state.preemptions is not None):
                 yield from self._asked(state, broker, host)
 
     def _asked(self, state: State, broker: int, host: Host) -> Iterator[Step]:
@@ -313,7 +364,7 @@ class Explorer:
         _hold(self.canonical.of(view) in self.looks, f"the model never looks like {view}")
 
     def _ends_well(self, state: State) -> None:
-        """P8 and P9."""
+        """P8 and P9, and everybody is registered."""
         running = [broker for broker, host in enumerate(state.hosts) if host is not None]
         controller = state.zookeeper.tree.get(CONTROLLER)
         for broker in running:
@@ -325,6 +376,24 @@ class Explorer:
         else:
             _hold(not running, "P8: nobody is in office")
         _hold(_target(state.zookeeper.tree) not in running, "P9: the request stands, and its target runs")
+        for broker in running:
+            znode = state.zookeeper.tree.get(id_path(broker))
+            is_registered = znode is not None and znode.stat.owner == state.zookeeper.clients[broker].session
+            _hold(is_registered, f"broker {broker} runs, and is not registered")
+
+
+def _read(path: str, znode: Znode) -> str:
+    """All that a broker ever reads of a znode."""
+    stat = znode.stat
+    request = f"mzxid={stat.mzxid}" if path == NEXT else ""
+    return f"{path} {znode.data!r} {stat.version} owner={stat.owner} {request}"
+
+
+def _ranked(text: str, numbers: re.Pattern[str]) -> str:
+    """The text with ranks for the numbers that follow these words."""
+    found = sorted({int(number) for number in numbers.findall(text)})
+    ranks = {str(number): str(rank) for rank, number in enumerate(found)}
+    return numbers.sub(lambda match: ranks[match[0]], text)
 
 
 def _hold(holds: bool, what: str) -> None:
@@ -351,18 +420,19 @@ def _way(seen: dict[Hashable, tuple[Hashable, str]], key: Hashable) -> list[str]
         key = before
 
 
-def explored(model: str, changes: dict[str, str]) -> Explorer:
+def explored(model: str, changes: dict[str, str], preemptions: int | None = None) -> Explorer:
     """An explorer of the implementation as this model has it, without the operator's answers."""
-    return Explorer(load(f"pinning/{model}", {"answers": "0", **changes}))
+    return Explorer(load(f"pinning/{model}", {"answers": "0", **changes}), preemptions)
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.impl.pinning.interleavings")
     parser.add_argument("model")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--preemptions", type=int)
     parser.add_argument("--most-states", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
-    found = explored(options.model, dict(change.split("=", 1) for change in options.set))
+    found = explored(options.model, dict(change.split("=", 1) for change in options.set), options.preemptions)
     wrong, way = found.explore(options.most_states)
     print(
         f"{found.states:,} states, {found.steps:,} steps, {found.ends:,} ends; {len(found.looks):,} looks of the model"
