@@ -57,25 +57,39 @@ def shared_out(tasks: Iterable[TaskId], candidates: Sequence[Candidate], standby
     return Shares(active, _standby(order, active, candidates, standby_replicas))
 
 
+class _Room:
+    """How many active tasks each candidate has, and whether it has room: no two may differ by more than one task."""
+
+    def __init__(self, tasks: int, candidates: int) -> None:
+        self.load = [0] * candidates
+        self.least, self.more = divmod(tasks, candidates)
+        """So many tasks each gets at least; so many candidates get one more."""
+
+    def take(self, place: int) -> bool:
+        """Count one more task of a candidate, if it has room for it."""
+        if self.load[place] > self.least or (self.load[place] == self.least and not self.more):
+            return False
+        if self.load[place] == self.least:
+            self.more -= 1
+        self.load[place] += 1
+        return True
+
+
 def _active(order: Sequence[TaskId], candidates: Sequence[Candidate]) -> dict[str, list[TaskId]]:
     if not candidates:
         return {}
-    share = -(-len(order) // len(candidates))
-    owners = _kept(order, candidates, share)
-    load = [0] * len(candidates)
-    for place in owners.values():
-        load[place] += 1
+    room = _Room(len(order), len(candidates))
+    owners = _kept(order, candidates, room)
     on_disk: dict[TaskId, list[int]] = {}
     for place, candidate in enumerate(candidates):
         for task in candidate.on_disk:
             on_disk.setdefault(task, []).append(place)
     for task in order:
         if task not in owners and task in on_disk:
-            place = min(on_disk[task], key=lambda one: (load[one], one))
-            if load[place] < share:
+            place = min(on_disk[task], key=lambda one: (room.load[one], one))
+            if room.take(place):
                 owners[task] = place
-                load[place] += 1
-    fewest = [(count, place) for place, count in enumerate(load)]
+    fewest = [(count, place) for place, count in enumerate(room.load)]
     heapify(fewest)
     for task in order:
         if task not in owners:
@@ -87,13 +101,17 @@ def _active(order: Sequence[TaskId], candidates: Sequence[Candidate]) -> dict[st
     return shares
 
 
-def _kept(order: Sequence[TaskId], candidates: Sequence[Candidate], share: int) -> dict[TaskId, int]:
-    """The place of who keeps a task: one of the first of those that it had, as many as a fair share has."""
-    known = set(order)
+def _kept(order: Sequence[TaskId], candidates: Sequence[Candidate], room: _Room) -> dict[TaskId, int]:
+    """The place of who keeps a task: of two that had it, the first; one of its first tasks, as far as it has room."""
+    missing = set(order)
     owners: dict[TaskId, int] = {}
     for place, candidate in enumerate(candidates):
-        for task in sorted(known.intersection(candidate.previous))[:share]:
-            owners.setdefault(task, place)
+        own = missing.intersection(candidate.previous)
+        missing -= own
+        for task in sorted(own):
+            if not room.take(place):
+                break
+            owners[task] = place
     return owners
 
 

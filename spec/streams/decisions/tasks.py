@@ -19,15 +19,29 @@ def position(task: Task) -> int:
     return sum(1 for t in Task if t != task and choose(x for x in Task if x in {t, task}) == t)
 
 
+def first_had(previous: Previous, eligible: Set[Thread], thread: Thread) -> Set[Task]:
+    """The tasks that a thread had. Of two that had a task, it is the first one's."""
+    earlier = frozenset(t for t in eligible if place(t) < place(thread))
+    return frozenset(task for task in previous[thread] if not any(task in previous[t] for t in earlier))
+
+
+def fair_share(previous: Previous, eligible: Set[Thread], thread: Thread) -> int:
+    """How many tasks a thread may keep. Where they do not divide evenly, the first that had more keep one more."""
+    members = max(1, len(eligible))
+    least = Design.tasks // members
+    ahead = sum(1 for t in eligible if place(t) < place(thread) and len(first_had(previous, eligible, t)) > least)
+    return least + 1 if ahead < Design.tasks % members else least
+
+
 def keeps(previous: Previous, eligible: Set[Thread], thread: Thread, task: Task) -> bool:
     """A task is one of the first of those that the thread had, as many as a fair share has."""
-    share = (Design.tasks + len(eligible) - 1) // max(1, len(eligible))
-    before = sum(1 for t in previous[thread] if position(t) < position(task))
-    return thread in eligible and task in previous[thread] and before < share
+    own = first_had(previous, eligible, thread)
+    before = sum(1 for t in own if position(t) < position(task))
+    return thread in eligible and task in own and before < fair_share(previous, eligible, thread)
 
 
 def kept(previous: Previous, eligible: Set[Thread]) -> Owners:
-    """Per task who keeps it. Of two that had it, the first."""
+    """Per task who keeps it."""
     return Map(
         {
             task: choose(t for t in Thread if keeps(previous, eligible, t, task))

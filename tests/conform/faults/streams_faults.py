@@ -230,20 +230,26 @@ MUTANTS = [
         "info.used < sent",
     ),
     # Tasks.
-    Fault("tasks", "a fair share is rounded down", "_active", "-(-len(order) // len(candidates))", "len(order) // 2"),
+    Fault(
+        "tasks",
+        "a fair share is rounded down",
+        "_Room.__init__",
+        "divmod(tasks, candidates)",
+        "(tasks // candidates, 0)",
+    ),
     Fault(
         "tasks",
         "who had more than its share keeps it",
-        "_kept",
-        "sorted(known.intersection(candidate.previous))[:share]",
-        "sorted(known.intersection(candidate.previous))",
+        "_Room.take",
+        "self.load[place] > self.least or (self.load[place] == self.least and not self.more)",
+        "False",
     ),
     Fault(
         "zombie",
         "of two that had a task the last keeps it",
         "_kept",
-        "owners.setdefault(task, place)",
-        "owners[task] = place",
+        "missing.intersection(candidate.previous)",
+        "set(order).intersection(candidate.previous)",
     ),
     Fault("tasks", "one member gets all that is left", "_active", "count + 1", "count"),
     # The coordinator.

@@ -52,6 +52,12 @@ def test_of_two_that_had_a_task_the_first_keeps_it() -> None:
     assert shared_out(TASKS[:2], both).active == {"m0": [TASKS[0]], "m1": [TASKS[1]]}
 
 
+def test_a_new_member_gets_tasks_where_they_do_not_divide_evenly() -> None:
+    first, second, new = candidates(3, 3)
+    had = [first._replace(previous=TASKS[:2]), second._replace(previous=TASKS[2:4]), new]
+    assert shared_out(TASKS[:4], had).active == {"m0": TASKS[:2], "m1": TASKS[2:3], "m2": TASKS[3:4]}
+
+
 @pytest.mark.long("hundreds of groups")
 @settings(max_examples=150, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 12), st.integers(0, 3), st.data())
@@ -76,4 +82,6 @@ def test_shares(members: int, processes: int, tasks: int, replicas: int, data: s
     after = shared_out(order, joined, replicas).active
     for one in joined[:-1]:
         assert set(after[one.member]) <= set(one.previous)
-    assert sum(map(len, after.values())) == tasks
+    counts = [len(tasks) for tasks in after.values()]
+    assert max(counts) - min(counts) <= 1
+    assert sum(counts) == tasks
