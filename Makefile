@@ -5,11 +5,12 @@
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
 # make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
+# make mutate-heartbeat: those of all heartbeat models. It takes hours, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test verify large bench docs mutate mutate-pinning mutate-impl clean
+.PHONY: check test verify large bench docs mutate mutate-pinning mutate-heartbeat mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -51,8 +52,11 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	reassignment_ends changes_end elections_end failover_ends failover_changes
 MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \
 	live_takeover rolling_takeover rolling expiry hung repin_crash
+MUTATED_HEARTBEAT := leases live_legacy live_stopping refused late sessions live_crash live timed legacy \
+	disk_and_failover stopping failover live_upgrade isr zombie upgrade
 VERDICTS := build/mutants.ndjson
 VERDICTS_PINNING := build/pinning-mutants.ndjson
+VERDICTS_HEARTBEAT := build/heartbeat-mutants.ndjson
 JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2)
 
 mutate: .venv/.installed
@@ -62,6 +66,10 @@ mutate: .venv/.installed
 mutate-pinning: .venv/.installed
 	mkdir -p $(dir $(VERDICTS_PINNING))
 	$(call JUDGE,$(MUTATED_PINNING:%=pinning/%),$(VERDICTS_PINNING))
+
+mutate-heartbeat: .venv/.installed
+	mkdir -p $(dir $(VERDICTS_HEARTBEAT))
+	$(call JUDGE,$(MUTATED_HEARTBEAT:%=heartbeat/%),$(VERDICTS_HEARTBEAT))
 
 mutate-impl: .venv/.installed
 	$(BIN)/python -m tests.impl_mutation

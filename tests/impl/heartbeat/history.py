@@ -35,7 +35,8 @@ from tests.cluster.recordings import Life, NotBegunError, recorded
 from tests.impl.heartbeat.cluster import PARTITION, REPLICAS
 from traces.events import INIT, end_line, event_line, header_line
 
-SILENT_STEPS = 12
+SILENT_STEPS = 24
+"""More than there ever are before a step: twelve are enough for every state that can be reached by them."""
 SILENT = (
     "send_heartbeat", "handle_heartbeat", "take_reply", "take_control_request", "take_incarnation", "read_ids",
     "take_unanswered", "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
