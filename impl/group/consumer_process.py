@@ -15,7 +15,7 @@ import logging
 import sys
 import time
 from collections.abc import Hashable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -41,12 +41,43 @@ from impl.runtime.recorder import Recorder
 from impl.runtime.wire import Frames, WireError
 
 _LOG = logging.getLogger("impl.group")
-_CHUNK_BYTES = 1 << 16
 LEFT, COULD_NOT_LEAVE, USAGE, UNWRITABLE = 0, 1, 2, 6
 
 
 class UnwritableError(Exception):
     """A record cannot be handed on."""
+
+
+class Link(asyncio.Protocol):
+    """A connection with a broker: what comes is handed in, in order, and its end."""
+
+    def __init__(self, process: ConsumerProcess, number: int) -> None:
+        self.transport: asyncio.Transport
+        self._process = process
+        self._number = number
+        self._frames = Frames(MAX_FRAME_BYTES)
+        self._is_over = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for content in () if self._is_over else self._frames.feed(data):
+                self._process.has_come(self._number, content)
+        except WireError:
+            self.connection_lost(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._process.is_closed(self._number)
+
+    def close(self) -> None:
+        """It is wanted no more, and is not handed in either."""
+        self._is_over = True
+        self.transport.close()
 
 
 class ConsumerProcess:
@@ -59,8 +90,8 @@ class ConsumerProcess:
         self._recorder = recorder
         self._loop: CoreLoop[Effect] = CoreLoop(self._on_timer, self._carry_out)
         self._fetchers = Fetchers(self.core, self._hand, self._carry_out_all)
-        self._reading: asyncio.Task[None] | None = None
-        self._writer: asyncio.StreamWriter | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._link: Link | None = None
         self._is_unwritable = False
 
     async def run(self) -> int:
@@ -85,15 +116,20 @@ class ConsumerProcess:
 
     # The connection with the coordinator.
 
-    async def _serve(self, number: int, host: str, port: int) -> None:
-        """Connect, and hand in what comes, in order; its end, too."""
-        with suppress(OSError, WireError):
-            reader, self._writer = await asyncio.open_connection(host, port)
+    async def _open(self, number: int, host: str, port: int) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+            _, self._link = await loop.create_connection(lambda: Link(self, number), host, port)
             self._loop.post(lambda now_ms: self.core.on_connected(number, now_ms))
-            frames = Frames(MAX_FRAME_BYTES)
-            while data := await reader.read(_CHUNK_BYTES):
-                for content in frames.feed(data):
-                    self._loop.post(lambda now_ms, content=content: self._take(number, content, now_ms))  # type: ignore[misc]
+        except OSError:
+            self.is_closed(number)
+
+    def has_come(self, number: int, content: bytes) -> None:
+        """A message was read from a connection."""
+        self._loop.post(lambda now_ms: self._take(number, content, now_ms))
+
+    def is_closed(self, number: int) -> None:
+        """A connection was not made, or is closed by the other end, or cannot be read."""
         self._loop.post(lambda now_ms: self.core.on_closed(number, now_ms))
 
     def _take(self, number: int, content: bytes, now_ms: int) -> Effects:
@@ -112,25 +148,24 @@ class ConsumerProcess:
 
     def _connect(self, number: int, host: str, port: int) -> None:
         self._disconnect()
-        self._reading = asyncio.get_running_loop().create_task(self._serve(number, host, port))
+        self._connecting = asyncio.get_running_loop().create_task(self._open(number, host, port))
 
     def _disconnect(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        if self._connecting is not None:
+            self._connecting.cancel()
+            self._connecting = None
+        if self._link is not None:
+            self._link.close()
+            self._link = None
 
     def _send(self, message: RequestToBroker | ResponseOfConsumer) -> None:
-        if self._writer is None:
+        if self._link is None:
             return
         try:
-            self._writer.write(request_bytes(message, repaired=self._repaired))
+            self._link.transport.write(request_bytes(message, repaired=self._repaired))
         except WireError as error:
             log(_LOG, "what is to be sent cannot be", {"what": str(error)}, level=logging.ERROR)
-            number = self.core.connection or 0
-            self._loop.post(lambda now_ms: self.core.on_closed(number, now_ms))
+            self.is_closed(self.core.connection or 0)
 
     # Effects.
 

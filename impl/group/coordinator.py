@@ -373,9 +373,11 @@ class Coordinator:
             )
         elif isinstance(response, PingResponse):
             self.pings.answered(member)
-            if response.offsets and response.offsets != member.last_offsets:
-                self.store.report(group, response.offsets)
-            member.last_offsets = response.offsets
+            if (
+                response.offsets != member.last_offsets
+            ):  # else what is kept is not replaced: it costs the collector less
+                self.store.report(group, response.offsets or ())
+                member.last_offsets = response.offsets
         elif isinstance(response, StopFetcherResponse):
             self.store.report(group, response.offsets or ())
             member.last_offsets = None
@@ -414,15 +416,18 @@ class Coordinator:
     def on_timer(self, timer: Timer, now_ms: int) -> Effects:
         """A timer that was set is due."""
         self.context.now_ms = now_ms
-        handlers: dict[Timing, Callable[[str], None]] = {
-            Timing.PINGS: lambda _: self._ping(),
-            Timing.COMMIT: lambda _: self._commit_all(),
-            Timing.WAITED_OUT: lambda _: self._waited_out(),
-            Timing.BACKOFF: lambda name: self._of_group(name, self.rebalances.back_off_is_over),
-            Timing.RESUME: lambda name: self._of_group(name, self.rebalances.resume),
-        }
         if self.term is not None:
-            handlers[timer.timing](timer.group)
+            match timer.timing:
+                case Timing.PINGS:
+                    self._ping()
+                case Timing.COMMIT:
+                    self._commit_all()
+                case Timing.WAITED_OUT:
+                    self._waited_out()
+                case Timing.BACKOFF:
+                    self._of_group(timer.group, self.rebalances.back_off_is_over)
+                case Timing.RESUME:
+                    self._of_group(timer.group, self.rebalances.resume)
         return self.context.taken()
 
     def _of_group(self, name: str, step: Callable[[Group], None]) -> None:

@@ -18,6 +18,8 @@ from impl.group.protocol import ALL, PingRequest
 from impl.group.registry import Group, Member, Rebalance
 
 _PUT_OFF_MS = 1_000
+_TICK_MS = 10
+"""What is due in one tick is done in one step, at its end."""
 
 
 class Due(IntEnum):
@@ -86,7 +88,7 @@ class Pings:
     def set_timer(self) -> None:
         """Set the timer for the first entry, unless it is set."""
         if self._heap and (self._timer_ms is None or self._heap[0][0] < self._timer_ms):
-            self._timer_ms = self._heap[0][0]
+            self._timer_ms = -(-self._heap[0][0] // _TICK_MS) * _TICK_MS
             self.context.set_timer(self._timer_ms, Timing.PINGS)
 
     def expired_of(self, member: Member) -> int:

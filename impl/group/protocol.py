@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from impl.group.topic_count import is_topic
@@ -26,6 +27,7 @@ UNKNOWN = -1
 ALL = (1 << 31) - 1
 """As `PingRequest.uncommitted`: of no answer it is known that it is committed."""
 _MOST_COUNT = (1 << 15) - 1
+_PARTITIONS_KEPT = 1 << 14
 _PARTITION = re.compile(r"[0-9]{1,10}-[0-9]{1,10}")
 T = TypeVar("T")
 
@@ -377,9 +379,15 @@ def _counted(fields: Reader, field: str, read: Callable[[], T]) -> tuple[T, ...]
 
 def _read_position(fields: Reader) -> Position:
     position = Position(fields.string("topic"), fields.string("partition"), fields.int64("offset"))
-    if not is_topic(position.topic) or _PARTITION.fullmatch(position.partition) is None:
-        raise WireError(f"partition: {position.topic[:40]!r} {position.partition[:40]!r} is none")
+    _judge_partition(position.topic, position.partition)
     return position
+
+
+@lru_cache(_PARTITIONS_KEPT)
+def _judge_partition(topic: str, partition: str) -> None:
+    """Raise WireError where it is none. Those that are one are remembered: each answer to a ping names the same."""
+    if not is_topic(topic) or _PARTITION.fullmatch(partition) is None:
+        raise WireError(f"partition: {topic[:40]!r} {partition[:40]!r} is none")
 
 
 def _read_share(fields: Reader) -> ThreadShare:

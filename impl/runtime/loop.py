@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 Effect = TypeVar("Effect")
+_STEPS_A_TURN = 16
+"""Others read and write after so many steps: what they do between two turns costs more than a step."""
 
 
 def monotonic_ms() -> int:
@@ -44,8 +46,9 @@ class CoreLoop(Generic[Effect]):
         self._ended: asyncio.Future[None] | None = None
         """While `run` is."""
         self._turn: asyncio.Handle | None = None
-        """The next turn: at once, or where `_turn_ms` says, when the first timer is due."""
-        self._turn_ms: int | None = None
+        """The next turn, if it is to come at once."""
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_ms = 0
         self._is_stopping = False
 
     def post(self, step: Callable[[int], Iterable[Effect]], *, first: bool = False) -> None:
@@ -61,7 +64,7 @@ class CoreLoop(Generic[Effect]):
         self.cancel_timer(timer)
         if at_ms > self._clock_ms():
             self._timers[timer] = at_ms
-            if self._turn_ms is None or at_ms < self._turn_ms:
+            if self._alarm is None or at_ms < self._alarm_ms:
                 self._turn_soon()
             return
         mark = self._due[timer] = object()
@@ -88,35 +91,56 @@ class CoreLoop(Generic[Effect]):
         self._turn_soon()
 
     def _turn_soon(self) -> None:
-        """Take a turn once others have read and written, unless one is to come at once already."""
-        if self._ended is not None and (self._turn is None or self._turn_ms is not None):
-            self._cancel_turn()
+        """Take a turn once others have read and written, unless one is to come already."""
+        if self._turn is None and self._ended is not None:
             self._turn = self._ended.get_loop().call_soon(self._take_turn)
 
-    def _cancel_turn(self) -> None:
-        if self._turn is not None:
-            self._turn.cancel()
-        self._turn = self._turn_ms = None
-
     def _take_turn(self) -> None:
-        """Take one step. Another turn follows, or waits for the first timer where nothing else does."""
-        self._turn = self._turn_ms = None
+        """Take a few steps. Another turn follows while something waits; else the alarm is set for the first timer."""
         if self._ended is None or self._ended.done():
             return
         try:
-            if self._is_stopping:
-                self._ended.set_result(None)
-            elif self._step():
-                self._turn_soon()
-            else:
-                self._await_timer(self._ended.get_loop())
+            more = self._take_steps(self._ended)
         except Exception as error:
             self._ended.set_exception(error)
+            return
+        self._turn = None
+        if more:
+            self._turn_soon()
+        elif not self._ended.done():
+            self._set_alarm(self._ended.get_loop())
 
-    def _await_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._timers:
-            self._turn_ms = min(self._timers.values())
-            self._turn = loop.call_later(max(0, self._turn_ms - self._clock_ms()) / 1000, self._take_turn)
+    def _take_steps(self, ended: asyncio.Future[None]) -> bool:
+        """Whether there may be more to take."""
+        for _ in range(_STEPS_A_TURN):
+            if self._is_stopping:
+                ended.set_result(None)
+                return False
+            if not self._step():
+                return False
+        return True
+
+    def _set_alarm(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have a turn taken when the first timer is due. One that comes earlier is left as it is."""
+        if not self._timers:
+            return
+        first_ms = min(self._timers.values())
+        if self._alarm is not None:
+            if self._alarm_ms <= first_ms:
+                return
+            self._alarm.cancel()
+        self._alarm_ms = first_ms
+        self._alarm = loop.call_later(max(0, first_ms - self._clock_ms()) / 1000, self._alarmed)
+
+    def _alarmed(self) -> None:
+        self._alarm = None
+        self._turn_soon()
+
+    def _cancel_turn(self) -> None:
+        for handle in (self._turn, self._alarm):
+            if handle is not None:
+                handle.cancel()
+        self._turn = self._alarm = None
 
     def _step(self) -> bool:
         """Take one step, if there is one to take."""

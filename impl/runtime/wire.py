@@ -105,7 +105,12 @@ class Reader:
             raise WireError(f"{left} bytes after the last field")
 
     def _number(self, form: struct.Struct, field: str) -> int:
-        (number,) = form.unpack(self._take(form.size, field))
+        try:
+            (number,) = form.unpack_from(self._data, self._at)
+        except struct.error:
+            self._take(form.size, field)  # raises what says what is missing
+            raise
+        self._at += form.size
         return int(number)
 
     def _count(self, field: str, least_bytes: int) -> int:

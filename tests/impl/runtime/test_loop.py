@@ -117,6 +117,43 @@ def test_what_has_to_be_known_before_each_step_comes_first() -> None:
     assert asyncio.run(run()) == ["out of touch", "stop: a request"]
 
 
+def test_others_read_and_write_while_many_steps_wait() -> None:
+    async def run() -> list[str]:
+        loop, done = recording(Clock())
+        for number in range(1_000):
+            loop.post(lambda _, number=number: [f"step {number}"])  # type: ignore[misc]
+        asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, done.append, "another")
+        loop.post(lambda _: ["stop"])
+        loop.post(lambda _: ["dropped"])
+        await loop.run()
+        return done
+
+    done = asyncio.run(run())
+    assert 0 < done.index("another") < 100
+    assert [one for one in done if one != "another"] == [*(f"step {number}" for number in range(1_000)), "stop"]
+
+
+def test_a_timer_that_is_set_for_earlier_is_not_kept_by_the_first() -> None:
+    async def run() -> list[str]:
+        done: list[str] = []
+
+        def on_timer(timer: Hashable, now_ms: int) -> list[str]:
+            if timer == "last":
+                loop.stop()
+            return [str(timer)]
+
+        loop = CoreLoop[str](on_timer, done.append)
+        now_ms = loop._clock_ms()
+        loop.set_timer("last", now_ms + 60)
+        loop.set_timer("moved", now_ms + 50)
+        asyncio.get_running_loop().call_later(0.01, loop.set_timer, "first", now_ms + 20)
+        asyncio.get_running_loop().call_later(0.01, loop.set_timer, "moved", now_ms + 30)
+        await asyncio.wait_for(loop.run(), 10)
+        return done
+
+    assert asyncio.run(run()) == ["first", "moved", "last"]
+
+
 def test_an_exception_of_the_core_ends_the_loop() -> None:
     async def run() -> None:
         loop, _ = recording(Clock())
