@@ -3,7 +3,8 @@
 # of them, after an interruption what was not run.  make large: the models of more than twelve million transitions, an
 # hour or two; it goes on where it was stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
-# make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped.
+# make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped; what an earlier run of
+# the spec, renamed to build/mutants-before.ndjson, killed is tried first.
 # make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
 # make mutate-heartbeat: those of all heartbeat models. It takes hours, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
@@ -57,7 +58,9 @@ MUTATED_HEARTBEAT := leases live_legacy live_stopping refused late sessions live
 VERDICTS := build/mutants.ndjson
 VERDICTS_PINNING := build/pinning-mutants.ndjson
 VERDICTS_HEARTBEAT := build/heartbeat-mutants.ndjson
-JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2)
+BEFORE = $(2:.ndjson=-before.ndjson)
+JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2) \
+	$(if $(wildcard $(BEFORE)),--killers $(BEFORE))
 
 mutate: .venv/.installed
 	mkdir -p $(dir $(VERDICTS))

@@ -12,7 +12,7 @@ from pathlib import Path
 from checker.explicit.check import CheckOptions, check
 from checker.lang.errors import SpecError
 from checker.lang.loader import BoundModel
-from checker.mutate.journal import Journal
+from checker.mutate.journal import Journal, killers
 from checker.mutate.judge import KILLED, Original, Verdict
 from checker.mutate.mutants import Mutant, function_of, mutants_of
 from checker.mutate.run import run
@@ -33,7 +33,8 @@ class MutationOptions:
 
     only: texts of which a mutant's key must hold one, or names of actions. jobs: mutants at a time; threads: to
     explore the models with. max_states: of a mutant (None: see `Original`). file: where verdicts are kept, with
-    resume those that are there already. explained: key -> why a mutant may survive.
+    resume those that are there already. killers: such a file of an earlier version of the spec, or another run: what a
+    model killed then it is tried on first. explained: key -> why a mutant may survive.
     """
 
     only: Sequence[str] = ()
@@ -43,6 +44,7 @@ class MutationOptions:
     time_limit_s: float | None = None
     file: Path | None = None
     resume: bool = False
+    killers: Path | None = None
     explained: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -51,6 +53,7 @@ class Session:
 
     Of many models the first half is tried in three passes, so that most mutants meet early what kills them: one mutant
     in `SCOUTS` of each function; then the others on the models that killed such a one of their function; then all.
+    Before these, each is tried on the models that killed it in an earlier run, if one is named.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Session:
         digests = {model.name: model.key() for model in models}
         self._journal = Journal(options.file, digests, resume=options.resume)
         self._before = len(self._journal.found)
+        self._killed = killers(options.killers) if options.killers is not None else {}
 
     @staticmethod
     def _all(model: BoundModel) -> list[Mutant]:
@@ -100,6 +104,8 @@ class Session:
 
     def _passes(self) -> Iterator[tuple[BoundModel, set[str]]]:
         """(a model, keys to be judged on it) in order: of each mutant and model once or more."""
+        for model in self.models:
+            yield model, self._killed.get(model.name, set()).intersection(self._keys)
         if len(self.models) >= MANY_MODELS:
             first = self.models[: len(self.models) // 2]
             functions = [list(group) for _, group in groupby(self._keys, function_of)]

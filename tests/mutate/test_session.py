@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,16 @@ def test_passes_over_many_models_try_each_mutant_on_all(monkeypatch: pytest.Monk
         "pair.flip: replace not s.on by s.on": (models[0].name, KILLED),
         "pair.flip: drop s.flips = True": (models[1].name, KILLED),
     }
+
+
+def test_what_killed_before_is_tried_first(tmp_path: Path) -> None:
+    """In the second run the model that alone kills one of them does so before the other model is tried on it."""
+    models = [load(f"{PAIR}/{name}") for name in ("plain", "watched")]
+    key = "pair.flip: drop s.flips = True"
+    tried = {}
+    for run, earlier in (("first", None), ("second", tmp_path / "first")):
+        options = MutationOptions(only=["drop s.flips"], file=tmp_path / run, killers=earlier)
+        Session(models, options, searching=lambda progress: None, judging=lambda *counts: None).run()
+        verdicts = [json.loads(line) for line in (tmp_path / run).read_text().splitlines()[1:]]
+        tried[run] = [v["model"] for v in verdicts if v["key"] == key]
+    assert tried == {"first": [m.name for m in models], "second": [models[1].name]}

@@ -38,6 +38,12 @@ EXPLAINED = "survivors.toml"  # beside the file that lists the models
     help="Go on from a FILE that --checkpoint wrote, and append to it.",
 )
 @click.option(
+    "--killers",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Verdicts of an earlier version of the spec: a model is tried first on what it killed then.",
+)
+@click.option(
     "--explained",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
@@ -48,7 +54,7 @@ EXPLAINED = "survivors.toml"  # beside the file that lists the models
 def mutate(
     models: tuple[str, ...], changes: dict[str, str], setting: str | None, only: tuple[str, ...], jobs: int | None,
     max_states: int | None, time_limit_s: float | None, checkpoint: Path | None, resume: Path | None,
-    explained: Path | None, as_json: bool, quiet: bool,
+    killers: Path | None, explained: Path | None, as_json: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Change MODEL's actions, one place at a time, and see whether a property or witness objects.
 
@@ -70,7 +76,8 @@ def mutate(
     path = explained or Path(bound[0].spec.module.__file__ or "").with_name(EXPLAINED)
     chosen = MutationOptions(
         only=only, jobs=jobs or cores(), threads=cores(), max_states=max_states, time_limit_s=time_limit_s,
-        file=resume or checkpoint, resume=resume is not None, explained=read_explained(path) if path.is_file() else {},
+        file=resume or checkpoint, resume=resume is not None, killers=killers,
+        explained=read_explained(path) if path.is_file() else {},
     )  # fmt: skip
     with ProgressLine(quiet=quiet) as line:
         session = Session(bound, chosen, line.search, line.mutants)
