@@ -18,13 +18,15 @@ class Pin:
     """A model of a design, what is set in it, and how much of it and of the product there is."""
 
     model: str
-    setting: str
+    setting: str | None
     changes: dict[str, int] = field(hash=False)
     transitions: int
     pairs: int
 
     def __str__(self) -> str:
-        return ",".join([self.model, self.setting, *(f"{name}={value}" for name, value in self.changes.items())])
+        return ",".join(
+            [self.model, *filter(None, [self.setting]), *(f"{name}={value}" for name, value in self.changes.items())]
+        )
 
     def load(self, design: str) -> BoundModel:
         changes = {name: str(value) for name, value in self.changes.items()}

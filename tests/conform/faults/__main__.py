@@ -1,4 +1,4 @@
-"""Seed every fault, and print which ones conformance finds.
+"""Seed every fault of impl/kraft, its quorum among it, and print which ones conformance finds.
 
 usage: python -m tests.conform.faults [WORD]      (only those whose text has WORD in it)
 
@@ -20,12 +20,15 @@ from rich.table import Table
 
 from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
-from tests.conform.faults.kraft_faults import FAULTS, MODELS, SURVIVORS, Fault
+from tests.conform.faults import kraft_faults, raft_faults
+from tests.conform.faults.kraft_faults import SURVIVORS, Fault
 from tests.conform.faults.patched import patched
 from tests.conftest import ROOT
 
 VERDICTS = ROOT / "build" / "faults.ndjson"
 SOURCES = ("impl", "spec/kraft", "checker/conform")
+FAULTS = [*kraft_faults.FAULTS, *raft_faults.FAULTS]
+MODELS = kraft_faults.MODELS | raft_faults.MODELS
 
 
 def main(words: list[str]) -> int:
@@ -64,8 +67,9 @@ def digest() -> str:
 def verdict_of(fault: Fault) -> str:
     name, changes, max_depth = MODELS[fault.model]
     model = load(f"kraft/{name}", {constant: str(value) for constant, value in changes.items()})
-    with patched(fault.function, fault.old, fault.new) as system:
-        report = conform(model, system, "kraft", ConformOptions(jobs=1, max_depth=max_depth))
+    adapter = "raft" if fault.model in raft_faults.MODELS else "kraft"
+    with patched(fault.function, fault.old, fault.new, adapter=adapter) as system:
+        report = conform(model, system, adapter, ConformOptions(jobs=1, max_depth=max_depth))
     return "found" if report.divergence is not None else report.verdict
 
 

@@ -19,9 +19,9 @@ from tests import fragments
 from tests.conftest import ROOT
 
 
-def packages(design: str) -> tuple[str, ...]:
+def packages(design: str, adapter: str | None = None) -> tuple[str, ...]:
     """Loaded again: the implementation of a design, and the adapter that holds its classes."""
-    return f"impl.{design}.", f"impl.adapters.{design}."
+    return f"impl.{design}.", f"impl.adapters.{adapter or design}."
 
 
 @functools.cache
@@ -59,9 +59,9 @@ def defined(function: str, design: str = "kraft") -> tuple[Path, str]:
 class Patching(importlib.abc.MetaPathFinder):
     """Loads modules of the package again; in one function `new` stands for `old`."""
 
-    def __init__(self, function: str, old: str, new: str, design: str) -> None:
+    def __init__(self, function: str, old: str, new: str, design: str, adapter: str | None = None) -> None:
         self.patched, self.function = defined(function, design)
-        self.packages = packages(design)
+        self.packages = packages(design, adapter)
         self.old, self.new = old, new
 
     def changed(self) -> ast.FunctionDef:
@@ -98,16 +98,19 @@ class Patched(importlib.machinery.SourceFileLoader):
 
 
 @contextmanager
-def patched(function: str, old: str, new: str, design: str = "kraft") -> Iterator[Any]:
-    """The adapter of a design's implementation with the fault, which is gone when this ends."""
-    loaded = packages(design)
+def patched(function: str, old: str, new: str, design: str = "kraft", adapter: str | None = None) -> Iterator[Any]:
+    """The adapter of a design's implementation with the fault, which is gone when this ends.
+
+    adapter: its name, where it is not that of the design.
+    """
+    loaded = packages(design, adapter)
     kept = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(loaded)}
     for name in kept:
         del sys.modules[name]
-    finder = Patching(function, old, new, design)
+    finder = Patching(function, old, new, design, adapter)
     sys.meta_path.insert(0, finder)
     try:
-        yield importlib.import_module(f"impl.adapters.{design}").SYSTEM
+        yield importlib.import_module(f"impl.adapters.{adapter or design}").SYSTEM
     finally:
         sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if f"{name}.".startswith(loaded)]:

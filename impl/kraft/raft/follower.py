@@ -1,0 +1,92 @@
+"""A follower: it fetches what its leader has, and cuts what its leader does not have (KIP-595, Fetch, Truncation)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.effects import AppendToLog, Committed, Flush, Timer, TruncateLog
+from impl.kraft.raft.errors import CommittedTruncationError
+from impl.kraft.raft.messages import FetchRequest, FetchResponse
+from impl.kraft.raft.roles import Follower
+from impl.kraft.raft.voter import Voter
+from impl.kraft.storage.batches import BatchError
+
+logger = logging.getLogger(__name__)
+
+
+def fetch(voter: Voter) -> None:
+    """Fetch from the end of the log, if no fetch is under way.
+
+    All of the log must be on disk: to fetch from its end is to acknowledge what is before.
+    """
+    role, log, settings = voter.role, voter.log, voter.settings
+    leader = voter.election.leader
+    if not isinstance(role, Follower) or leader is None or role.fetching or role.backs_off or not log.is_flushed:
+        return
+    request = FetchRequest(
+        cluster_id=settings.cluster_id,
+        replica_id=voter.node_id,
+        epoch=voter.epoch,
+        fetch_offset=log.end_offset,
+        last_fetched_epoch=log.last_epoch,
+        high_watermark=voter.high_watermark,
+        max_wait_ms=settings.fetch_max_wait_ms,
+        max_bytes=settings.fetch_max_bytes,
+    )
+    voter.role = replace(role, fetching=request)
+    voter.send(leader, request)
+
+
+def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchResponse | None) -> None:
+    """Take in what the leader has answered to the fetch that is under way. None: it was given up."""
+    role = voter.role
+    if not isinstance(role, Follower) or request != role.fetching:
+        return
+    voter.role = replace(role, fetching=None, backs_off=True)
+    if response is None or response.error is not ErrorCode.NONE or not is_taken_in(voter, response):
+        voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
+        return
+    voter.role = Follower(has_fetched=True)
+    voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
+
+
+def is_taken_in(voter: Voter, response: FetchResponse) -> bool:
+    """Append what was fetched, or truncate. False: the response is not one that its leader can have given."""
+    try:
+        if response.diverging is not None:
+            return is_truncated(voter, *response.diverging)
+        extend(voter, response)
+    except BatchError as error:
+        logger.warning("node %d: what was fetched from %s is refused: %s", voter.node_id, voter.election.leader, error)
+        return False
+    return True
+
+
+def extend(voter: Voter, response: FetchResponse) -> None:
+    """Append, flush before the next fetch, and learn how far the log is committed. Raises BatchError."""
+    if response.records:
+        voter.log.append(response.records, voter.epoch)
+        voter.ask_for(AppendToLog(response.records, voter.epoch), Flush())
+    end = min(response.high_watermark, voter.log.end_offset)
+    if end > voter.high_watermark:
+        voter.high_watermark = end
+        voter.ask_for(Committed(end))
+
+
+def is_truncated(voter: Voter, epoch: int, leader_end: int) -> bool:
+    """Cut off, durably, what the leader's log cannot have. Raises CommittedTruncationError (KAFKA-12460)."""
+    log = voter.log
+    end = min(leader_end, log.end_of(epoch)[1])
+    if end < voter.high_watermark:
+        raise CommittedTruncationError(
+            f"node {voter.node_id} is asked by node {voter.election.leader}, the leader of epoch {voter.epoch}, to "
+            f"truncate its log to {end}, below what is committed, {voter.high_watermark}: a voter must have lost its "
+            "disk. Stop the process, and compare the logs of the voters"
+        )
+    if end >= log.end_offset:
+        return False
+    log.cut(end)
+    voter.ask_for(TruncateLog(end))
+    return True
