@@ -145,6 +145,29 @@ class Verdicts:
     report: str = ""
 
 
+def rejected(runs: Sequence[Run], model: str, constants: Sequence[str], folder: Path) -> dict[int, str]:
+    """The seeds of those traces that a model does not accept, with the reasons. The traces are named "seed N"."""
+    folder.mkdir(parents=True)
+    for one in runs:
+        (folder / f"{one.seed}.ndjson").write_text(one.trace)
+    command = [
+        sys.executable, "-m", "checker", "trace", "validate", str(folder), "--model", model, "--json",
+        "--quiet", "--max-candidates", str(_MOST_CANDIDATES),
+    ]  # fmt: skip
+    words = [*command, *(word for change in constants for word in ("--set", change))]
+    # In a group of its own: Ctrl-C is not for it.
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
+    try:
+        verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
+    except ValueError:
+        raise RuntimeError(f"traces were not judged: {done.stderr}") from None
+    return {
+        int(verdict["trace"].removeprefix("seed ")): f"{verdict['status']} at line {verdict['line']}, "
+        f"{verdict['event']}: {verdict['reason']}"
+        for verdict in verdicts
+    }
+
+
 class Schedules(Generic[S]):
     """The schedules of one design.
 
@@ -232,23 +255,7 @@ class Schedules(Generic[S]):
         return found
 
     def _validate(self, runs: Sequence[Run], setup: S, folder: Path, found: Verdicts) -> None:
-        folder.mkdir(parents=True)
-        for one in runs:
-            (folder / f"{one.seed}.ndjson").write_text(one.trace)
-        command = [
-            sys.executable, "-m", "checker", "trace", "validate", str(folder), "--model", self.model, "--json",
-            "--quiet", "--max-candidates", str(_MOST_CANDIDATES),
-        ]  # fmt: skip
-        changes = [word for change in setup.constants for word in ("--set", change)]
-        words = [*command, *changes]  # in a group of its own: Ctrl-C is not for it
-        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, process_group=0)
-        try:
-            verdicts: list[dict[str, Any]] = json.loads(done.stdout)["verdicts"]
-        except ValueError:
-            raise RuntimeError(f"traces were not judged: {done.stderr}") from None
-        for verdict in verdicts:
-            seed = int(verdict["trace"].removeprefix("seed "))
-            reason = f"{verdict['status']} at line {verdict['line']}, {verdict['event']}: {verdict['reason']}"
+        for seed, reason in rejected(runs, self.model, setup.constants, folder).items():
             found.reasons[seed] = "; ".join(filter(None, (found.reasons.get(seed), reason)))
             found.report += f"seed {seed} ({setup.name}): {reason}\n"
 

@@ -100,12 +100,37 @@ class History:
         self.first = [session for session in first if session is not None]
         self.began = max(*(session.zxid for session in self.first), min(term.zxid for term in terms))
         self.znodes = self._at_beginning([one for one in transactions if one.zxid <= self.began])
-        self.transactions = [one for one in transactions if one.zxid > self.began]
+        self._number([one for one in transactions if one.zxid > self.began])
+
+    @classmethod
+    def stretch(
+        cls, transactions: Sequence[Logged], lives: Sequence[Life], brokers: int, *, began: int, until: int
+    ) -> History:
+        """A part of a run, between two zxids: it begins with some brokers up, all of which have been at rest since."""
+        self = cls.__new__(cls)
+        self.records = Records()
+        for life in lives:
+            self.records.add(life, until)
+        self.began = began
+        ended = {one.session for one in transactions if one.ends_session and one.zxid <= began}
+        before = [one for one in self.records.sessions if one.zxid <= began and one.id not in ended]
+        self.first = sorted(before, key=lambda session: session.broker)
+        self.sessions = [*self.first, *(one for one in self.records.sessions if one.zxid > began)]
+        self.znodes = Znodes()
+        for one in transactions:
+            for change in one.changes if one.zxid <= began else ():
+                self.znodes.apply(change, one)
+        self._number([one for one in transactions if began < one.zxid <= until])
+        self._down = set(range(brokers)) - {one.broker for one in self.first}
+        return self
+
+    def _number(self, transactions: Sequence[Logged]) -> None:
+        """An id says on which server a session began, not when."""
+        self.transactions = transactions
         self._of_session = {session.id: session for session in self.sessions}
         later = sorted(self.sessions, key=lambda session: (session.zxid, session.time_ms))
         ids = [session.id for session in (*self.first, *later)]
         self._numbers = {session: number for number, session in enumerate(dict.fromkeys(ids), 1)}
-        """An id says on which server a session began, not when."""
         self._down = set[int]()
 
     def _at_beginning(self, before: Sequence[Logged]) -> Znodes:
@@ -126,6 +151,7 @@ class History:
         """The run as a trace, NDJSON."""
         initial = self.znodes.state(self._numbers)
         initial["brokers"] = {f"broker{one.broker}": {"session": self._numbers[one.id]} for one in self.first}
+        initial["brokers"] |= {f"broker{broker}": {"state": "DOWN"} for broker in self._down}
         znodes = replace(self.znodes)
         steps = [step for one in self.transactions for step in self._of_transaction(znodes, one)]
         local = [*self._starts(), *(step for step in self.records.local if step.zxid > self.began)]

@@ -74,14 +74,21 @@ def moves(ensemble: Ensemble, folder: Path, way: Way, brokers: int) -> int:
 
 def restart(cluster: Cluster, broker: int) -> None:
     """Stop a broker in good order, start it again, and wait until nothing moves any more."""
-    process = cluster.current[broker]
-    assert process is not None
-    process.terminate()
-    cluster.start(broker)
-    trace = cluster.processes[-1].trace
+    cluster.terminate(broker)
+    begin(cluster, broker)
+
+
+def begin(cluster: Cluster, broker: int) -> None:
+    """Start a broker, and wait until nothing moves any more."""
+    trace = cluster.start(broker).trace
     cluster.wait_for(lambda: trace.exists() and '"start"' in trace.read_text(), LIMIT_S)
+    settle(cluster)
+
+
+def settle(cluster: Cluster) -> None:
+    """Wait until the same broker has been in office for a while."""
     controller = f"{cluster.root}{CONTROLLER}"
-    while True:  # until the same one has been in office for a while
+    while True:
         before = cluster.admin.exists(controller)
         cluster.wait_for(lambda: False, SETTLING_S)
         after = cluster.admin.exists(controller)
