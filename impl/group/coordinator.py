@@ -373,10 +373,9 @@ class Coordinator:
             )
         elif isinstance(response, PingResponse):
             self.pings.answered(member)
-            if (
-                response.offsets != member.last_offsets
-            ):  # else what is kept is not replaced: it costs the collector less
-                self.store.report(group, response.offsets or ())
+            if response.offsets != member.last_offsets:  # what is equal is not replaced, either: garbage costs pauses
+                if response.offsets:
+                    self.store.report(group, response.offsets)
                 member.last_offsets = response.offsets
         elif isinstance(response, StopFetcherResponse):
             self.store.report(group, response.offsets or ())
