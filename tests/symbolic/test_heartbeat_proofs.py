@@ -1,5 +1,5 @@
-"""KIP-343, repaired: S1, S4 and S7's epochs proved for two brokers, in runs of any length; without its guard a claim is
-refuted."""
+"""KIP-343, repaired: S1, S3, S4, S8 and S7's epochs proved for two brokers, in runs of any length; without its guard a
+claim is refuted."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ pytestmark = pytest.mark.xdist_group("proofs")  # what its tests share is made o
 JOBS = ProofOptions(jobs=2)
 SAFETY = {
     "lower_incarnation_is_refused", "lower_incarnation_changes_nothing",  # S1
+    "fenced_process_accepts_nothing",  # S3
     "leader_is_in_the_isr", "nobody_inactive_is_added",  # S4
     "epochs_never_go_back", "each_leader_has_its_epoch",  # S7
+    "maximal_isr_covers_committed",  # S8
 }  # fmt: skip
 GUARDS = [
     ("failover", "lower_incarnation_is_refused", "checks_registration"),
     ("leases", "nobody_inactive_is_added", "active_members"),
+    ("failover", "maximal_isr_covers_committed", "partition_version"),
 ]
 
 

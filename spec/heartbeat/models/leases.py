@@ -52,6 +52,10 @@ LEMMAS = (
     properties.lemmas.only_leaders_ask,
     properties.lemmas.leader_epoch_says_who_leads,
     properties.lemmas.target_is_active_or_stopping,
+    properties.lemmas.stopped_process_leads_nothing,
+    properties.lemmas.leader_knows_its_version,
+    properties.lemmas.request_is_what_is_proposed,
+    properties.lemmas.reply_is_current,
 )
 
 DOCUMENT = {name: SETTINGS[name] for name in ("repaired", "draft")}

@@ -134,3 +134,66 @@ def target_is_active_or_stopping(s: Cluster) -> bool:
 def aims_high(s: Cluster, process: Process) -> bool:
     heartbeat = s.processes[process].heartbeat
     return is_counted(s.processes[process].target) and (heartbeat is None or is_counted(heartbeat.target))
+
+
+# What S8 rests on: a leader of the newest leader epoch, and what it has under way.
+
+
+def leads_newest(s: Cluster, process: Process) -> bool:
+    """It leads, and knows of the newest leader epoch."""
+    return s.processes[process].leads and s.processes[process].leader_epoch == s.partition.leader_epoch
+
+
+@invariant(source="KIP-343, Broker State")
+def stopped_process_leads_nothing(s: Cluster) -> bool:
+    """A process that is down does not lead."""
+    return all(s.processes[p].up or not s.processes[p].leads for p in Process)
+
+
+@invariant(source="KIP-343, Initiating ISR Changes; KIP-497")
+def leader_knows_its_version(s: Cluster) -> bool:
+    """A leader knows of no version that is yet to be, and with the newest version the ISR."""
+    return all(not s.processes[p].leads or knows_its_isr(s, p) for p in Process)
+
+
+def knows_its_isr(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    if own.version is None or own.version > s.partition.version:
+        return False
+    return not leads_newest(s, process) or own.version < s.partition.version or own.isr == s.partition.isr
+
+
+@invariant(source="KIP-343, IsrChangeRequest; KIP-497")
+def request_is_what_is_proposed(s: Cluster) -> bool:
+    """Of the IsrChanges under way, one that can be granted asks for the ISR that its leader reckons with."""
+    return all(asks_for_its_own(s, p) for p in Process)
+
+
+def asks_for_its_own(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    request = own.change
+    if request is None or not own.up:
+        return True
+    is_former = own.leader_epoch is not None and request.leader_epoch < own.leader_epoch
+    is_proposed = request.isr == own.proposed and own.version == request.version
+    can_be_granted = leads_newest(s, process) and request.version == s.partition.version
+    is_of_now = own.leader_epoch == request.leader_epoch and request.version <= s.partition.version
+    return is_former or (is_of_now and (is_proposed or not can_be_granted))
+
+
+@invariant(source="KIP-343, IsrChangeResponse; KIP-497")
+def reply_is_current(s: Cluster) -> bool:
+    """A reply under way to a leader says what the partition state is, and what was made is news to it."""
+    return all(is_current(s, p) for p in Process)
+
+
+def is_current(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    reply = own.isr_reply
+    if reply is None:
+        return True
+    if not leads_newest(s, process):
+        return reply.version <= s.partition.version
+    says_it = reply.version == s.partition.version and reply.isr == s.partition.isr
+    is_news = reply.error != Error.NONE or own.version is None or own.version < reply.version
+    return own.change is None and says_it and is_news
