@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,11 +20,14 @@ from traces.events import end_line, event_line, header_line, seen_line
 class Recorder:
     """Writes the trace of one process. The file must not exist: a process that is started again has another one.
 
-    process: its name in the run. further: entries of the header.
+    process: its name in the run. clock: gives ms. further: entries of the header.
     """
 
-    def __init__(self, path: Path, model: str, process: str, **further: Any) -> None:
+    def __init__(
+        self, path: Path, model: str, process: str, *, clock: Callable[[], int] | None = None, **further: Any
+    ) -> None:
         self._events = 0
+        self._now_ms = clock or _now_ms
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._write(header_line(model, process=process, **further))
 
@@ -38,7 +41,7 @@ class Recorder:
         note: facts that no model looks at.
         """
         stamp = {"sends": list(sends), "receives": list(receives), "at": dict(at or {}), "note": dict(note or {})}
-        self._event(event_line(action, parameters, state, time_ms=_now_ms(), **stamp))
+        self._event(event_line(action, parameters, state, time_ms=self._now_ms(), **stamp))
 
     def did(self, did: Did, parameters: Mapping[str, Any]) -> None:
         """A step of a core, with its facts and the time in us: steps of processes of one machine are in its order."""
@@ -49,7 +52,7 @@ class Recorder:
         self, state: Mapping[str, Any], *, receives: Sequence[str] = (), at: Mapping[str, int] | None = None
     ) -> None:
         """A look at the state, without a step."""
-        self._event(seen_line(state, time_ms=_now_ms(), receives=list(receives), at=dict(at or {})))
+        self._event(seen_line(state, time_ms=self._now_ms(), receives=list(receives), at=dict(at or {})))
 
     def close(self) -> None:
         """The process ends in good order."""

@@ -21,16 +21,15 @@ from impl.streams.errors import FatalError
 from impl.streams.member import OWNERLESS, Effects, Ended, FindCoordinator, Member, Send, SetHeartbeat, State
 from impl.streams.messages import (
     Heartbeat,
-    JoinedGroup,
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
     Request,
     Response,
-    SyncedGroup,
     SyncGroup,
 )
 from impl.streams.metadata import AssignmentInfo, OffsetSum, SubscriptionInfo, TaskId, TopicPartition
+from impl.streams.recording import MemberWatch
 
 _LATENCY_MS = (1, 9)
 _FIND_COORDINATOR_MS = 200
@@ -43,8 +42,8 @@ class BrokenPromiseError(AssertionError):
 class Thread:
     """A stream thread of a process."""
 
-    def __init__(self, name: str, core: Member) -> None:
-        self.name, self.core = name, core
+    def __init__(self, name: str, core: Member, watch: MemberWatch) -> None:
+        self.name, self.core, self.watch = name, core, watch
         self.is_alive = True
         self.heartbeat_ms = -1
 
@@ -80,7 +79,7 @@ class Emulation:
 
     # The operator.
 
-    def start(self, process: int, config: StreamsConfig) -> None:
+    def start(self, process: int, config: StreamsConfig, watch: MemberWatch | None = None) -> None:
         """A process starts: its threads have no member id, and find on disk what they had."""
         before = self.applications.get(process)
         made = self.applications[process] = Application(config, UUID(int=process + 1))
@@ -88,7 +87,8 @@ class Emulation:
         for number in range(config.threads):
             sums = tuple(OffsetSum(task) for task in sorted(made.on_disk)) if number == 0 else ()
             name = f"p{process}t{number}"
-            thread = Thread(name, Member(config, name, made.process_id, self.sources, on_disk=sums))
+            core = Member(config, name, made.process_id, self.sources, on_disk=sums)
+            thread = Thread(name, core, watch or MemberWatch())
             made.threads.append(thread)
             self._polls(thread)
 
@@ -173,6 +173,7 @@ class Emulation:
         for effect in effects:
             match effect:
                 case Send(request=request):
+                    thread.watch.sent(request)
                     self._soon(lambda request=request: self._arrives(thread, request))  # type: ignore[misc]
                 case SetHeartbeat(at_ms=at_ms):
                     thread.heartbeat_ms = at_ms
@@ -180,6 +181,7 @@ class Emulation:
                 case FindCoordinator():
                     self._at(self.now_ms + _FIND_COORDINATOR_MS, lambda: self._found(thread))
                 case Ended() if thread.core.death is not None:
+                    thread.watch.ended(thread.core)
                     self.deaths.append((thread.name, thread.core.death))
 
     def _heartbeat_is_due(self, thread: Thread, at_ms: int) -> None:
@@ -194,13 +196,9 @@ class Emulation:
     def _answered(self, thread: Thread, request: Request, response: Response) -> None:
         if not thread.is_alive:
             return
-        effects: Effects = []
-        if isinstance(response, JoinedGroup):
-            effects = thread.core.on_joined(response, self.now_ms)
-        elif isinstance(response, SyncedGroup):
-            effects = thread.core.on_synced(response, self.now_ms)
-        elif isinstance(request, Heartbeat | OffsetCommit):
-            effects = thread.core.on_done(request, response)
+        before = thread.core.state
+        effects = thread.core.on_answered(request, response, self.now_ms)
+        thread.watch.answered(request, response, before, thread.core)
         self._thread_does(thread, effects)
         self._polls(thread)
 

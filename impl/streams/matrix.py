@@ -15,6 +15,7 @@ from impl.streams.codec import SHIPPED
 from impl.streams.config import StreamsConfig
 from impl.streams.emulation import BrokenPromiseError, Emulation
 from impl.streams.errors import Cause
+from impl.streams.recording import GroupWatch
 from impl.streams.versions import FIRST_PROBING, RELEASES, Release
 
 LINES = ("0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "1.2", "post-1.2")
@@ -106,14 +107,23 @@ class Upgrade:
     """One run of a cell. first: the process that is bounced first; process 0 leads at the start."""
 
     def __init__(
-        self, cell: Cell, disturbance: Disturbance = Disturbance.NONE, first: int = 0, after_ms: int = 0, seed: int = 0
+        self,
+        cell: Cell,
+        disturbance: Disturbance = Disturbance.NONE,
+        first: int = 0,
+        after_ms: int = 0,
+        seed: int = 0,
+        *,
+        threads: int = _THREADS,
+        watch: GroupWatch | None = None,
     ) -> None:
-        """after_ms: after which time of a bounce the disturbance comes."""
+        """after_ms: after which time of a bounce the disturbance comes. threads: of a process."""
         self.cell, self.disturbance, self.after_ms = cell, disturbance, after_ms
         self._order = [(first + number) % _PROCESSES for number in range(_PROCESSES)]
         form = cell.release(is_new=True).form
         sources = Sources({0: ("t",), 1: ("u", "v")}, {"t": 4, "u": 4, "v": 3})
         self.group = Emulation(sources, seed, form=form if form.is_simulated else SHIPPED)
+        self._threads, self.watch = threads, watch or GroupWatch()
         self._before = 0
         """Rebalances before the last bounce."""
         self._done = False
@@ -121,7 +131,7 @@ class Upgrade:
     def run(self) -> Outcome:
         """Upgrade all processes, and look."""
         for process in range(_PROCESSES):
-            self.group.start(process, self._config(process, is_new=False))
+            self._start(process, self._config(process, is_new=False))
             self.group.run(_SOON_MS)
         try:
             if not self._settles():
@@ -139,7 +149,7 @@ class Upgrade:
         release = self.cell.release(is_new=is_new, has_fix=has_fix)
         held = self.cell.old if is_held and self.cell.old in release.upgrade_from else None
         server = f"host{process}:80{process}"
-        return StreamsConfig("matrix", release, held, server, standby_replicas=1, threads=_THREADS)
+        return StreamsConfig("matrix", release, held, server, standby_replicas=1, threads=self._threads)
 
     def _settles(self) -> bool:
         return self.group.run(_LIMIT_MS, self.group.is_settled)
@@ -150,10 +160,10 @@ class Upgrade:
         if self.disturbance is Disturbance.OFFLINE:
             self._before = self.group.rebalances
             for process in self._order:
-                self.group.stop(process)
+                self._stop(process)
             self.group.run(_DOWN_MS)
             for process in self._order:
-                self.group.start(process, self._config(process, is_new=True))
+                self._start(process, self._config(process, is_new=True))
             return
         if not self.cell.has_two_bounces or self.disturbance is Disturbance.FORGOTTEN:
             self._roll(is_held=False)
@@ -178,14 +188,22 @@ class Upgrade:
 
     def _bounce(self, process: int, *, is_held: bool, is_new: bool = True) -> None:
         self._before = self.group.rebalances
-        self.group.stop(process)
+        config = self._config(process, is_new=is_new, is_held=is_held)
+        self._stop(process, config)
         self.group.run(_DOWN_MS)
-        self.group.start(process, self._config(process, is_new=is_new, is_held=is_held))
+        self._start(process, config)
         self._disturb(process)
         if self.disturbance is Disturbance.IMPATIENT:
             self.group.run(_SOON_MS)
         else:
             self._settles()
+
+    def _start(self, process: int, config: StreamsConfig) -> None:
+        self.group.start(process, config, self.watch.starts(process, config))
+
+    def _stop(self, process: int, then: StreamsConfig | None = None) -> None:
+        self.watch.stops(process, then)
+        self.group.stop(process)
 
     def _disturb(self, bounced: int) -> None:
         """Once, while the group rebalances after the second bounce: then both releases are there."""
@@ -203,9 +221,9 @@ class Upgrade:
         self._done = True
         self.group.run(self.after_ms)
         if dies is not None:
-            self.group.stop(dies)
+            self._stop(dies)
             self.group.run(_DOWN_MS)
-            self.group.start(dies, self.group.applications[dies].config)
+            self._start(dies, self.group.applications[dies].config)
         elif self.disturbance is Disturbance.EXPIRY:
             self.group.expire(others[0])
         else:

@@ -33,6 +33,7 @@ from impl.streams.messages import (
     LeaveGroup,
     OffsetCommit,
     Request,
+    Response,
     SyncedGroup,
     SyncGroup,
 )
@@ -208,6 +209,16 @@ class Member:
         self._forget_membership()
 
     # Responses.
+
+    def on_answered(self, request: Request, response: Response, now_ms: int) -> Effects:
+        """The response to any request."""
+        if isinstance(response, JoinedGroup):
+            return self.on_joined(response, now_ms)
+        if isinstance(response, SyncedGroup):
+            return self.on_synced(response, now_ms)
+        if isinstance(request, Heartbeat | OffsetCommit):
+            return self.on_done(request, response)
+        return []  # it has left, and joins again
 
     def on_joined(self, response: JoinedGroup, now_ms: int) -> Effects:
         """The response to its JoinGroup."""

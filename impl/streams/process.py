@@ -28,7 +28,8 @@ from impl.streams.member import (
     SetHeartbeat,
     Timeouts,
 )
-from impl.streams.messages import Heartbeat, JoinedGroup, OffsetCommit, Request, SyncedGroup
+from impl.streams.messages import Request
+from impl.streams.recording import MemberWatch
 from impl.streams.tasks import TopicGroups
 
 _LOG = logging.getLogger("impl.streams")
@@ -88,7 +89,7 @@ class Connection:
 
 
 class MemberProcess:
-    """One stream thread, from its start to its stop. on_effect: is shown what the core decides."""
+    """One stream thread, from its start to its stop."""
 
     def __init__(
         self,
@@ -98,12 +99,12 @@ class MemberProcess:
         bootstrap: Sequence[Address],
         groups: TopicGroups,
         timeouts: Timeouts | None = None,
-        on_effect: Callable[[Effect], None] | None = None,
+        watch: MemberWatch | None = None,
     ) -> None:
         self.core = Member(config, client_id, process_id, Sources(groups), timeouts)
         self.core.has_coordinator = False
         self._group, self._client_id = config.application_id, client_id
-        self._bootstrap, self._on_effect = bootstrap, on_effect
+        self._bootstrap, self._watch = bootstrap, watch or MemberWatch()
         self._loop: CoreLoop[Effect] = CoreLoop(self._on_timer, self._carry_out)
         self._connection: Connection | None = None
         self._tasks = set[asyncio.Task[None]]()
@@ -135,20 +136,21 @@ class MemberProcess:
 
     def _answered(self, request: Request, response: Any) -> None:
         answer = kafka_protocol.message(response)
-        if isinstance(answer, JoinedGroup):
-            self._post(lambda now_ms: self.core.on_joined(answer, now_ms))
-        elif isinstance(answer, SyncedGroup):
-            self._post(lambda now_ms: self.core.on_synced(answer, now_ms))
-        elif isinstance(request, Heartbeat | OffsetCommit):
-            self._post(lambda now_ms: self.core.on_done(request, answer))
-        else:
-            self._post(lambda now_ms: [])  # it has left, and joins again
+
+        def take(now_ms: int) -> Effects:
+            before = self.core.state
+            effects = self.core.on_answered(request, answer, now_ms)
+            self._watch.answered(request, answer, before, self.core)
+            return effects
+
+        self._post(take)
 
     # Effects.
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case Send(request=request):
+                self._watch.sent(request)
                 self._spawn(self._exchange(request))
             case FindCoordinator():
                 self._find()
@@ -159,9 +161,8 @@ class MemberProcess:
                 log(_LOG, type(effect).__name__.lower(), facts | {"generation": self.core.generation})
             case Ended(reason=reason):
                 log(_LOG, "ended", {"why": reason}, level=logging.ERROR)
+                self._watch.ended(self.core)
                 self._loop.stop()
-        if self._on_effect is not None:
-            self._on_effect(effect)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)

@@ -1,4 +1,4 @@
-"""The state that models start from: a stable group of the old release, led by the first thread."""
+"""The states that models start from: a stable group of the old release, led by the first thread; or nobody."""
 
 from __future__ import annotations
 
@@ -43,6 +43,42 @@ def all_old() -> Cluster:
     )
 
 
+@init
+def nobody() -> Cluster:
+    """No process has started, and nobody ever was in the group."""
+    return Cluster(
+        processes=Map({p: Application(up=False, bounces=0) for p in Process}),
+        threads=Map({t: thread_to_come() for t in Thread}),
+        group=Group(
+            state=GroupState.EMPTY,
+            leader=None,
+            subscriptions=Map({t: None for t in Thread}),
+            joined=frozenset(),
+            syncing=frozenset(),
+            assignments=Map({t: None for t in Thread}),
+        ),
+        stored=nothing_stored(),
+        faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
+        deaths=Map({t: None for t in Thread}),
+        probed=False,
+        owners=Map({task: None for task in Task}),
+        settled=frozenset(),
+        completed=0,
+    )
+
+
+def thread_to_come() -> StreamThread:
+    """A thread of a process that has not started."""
+    return StreamThread(
+        state=ThreadState.DOWN,
+        used=first_used(0),
+        tasks=frozenset(),
+        previous=frozenset(),
+        reply=None,
+        wants_to_rejoin=False,
+    )
+
+
 def first_owner(task: Task) -> Thread:
     """Tasks go round the threads."""
     return Thread(task.index % (Design.processes * Design.threads))
@@ -75,8 +111,13 @@ def first_assignments() -> Assignments:
     return Map({t: Assignment(first_used(0), first_used(0), first_tasks(t), error=False) for t in Thread})
 
 
+def nothing_stored() -> StoredGroup:
+    """No group was ever stable."""
+    return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}), frozenset())
+
+
 def first_stored() -> StoredGroup:
     """The group as it is, where there are failovers."""
     if Design.max_failovers == 0:
-        return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}), frozenset())
+        return nothing_stored()
     return StoredGroup(Thread(0), first_subscriptions(), first_assignments(), frozenset(Thread))

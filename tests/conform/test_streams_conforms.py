@@ -26,7 +26,7 @@ PINS = [
     Pin("matrix", "repaired", TWO, 1_963, 796),
     Pin("offline", "repaired", TWO, 107, 64),
     Pin("rollback", "repaired", TWO, 6_772, 2_614),
-    Pin("rollback", "repaired", {"processes": 2, "tasks": 2}, 20_048, 8_111),
+    Pin("rollback", "repaired", {"processes": 2, "tasks": 1}, 15_895, 6_329),
     Pin("three_versions", "repaired", TWO, 7_242, 2_898),
     Pin("beside_old", "repaired", {}, 7_351, 2_757),
     Pin("mixed_releases", "repaired", TWO, 871, 450),

@@ -167,7 +167,11 @@ def sync_too_late(s: Cluster, thread: Thread) -> None:
     """A thread syncs when the group has moved on: it has to join again, with the version that it used."""
     require(s.threads[thread].state == ThreadState.JOINED)
     require(not is_member(s, thread) or s.group.state == GroupState.PREPARING)
-    s.threads[thread].state = ThreadState.RETRY if is_member(s, thread) else ThreadState.OUT
+    if is_member(s, thread):
+        s.threads[thread].state = ThreadState.RETRY
+    else:
+        s.threads[thread].state = ThreadState.OUT
+        s.stored.known -= {thread}
 
 
 @action(

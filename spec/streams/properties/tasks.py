@@ -21,8 +21,8 @@ def each_task_is_assigned_once(s: Cluster) -> bool:
 
 @invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
 def each_task_is_assigned(s: Cluster) -> bool:
-    """Except in a probe, each task is assigned."""
-    return s.group.state != GroupState.STABLE or s.probed or are_assigned(s)
+    """Except in a probe, and where a source topic is missing, each task is assigned."""
+    return s.group.state != GroupState.STABLE or s.probed or are_assigned(s) or are_told_of_an_error(s)
 
 
 @invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
@@ -41,6 +41,14 @@ def each_member_is_assigned_a_task(s: Cluster) -> bool:
 
 def has_some(assignment: Option[Assignment]) -> bool:
     return assignment is not None and len(assignment.tasks) > 0
+
+
+def are_told_of_an_error(s: Cluster) -> bool:
+    return any(is_error(s.group.assignments[t]) for t in Thread)
+
+
+def is_error(assignment: Option[Assignment]) -> bool:
+    return assignment is not None and assignment.error
 
 
 def are_assigned(s: Cluster) -> bool:

@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from uuid import UUID
 
-from impl.streams.config import read_config
+from impl.streams.config import StreamsConfig, read_config
 from impl.streams.member import State, Timeouts
 from impl.streams.metadata import TaskId
 from impl.streams.process import Address, MemberProcess
 from tests.cluster.kafka import CONTROLLER, VERSION, Node, broker_config, controller_config, nodes, tool, until
 from tests.cluster.processes import free_ports
+from tests.impl.streams.recorded import RecordedRun
 
 SESSION_MS = 1_500
-TOPIC, PARTITIONS = "orders", 4
+TOPIC, PARTITIONS = "orders", 3
 LIMIT_S = 60.0
 
 
@@ -42,25 +43,32 @@ def broker() -> Iterator[tuple[Address, Node]]:
 class Group:
     """Members by the number of their process, which have one thread each."""
 
-    def __init__(self, address: Address, name: str) -> None:
-        self._address, self._name = address, name
+    def __init__(self, address: Address, name: str, run: RecordedRun) -> None:
+        self._address, self._name, self._run = address, name, run
         self.members: dict[int, MemberProcess] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
 
+    def _config(self, release: str, upgrade_from: str) -> StreamsConfig:
+        return read_config({"application.id": self._name, "release": release, "upgrade.from": upgrade_from})
+
     def start(self, process: int, release: str, upgrade_from: str = "null") -> None:
-        config = read_config({"application.id": self._name, "release": release, "upgrade.from": upgrade_from})
+        config = self._config(release, upgrade_from)
         timeouts = Timeouts(SESSION_MS, heartbeat_ms=200, rebalance_ms=60_000)
-        member = MemberProcess(config, f"c{process}", UUID(int=process), [self._address], {0: (TOPIC,)}, timeouts)
+        watch = self._run.starts(process, config)
+        member = MemberProcess(
+            config, f"c{process}", UUID(int=process), [self._address], {0: (TOPIC,)}, timeouts, watch
+        )
         self.members[process] = member
         self._running[process] = asyncio.create_task(member.run())
 
-    async def stop(self, process: int) -> None:
+    async def stop(self, process: int, then: StreamsConfig | None = None) -> None:
         """As in Streams, without leaving the group."""
         self.members.pop(process).stop()
         await self._running.pop(process)
+        self._run.stops(process, then)
 
     async def bounce(self, process: int, release: str, upgrade_from: str = "null") -> None:
-        await self.stop(process)
+        await self.stop(process, self._config(release, upgrade_from))
         self.start(process, release, upgrade_from)
 
     def owned(self) -> list[TaskId]:
@@ -94,8 +102,9 @@ class Group:
 
 
 @asynccontextmanager
-async def group(address: Address, name: str) -> AsyncIterator[Group]:
-    made = Group(address, name)
+async def group(address: Address, name: str, run: RecordedRun) -> AsyncIterator[Group]:
+    """Members that are recorded, and are stopped in the end."""
+    made = Group(address, name, run)
     try:
         yield made
     finally:

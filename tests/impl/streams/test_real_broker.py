@@ -1,14 +1,20 @@
-"""Members on a real Apache Kafka: upgrades by probing and by two bounces, a leader that dies, a killed broker."""
+"""Members on a real Apache Kafka: upgrades by probing and by two bounces, a leader that dies, a killed broker.
+
+Each run is recorded, and held against `streams/full`. Of the broker nothing is seen: when a rebalance completes, and
+whose session is over, are steps that nobody observes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from impl.streams.config import StreamsConfig
 from impl.streams.metadata import TaskId
 from impl.streams.versions import RELEASES
 from tests.cluster.kafka import Node, missing, until
@@ -23,6 +29,7 @@ if not WHY:
     from impl.streams.errors import Cause
     from impl.streams.process import Address
     from tests.impl.streams.real_group import PARTITIONS, SESSION_MS, TOPIC, broker, group
+    from tests.impl.streams.recorded import RecordedRun
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +38,12 @@ def kafka() -> Iterator[tuple[Address, Node]]:
         yield found
 
 
-def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node]) -> None:
+def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node], tmp_path: Path) -> None:
     """2.3.1 to 2.4: version 4 to 5, the leader first."""
+    run = RecordedRun(tmp_path, 3, [("2.3.1", False), ("2.4", False)], PARTITIONS)
 
     async def upgrade() -> None:
-        async with group(kafka[0], "probing") as members:
+        async with group(kafka[0], "probing", run) as members:
             for process in range(3):
                 members.start(process, "2.3.1")
             await members.settles({4})
@@ -44,13 +52,15 @@ def test_a_group_is_upgraded_by_probing(kafka: tuple[Address, Node]) -> None:
                 await members.settles({5} if process == 2 else {4})
 
     asyncio.run(upgrade())
+    run.assert_accepted()
 
 
-def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node]) -> None:
+def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node], tmp_path: Path) -> None:
     """1.1.1 to the repaired design: version 2 to 11, whose members work in 2 until the last bounce."""
+    run = RecordedRun(tmp_path, 2, [("1.1.1", False), ("repaired", True), ("repaired", False)], PARTITIONS)
 
     async def upgrade() -> None:
-        async with group(kafka[0], "two-bounces") as members:
+        async with group(kafka[0], "two-bounces", run) as members:
             for process in range(2):
                 members.start(process, "1.1.1")
             await members.settles({2})
@@ -62,11 +72,14 @@ def test_a_group_is_upgraded_by_two_bounces(kafka: tuple[Address, Node]) -> None
                 await members.settles({11} if process else {2, 11})
 
     asyncio.run(upgrade())
+    run.assert_accepted()
 
 
-def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address, Node]) -> None:
+def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address, Node], tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path, 2, [("1.1.1", False), ("2.4", False)], PARTITIONS)
+
     async def forget() -> None:
-        async with group(kafka[0], "forgotten") as members:
+        async with group(kafka[0], "forgotten", run) as members:
             members.start(0, "1.1.1")
             await members.settles({2})
             old = members.members[0]
@@ -77,17 +90,20 @@ def test_an_old_leader_dies_where_upgrade_from_is_forgotten(kafka: tuple[Address
             await members.settles({5})
 
     asyncio.run(forget())
+    run.assert_accepted()
 
 
 @pytest.mark.parametrize("ours_leads", [True, False])
-def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_leads: bool) -> None:
+def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_leads: bool, tmp_path: Path) -> None:
     """kafka-python beside our member: each leads a group of both."""
     from kafka import KafkaConsumer  # it takes a second to be imported, which the quick tier does not pay
 
     from tests.impl.streams.kafka_python import StreamsAssignor
 
     (host, port), _ = kafka
-    assignor = StreamsAssignor(RELEASES["2.4"], UUID(int=99), TOPIC)
+    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
+    config = StreamsConfig("other", RELEASES["2.4"])
+    assignor = StreamsAssignor(config, UUID(int=99), TOPIC, run.starts(1, config))
     consumer = KafkaConsumer(
         TOPIC,
         bootstrap_servers=f"{host}:{port}",
@@ -97,16 +113,17 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
         heartbeat_interval_ms=200,
         enable_auto_commit=False,
     )
+    until(lambda: bool(consumer.partitions_for_topic(TOPIC)), "it knows the topic: else its assignment is an error")
 
     async def share() -> None:
-        async with group(kafka[0], f"both-{ours_leads}") as members:
+        async with group(kafka[0], f"both-{ours_leads}", run) as members:
             if ours_leads:
                 members.start(0, "2.4")
                 await members.settles({5})
             else:
                 await polled(lambda: assignor.outcome is not None and len(assignor.outcome.info.active) == PARTITIONS)
                 members.start(0, "2.4")
-            await polled(lambda: len(members.owned()) == 2 and assignor.outcome is not None)
+            await polled(lambda: 0 < len(members.owned()) < PARTITIONS and assignor.outcome is not None)
             assert assignor.outcome is not None
             tasks = sorted({*members.owned(), *assignor.outcome.info.active})
             assert tasks == [TaskId(0, number) for number in range(PARTITIONS)]
@@ -123,24 +140,27 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
         asyncio.run(share())
     finally:
         consumer.close(autocommit=False)
+    run.assert_accepted()
 
 
-def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node]) -> None:
+def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tmp_path: Path) -> None:
     address, node = kafka
+    run = RecordedRun(tmp_path, 3, [("2.4", False), ("2.5", False)], PARTITIONS)
 
     async def survive() -> None:
-        async with group(address, "killed") as members:
+        async with group(address, "killed", run) as members:
             for process in range(2):
-                members.start(process, "repaired")
-            await members.settles({11})
+                members.start(process, "2.4")
+            await members.settles({5})
             node.kill()
             await asyncio.sleep(0.5)
             (node.folder / "log").write_text("")
             node.start()
             await asyncio.to_thread(until, node.has_started, "the broker starts again")
             ids = {one.core.member_id for one in members.members.values()}
-            members.start(2, "repaired")
-            await members.settles({11})
+            members.start(2, "2.4")
+            await members.settles({5})
             assert len(ids | {one.core.member_id for one in members.members.values()}) >= 3
 
     asyncio.run(survive())
+    run.assert_accepted()

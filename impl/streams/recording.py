@@ -1,0 +1,179 @@
+"""The steps of a member as a trace of `streams/full`, by what it sends and hears; the group is not looked at.
+
+A trace of each process, merged by `traces.merging`. A counter of rounds orders what members of one generation do: all
+JoinGroups, the completion (which the leader hears of), the followers' SyncGroups, the leader's. Sessions run out
+unobserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from impl.runtime.recorder import Recorder
+from impl.streams.codec import Format, decode_assignment, decode_subscription
+from impl.streams.config import StreamsConfig
+from impl.streams.consumer_protocol import PROTOCOL_NAME, read_assignment, read_subscription
+from impl.streams.errors import Cause
+from impl.streams.member import Member, State
+from impl.streams.messages import (
+    ErrorCode,
+    JoinedGroup,
+    JoinGroup,
+    LeaveGroup,
+    Request,
+    Response,
+    SyncedGroup,
+    SyncGroup,
+)
+from impl.streams.metadata import AssignmentInfo, SubscriptionInfo, TaskId
+from impl.streams.versions import FIRST_PROBING
+
+SILENT = {"steps": 3, "actions": ["complete_join", "assign", "expire", "expire_early"]}
+"""Steps that nobody may have seen: of the coordinator, and of a leader that is killed before it hears of it."""
+_JOINED, _COMPLETED, _SYNCED, _ASSIGNED = range(4)
+_STAGES = 4
+
+
+def spec_versions(real: Iterable[int]) -> dict[int, int]:
+    """The version of the spec that each of a run stands for: from 3 on only their order counts."""
+    every = sorted(set(real))
+    later = [version for version in every if version >= FIRST_PROBING]
+    return {version: FIRST_PROBING + later.index(version) if version in later else version for version in every}
+
+
+class MemberWatch:
+    """Is shown what a member does. This one looks away."""
+
+    def sent(self, request: Request) -> None:
+        """The member sends a request."""
+
+    def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
+        """It has taken the response to one. before: its state then."""
+
+    def ended(self, core: Member) -> None:
+        """It ends of itself."""
+
+
+class GroupWatch:
+    """Is shown what an operator does with processes. This one looks away."""
+
+    def starts(self, process: int, config: StreamsConfig) -> MemberWatch:
+        """A process starts, and this is to watch its members."""
+        return MemberWatch()
+
+    def stops(self, process: int, then: StreamsConfig | None = None) -> None:
+        """A process is stopped, and will be started with `then`; None: it dies."""
+
+
+class MemberRecorder(MemberWatch):
+    """Records what a process of one thread does.
+
+    versions: of `spec_versions`; form: reads all that it says; has_tasks: tasks are of one topic, and recorded.
+    """
+
+    def __init__(
+        self, recorder: Recorder, number: int, versions: Mapping[int, int], form: Format, *, has_tasks: bool
+    ) -> None:
+        self._recorder, self._versions, self._form, self._has_tasks = recorder, versions, form, has_tasks
+        self._thread = f"thread{number}"
+        self._process = f"process{number}"
+        self._joining: JoinGroup | None = None
+        self._generation = -1
+
+    def operator(self, action: str, turn: int) -> None:
+        """The operator's start or bounce, or a crash. turn: its place among the operator's steps of the run."""
+        if self._joining is not None:  # it may have arrived
+            self._step("join", self._subscription(self._joining))
+            self._joining = None
+        self._generation = -1
+        self._recorder.record(action, {"process": self._process}, at={"operator": turn})
+
+    def sent(self, request: Request) -> None:
+        if isinstance(request, JoinGroup):
+            self._joining = request
+        elif isinstance(request, LeaveGroup):
+            self._step("leave", at=_round(self._generation + 1, _JOINED))
+
+    def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
+        if isinstance(response, JoinedGroup):
+            if response.error is ErrorCode.NONE and core.state is State.JOINED:
+                self._joined(response)
+            elif response.error is ErrorCode.UNKNOWN_MEMBER_ID:
+                self._step("hear_of_removal")
+            self._joining = None
+        elif isinstance(request, SyncGroup) and isinstance(response, SyncedGroup):
+            self._synced(request, response, core)
+        elif before is State.JOINED and core.state in (State.RETRY, State.OUT):
+            self._step("sync_too_late")
+        elif before in (State.RUNNING, State.RETRY) and core.state is State.OUT:
+            self._step("hear_of_removal")
+
+    def ended(self, core: Member) -> None:
+        """What it dies of before it sends anything."""
+        if core.death is None:
+            return
+        if core.death.cause is Cause.CANNOT_ENCODE:
+            self._step("join", self._death(core))
+        elif core.death.cause in (Cause.FUTURE_SUBSCRIPTION, Cause.FUTURE_BESIDE_OLD):
+            self._step("assign", self._death(core), at=_round(core.generation, _ASSIGNED))
+
+    # Answers.
+
+    def _joined(self, response: JoinedGroup) -> None:
+        assert self._joining is not None, "an answer is to what was sent"
+        is_new = response.generation != self._generation
+        self._generation = response.generation
+        at = _round(self._generation, _JOINED) if is_new else {}
+        self._step("join", self._subscription(self._joining), at)
+        if is_new and response.leader == response.member_id:
+            at = _round(self._generation, _COMPLETED)
+            self._recorder.record("complete_join", {"leader": self._thread}, at=at)
+
+    def _synced(self, request: SyncGroup, response: SyncedGroup, core: Member) -> None:
+        if response.error is not ErrorCode.NONE:
+            self._step("sync_too_late")
+            return
+        if request.assignments:
+            self._step("assign", at=_round(self._generation, _ASSIGNED))
+        else:
+            self._step("sync", at=_round(self._generation, _SYNCED))
+        info = decode_assignment(read_assignment(response.assignment).user_data, self._form)
+        assert isinstance(info, AssignmentInfo)
+        reply = self._said(info.used, info.supported) | {"tasks": self._names(info.active), "error": bool(info.error)}
+        self._recorder.seen({"threads": {self._thread: {"reply": reply}}})
+        self._step("take_assignment", self._death(core) if core.state is State.DEAD else self._stands(core))
+
+    # Parts.
+
+    def _subscription(self, request: JoinGroup) -> dict[str, Any]:
+        data = read_subscription(dict(request.protocols)[PROTOCOL_NAME]).user_data
+        info = decode_subscription(data, self._form)
+        assert isinstance(info, SubscriptionInfo)
+        said = self._said(info.used, info.supported) | {"previous": self._names(info.previous)}
+        return {"group": {"subscriptions": {self._thread: said}}}
+
+    def _step(self, action: str, state: Mapping[str, Any] | None = None, at: Mapping[str, int] | None = None) -> None:
+        self._recorder.record(action, {"thread": self._thread}, state, at=at)
+
+    def _names(self, tasks: Iterable[TaskId]) -> list[str]:
+        return [f"task{number}" for number in sorted({task.partition for task in tasks})] if self._has_tasks else []
+
+    def _said(self, used: int, supported: int) -> dict[str, int]:
+        shown = self._versions[used]
+        return {"used": shown, "supported": shown if used < FIRST_PROBING else self._versions[supported]}
+
+    def _stands(self, core: Member) -> dict[str, Any]:
+        stopped = core.state is State.STOPPED
+        now: dict[str, Any] = {"state": core.state.name, "tasks": self._names(core.tasks)}
+        if not stopped:
+            now |= {"used": self._versions[core.used], "wants_to_rejoin": core.wants_to_rejoin}
+        return {"threads": {self._thread: now}}
+
+    def _death(self, core: Member) -> dict[str, Any]:
+        assert core.death is not None
+        return {"deaths": {self._thread: core.death.cause.name}, "threads": {self._thread: {"state": "DEAD"}}}
+
+
+def _round(generation: int, stage: int) -> dict[str, int]:
+    return {"round": _STAGES * generation + stage}

@@ -1,0 +1,112 @@
+"""Runs of members that are recorded, and held against `streams/full` with the constants of the run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from checker.lang.loader import load
+from checker.validate.corpus import CorpusOptions, Summary, validate
+from checker.validate.validator import ACCEPTED
+from impl.runtime.recorder import Recorder
+from impl.streams.codec import SHIPPED
+from impl.streams.config import StreamsConfig
+from impl.streams.design import Design
+from impl.streams.recording import SILENT, GroupWatch, MemberRecorder, spec_versions
+from impl.streams.versions import RELEASES
+from traces.merging import merge
+
+_RELEASES = {1: "R0_10_0", 2: "R1_1", 3: "R1_2", 4: "POST_1_2", 5: "LATER"}
+"""A release of the spec for each of its versions."""
+_ROOM = 9
+"""For faults: more than a run has."""
+Stage = tuple[str, bool]
+"""A release, and whether upgrade.from is set."""
+
+
+def stage_of(config: StreamsConfig) -> Stage:
+    return config.release.name, config.upgrade_from is not None
+
+
+class RecordedRun(GroupWatch):
+    """The traces of a run. stages: what a process is after so many bounces."""
+
+    def __init__(
+        self,
+        folder: Path,
+        processes: int,
+        stages: Sequence[Stage],
+        tasks: int = 0,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        self._folder, self._stages, self._clock = folder, tuple(stages), clock
+        releases = [RELEASES[name] for name, _ in stages]
+        self._versions = spec_versions(release.latest for release in releases)
+        old, new = (_RELEASES[self._versions[releases[place].latest]] for place in (0, -1))
+        design = releases[-1].design
+        self.constants: dict[str, Any] = {
+            "processes": processes,
+            "threads": 1,
+            "tasks": tasks,
+            "from_release": old,
+            "to_release": new,
+            "sets_upgrade_from": any(held for _, held in stages),
+            "rolls_in_turn": False,
+            "first_roll_ends": False,
+            **{f"max_{fault}": _ROOM for fault in ("crashes", "expiries", "rollbacks")},
+            **{one.name: getattr(design, one.name) for one in fields(Design)},
+        }
+        self._form = releases[-1].form if releases[-1].form.is_simulated else SHIPPED
+        self._recorders: dict[int, Recorder] = {}
+        self._watches: dict[int, MemberRecorder] = {}
+        self._next = dict.fromkeys(range(processes), self._stages[0])
+        self._turns = itertools.count(1)
+
+    def starts(self, process: int, config: StreamsConfig) -> MemberRecorder:
+        """A process starts, after the bounces that bring it there."""
+        if process not in self._watches:
+            self._watches[process] = self._watch(process)
+        self._does(process, "start")
+        if self._next[process] != stage_of(config):
+            self._stops(process, stage_of(config))
+            return self.starts(process, config)
+        return self._watches[process]
+
+    def stops(self, process: int, then: StreamsConfig | None = None) -> None:
+        self._stops(process, self._next[process] if then is None else stage_of(then))
+
+    def _stops(self, process: int, stage: Stage) -> None:
+        was, will = (self._stages.index(one) for one in (self._next[process], stage))
+        step = (will > was) - (will < was)
+        self._next[process] = self._stages[was + step]
+        self._does(process, {1: "bounce", 0: "crash", -1: "roll_back"}[step])
+
+    def _does(self, process: int, action: str) -> None:
+        self._watches[process].operator(action, next(self._turns))
+
+    def _watch(self, process: int) -> MemberRecorder:
+        path, name = self._folder / f"c{process}.ndjson", f"c{process}"
+        header = {"constants": self.constants, "silent": SILENT}
+        self._recorders[process] = Recorder(path, "streams/full", name, clock=self._clock, **header)
+        has_tasks = self.constants["tasks"] > 0
+        return MemberRecorder(self._recorders[process], process, self._versions, self._form, has_tasks=has_tasks)
+
+    def trace(self) -> str:
+        """The run, merged. Nothing is recorded after it."""
+        for recorder in self._recorders.values():
+            recorder.close()
+        return merge((path.name, path.read_text()) for path in sorted(self._folder.glob("*.ndjson")))
+
+    def judged(self, *traces: str) -> Summary:
+        """What `fencepost trace validate` finds of traces of this run."""
+        changes = {name: str(value) for name, value in self.constants.items()}
+        files = [(f"run {number}", trace.encode()) for number, trace in enumerate(traces)]
+        return validate(load("streams/full", changes), files, CorpusOptions())
+
+    def assert_accepted(self) -> None:
+        """The run is a behaviour of the spec."""
+        found = self.judged(self.trace())
+        assert found.counts[ACCEPTED] == 1, [(one.line, one.event, one.reason) for one in found.verdicts]

@@ -1,0 +1,113 @@
+"""Emulated groups are behaviours of the spec: what members send and hear, held against `streams/full`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.validate.validator import REJECTED
+from impl.streams.errors import Cause
+from impl.streams.matrix import Cell, Disturbance, Outcome, Upgrade
+from impl.streams.recording import spec_versions
+from tests.impl.streams.recorded import RecordedRun
+
+Event = dict[str, Any]
+PROBING = Cell("2.3.1", "2.4")
+
+
+def recorded(
+    folder: Path, cell: Cell, disturbance: Disturbance = Disturbance.NONE, first: int = 0, after_ms: int = 0
+) -> tuple[RecordedRun, Outcome]:
+    """A run of three processes of one thread, by one bounce each."""
+    stages = [(cell.release(is_new=is_new).name, False) for is_new in (False, True)]
+    folder.mkdir(exist_ok=True)
+    run = RecordedRun(folder, 3, stages, clock=lambda: upgrade.group.now_ms)
+    upgrade = Upgrade(cell, disturbance, first, after_ms, threads=1, watch=run)
+    return run, upgrade.run()
+
+
+@pytest.mark.long("a kernel is compiled: 6 s of CPU in all")
+def test_probing_with_faults_is_a_behaviour_of_the_spec(tmp_path: Path) -> None:
+    cases = [
+        (Disturbance.NONE, 1, 0),
+        (Disturbance.CRASH_BOUNCED, 0, 4_000),
+        (Disturbance.CRASH_LEADER, 2, 10_500),
+        (Disturbance.EXPIRY, 2, 10_500),
+        (Disturbance.ROLLBACK, 2, 0),
+    ]
+    runs = [recorded(tmp_path / str(number), PROBING, *case) for number, case in enumerate(cases)]
+    assert [outcome.broken for _, outcome in runs] == [""] * len(cases)
+    found = runs[0][0].judged(*(run.trace() for run, _ in runs))
+    assert found.verdicts == []
+
+
+@pytest.mark.long("a kernel each: 6 s of CPU in all")
+@pytest.mark.parametrize(
+    ("cell", "disturbance", "first", "cause"),
+    [
+        (Cell("2.0", "2.1"), Disturbance.NONE, 2, Cause.CANNOT_ENCODE),
+        (Cell("0.10.2", "1.2"), Disturbance.FORGOTTEN, 0, Cause.FUTURE_SUBSCRIPTION),
+    ],
+    ids=["KAFKA-8649", "forgotten"],
+)
+def test_members_die_as_in_the_spec(
+    cell: Cell, disturbance: Disturbance, first: int, cause: Cause, tmp_path: Path
+) -> None:
+    run, outcome = recorded(tmp_path, cell, disturbance, first)
+    assert set(outcome.deaths) == {cause}
+    run.assert_accepted()
+
+
+def reply_above(event: Event) -> None:
+    (thread,) = event["seen"]["threads"].values()
+    thread["reply"]["used"] = 4 if thread["reply"]["used"] == 3 else 3
+
+
+def another_version(event: Event) -> None:
+    (thread,) = event["state"]["threads"].values()
+    thread["used"] = 4 if thread["used"] == 3 else 3
+
+
+def wish(event: Event) -> None:
+    (thread,) = event["state"]["threads"].values()
+    thread["wants_to_rejoin"] = not thread["wants_to_rejoin"]
+
+
+def another_leader(event: Event) -> None:
+    event["parameters"]["leader"] = "thread1" if event["parameters"]["leader"] == "thread0" else "thread0"
+
+
+def said_otherwise(event: Event) -> None:
+    (said,) = event["state"]["group"]["subscriptions"].values()
+    said["supported"] = 4 if said["supported"] == 3 else 3
+
+
+LIES: list[tuple[str, Callable[[Event], None]]] = [
+    ("seen", reply_above),
+    ("take_assignment", another_version),
+    ("take_assignment", wish),
+    ("complete_join", another_leader),
+    ("join", said_otherwise),
+]
+
+
+@pytest.mark.long("a kernel is compiled")
+def test_a_lie_is_rejected(tmp_path: Path) -> None:
+    run, _ = recorded(tmp_path, PROBING)
+    lines = run.trace().splitlines()
+    actions = [json.loads(line).get("action", "seen") for line in lines]
+    lies = []
+    for action, lie in LIES:
+        place = len(actions) - 1 - actions[-2::-1].index(action) - 1
+        event = json.loads(lines[place])
+        lie(event)
+        lies.append("\n".join([*lines[:place], json.dumps(event), *lines[place + 1 :], ""]))
+    assert run.judged(*lies).counts[REJECTED] == len(LIES)
+
+
+def test_versions_stand_for_those_of_the_spec_by_their_order() -> None:
+    assert spec_versions([1, 2, 11, 4]) == {1: 1, 2: 2, 4: 3, 11: 4}
