@@ -5,7 +5,7 @@
 # make docs: write the pages that are made from runs and from pins.
 # make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped; what an earlier run of
 # the spec, renamed to build/mutants-before.ndjson, killed is tried first.
-# make mutate-pinning: those of all pinning models. It takes some minutes, and goes on where it was stopped.
+# make mutate-pinning: those of all pinning models. It takes an hour or two, and goes on where it was stopped.
 # make mutate-heartbeat: those of all heartbeat models. It takes hours, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
