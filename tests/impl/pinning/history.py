@@ -101,6 +101,7 @@ class History:
         self.began = max(*(session.zxid for session in self.first), min(term.zxid for term in terms))
         self.znodes = self._at_beginning([one for one in transactions if one.zxid <= self.began])
         self._number([one for one in transactions if one.zxid > self.began])
+        self._down = set[int]()
 
     @classmethod
     def stretch(
@@ -131,7 +132,6 @@ class History:
         later = sorted(self.sessions, key=lambda session: (session.zxid, session.time_ms))
         ids = [session.id for session in (*self.first, *later)]
         self._numbers = {session: number for number, session in enumerate(dict.fromkeys(ids), 1)}
-        self._down = set[int]()
 
     def _at_beginning(self, before: Sequence[Logged]) -> Znodes:
         """The znodes once all have started: nobody was elected but broker 0, and every first session lives."""

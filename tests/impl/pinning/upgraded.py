@@ -41,6 +41,7 @@ def one_is_down(controller: Broker, down: Broker, target: Broker, asked: bool) -
 
 
 def at_rest(broker: Broker, leads: bool, is_down: bool, epoch: ControllerEpoch) -> BrokerProcess:
+    """A broker that has nothing to do: it is in office, knows who is, or is down."""
     process = running(broker, epoch)
     if is_down:
         return replace(forgotten(process), state=ProcessState.DOWN, session=None, heard=())
