@@ -154,9 +154,8 @@ def _known() -> Iterator[str]:
         "What `fencepost check MODEL --setting S --known` goes on past: each switch that repairs a violation, with the "
         "states of a shortest counterexample once the switches before it are on. With all of them on, the model holds. "
         "Of KIP-631 there are those of every model that is pinned with `shipped` or `draft` and violated, but for "
-        "`draft` in `timed` and `timed_failover`, which no single switch repairs, and in `reassignment`, "
-        "`moved_record` and `moved_disk`, which take minutes. `make verify` looks at the small ones, `make large` at "
-        "all of them.",
+        "`draft` in `timed` and `timed_failover`, which no single switch repairs. `make verify` looks at the small "
+        "ones, `make large` at all of them.",
         120,
     )
     yield ""
