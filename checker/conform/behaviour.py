@@ -37,7 +37,7 @@ class Behaviour:
         """Go to the initial state with this number. Raises Diverges."""
         self._spec_goes_to(self.model.initial_states()[number])
         try:
-            self.system, _ = self.driver.begin(self.model.constants, self.state, self._looks(self.state))
+            self.system = self.driver.begin(self.model.constants, self.state, self._looks(self.state)).system
         except Diverges as diverges:
             diverges.spec = self.plain
             raise
@@ -48,7 +48,7 @@ class Behaviour:
         arguments = self.arguments(instance)
         self._spec_goes_to(self.result(instance).state)
         try:
-            self.system, _ = self.driver.step(self.system, name, arguments, before, self._looks(self.state))
+            self.system = self.driver.step(self.system, name, arguments, before, self._looks(self.state)).system
         except Diverges as diverges:
             diverges.spec = self.plain
             raise

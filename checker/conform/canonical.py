@@ -63,10 +63,17 @@ class Canonical:
 
     def pair(self, shown: Structure, hidden: Structure) -> tuple[Digest, Digest]:
         """(that of `shown` alone, what is equal exactly where the two together are equal by rank)."""
+        return self.three(shown, hidden, None)[:2]
+
+    def three(self, shown: Structure, hidden: Structure, apart: Structure) -> tuple[Digest, Digest, Digest]:
+        """As `pair`, and what is equal exactly where all three together are equal by rank."""
         self._forget()
         own_code, own = self._flat((shown,), -1)
         code, others = self._flat((hidden,), -1)
-        return _digest((own_code,), own), _digest((own_code, code), own + others)
+        both = _digest((own_code, code), own + others)
+        last_code, last = self._flat((apart,), -1)
+        whole = _digest((own_code, code, last_code), own + others + last) if last else both + last_code.digest
+        return _digest((own_code,), own), both, whole
 
     def _forget(self) -> None:
         if max(len(self._read), len(self._codes), len(self._same), len(self._numbers)) > MOST_REMEMBERED:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from checker.conform.canonical import Canonical, Digest
 from checker.conform.graph import UnreadableStateError
-from checker.conform.system import Probe, Refusal, Structure, System
+from checker.conform.system import Probe, Refusal, SetsApart, Structure, System
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.reference.step import Reference, StepResult, step
@@ -32,14 +32,26 @@ class Diverges(Exception):
         self.spec, self.system, self.before = spec, system, before
 
 
+class Held(NamedTuple):
+    """A SUT that looks as it should.
+
+    key: of it and what it shows. apart: equal where the adapter does not set SUTs with this key apart either.
+    """
+
+    system: Any
+    key: Digest
+    apart: Digest
+
+
 class Driver:
     """Drives one SUT. All methods but `outcome` raise Diverges."""
 
     def __init__(self, reference: Reference, system: System[Any], canonical: Canonical) -> None:
         self._system, self._canonical = system, canonical
+        self._apart = system.apart if isinstance(system, SetsApart) else _nothing
         self._actions = {action.name: action for action in reference.actions}
         self._parameters = dict(zip(self._actions, reference.parameters, strict=True))
-        self._pairs: dict[Any, tuple[Digest, Digest]] = {}
+        self._pairs: dict[Any, tuple[Digest, Digest, Digest]] = {}
         self._before: tuple[Any, tuple[Structure, Structure]] = None, (None, None)
 
     @property
@@ -47,8 +59,8 @@ class Driver:
         """The actions of the model, by name."""
         return self._actions.keys()
 
-    def begin(self, constants: Mapping[str, Any], state: Any, looks: Digest) -> tuple[Any, Digest]:
-        """(the SUT brought to an initial state, its key)."""
+    def begin(self, constants: Mapping[str, Any], state: Any, looks: Digest) -> Held:
+        """The SUT brought to an initial state."""
         try:
             return self._held(self._system.begin(constants, state), looks)
         except (Diverges, SpecError):
@@ -56,10 +68,8 @@ class Driver:
         except Exception as error:
             raise Diverges(_raised(error)) from error
 
-    def step(
-        self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Digest
-    ) -> tuple[Any, Digest]:
-        """(the SUT after a step that the spec takes, its key). looks: of the spec's state after it."""
+    def step(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Digest) -> Held:
+        """The SUT after a step that the spec takes. looks: of the spec's state after it."""
         try:
             after = self._system.step(system, action, arguments, before)
             if isinstance(after, Refusal):
@@ -70,19 +80,19 @@ class Driver:
         except Exception as error:
             raise Diverges(_raised(error), system=system) from error
 
-    def _held(self, system: Any, looks: Digest) -> tuple[Any, Digest]:
-        shown, key = self._paired(system)
+    def _held(self, system: Any, looks: Digest) -> Held:
+        shown, key, apart = self._paired(system)
         if shown != looks:
             raise Diverges(OTHERWISE, system=system)
-        return system, key
+        return Held(system, key, apart)
 
-    def _paired(self, system: Any) -> tuple[Digest, Digest]:
-        """As `Canonical.pair`, of a SUT that was perhaps reached on another way before."""
+    def _paired(self, system: Any) -> tuple[Digest, Digest, Digest]:
+        """What a SUT shows, and the digests of `Held`; it was perhaps reached on another way before."""
         found = self._pairs.get(system)
         if found is None:
             if len(self._pairs) > MOST_REMEMBERED:
                 self._pairs.clear()
-            found = self._pairs[system] = self._canonical.pair(*self._whole(system))
+            found = self._pairs[system] = self._canonical.three(*self._whole(system), self._apart(system))
         return found
 
     def attempt(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any) -> bool:
@@ -149,6 +159,10 @@ class Driver:
             raise SpecError(f"the spec breaks down on the probe {probe.name}: {result.reason}",
                             hint="an adapter probes with messages that some sender could have sent")  # fmt: skip
         return result
+
+
+def _nothing(_: Any) -> Structure:
+    return None
 
 
 def _raised(error: Exception) -> str:

@@ -14,9 +14,10 @@ sort, so that the spec's ranks and the SUT's offsets are the same thing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 S = TypeVar("S")
+T = TypeVar("T", contravariant=True)
 Structure = Hashable
 
 
@@ -98,4 +99,19 @@ class System(Protocol[S]):
         """A spec state as seen from outside: every part of it that an implementation has to show."""
 
     def key(self, system: S) -> Structure:
-        """All that decides what the SUT does from here on and that `observe` does not show."""
+        """All that decides what the SUT does from here on and that `observe` does not show.
+
+        Of SUTs that are equal in both by rank, the exploration goes on with the one that it met first, whatever spec
+        states they are in.
+        """
+
+
+@runtime_checkable
+class SetsApart(Protocol[T]):
+    """An adapter with SUTs that have equal keys, and of which one cannot stand for the other in another spec state."""
+
+    def apart(self, system: T) -> Structure:
+        """What decides nothing yet, and will be in the key: what the spec refuses may change it. None where nothing.
+
+        In the same spec state, one SUT goes on for all with its key even so.
+        """

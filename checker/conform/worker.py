@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import Canonical, Digest, by_rank
-from checker.conform.driver import MOST_REMEMBERED, Diverges, Driver
+from checker.conform.driver import MOST_REMEMBERED, Diverges, Driver, Held
 from checker.conform.spec_side import Moves, SpecSide
 from checker.conform.system import Probe, Receiver, Structure, System
 from checker.explicit.kernel import abi
@@ -19,13 +19,30 @@ from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.findings import Findings
 from checker.explicit.search.path import Packed, packed
 from checker.lang.loader import BoundModel
-from checker.running.memory import Held
+from checker.running import memory
 
 Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as a pair, first with its spec state
-Pair = tuple[int, bool, Packed, Any]  # its number, whether it is the first with its spec state, that, the SUT
-
 BEGIN = -1  # the pair that initial pairs come out of
 STEP, ATTEMPT, PROBE, GROWTH = range(4)
+
+
+class Reached:
+    """A SUT, which stands for all that look like it, have its key, and are not set apart from it.
+
+    after: those that it came to, by instances whose arguments never change. It travels between processes without these.
+    """
+
+    __slots__ = ("after", "key", "looks", "system")
+
+    def __init__(self, system: Any, key: Digest, looks: Digest) -> None:
+        self.system, self.key, self.looks = system, key, looks
+        self.after: dict[int, Reached] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Reached, (self.system, self.key, self.looks)
+
+
+Pair = tuple[int, bool, Packed, Reached]  # its number, whether it is the first with its spec state, that, the SUT
 
 
 class Place(NamedTuple):
@@ -111,7 +128,7 @@ class Worker:
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
         self._model, self._kernel, self._system = model, kernel, system
         self._number, self._jobs = number, jobs
-        self._held = Held()
+        self._held = memory.Held()
         self._canonical = Canonical()
         self._spec = SpecSide(model, kernel, system, self._canonical)
         self._driver = Driver(self._spec.reference, system, self._canonical)
@@ -120,7 +137,8 @@ class Worker:
         self._seen: set[tuple[Packed, Digest]] = set()
         self._receivers: set[Digest] = set()
         self._looked_at: dict[int, Structure] = {}  # keys of receivers that were probed, by id
-        self._found: list[tuple[Packed, Any]] = []  # the level's candidates
+        self._found: list[tuple[Packed, Reached]] = []  # the level's candidates
+        self._first: dict[Digest, Reached] = {}  # of SUTs that are alike in all that decides, the one met first
         self._portion = self._empty()
 
     def _empty(self) -> Portion:
@@ -141,12 +159,12 @@ class Worker:
             words = packed(row)
             try:
                 state, looks = self._spec.state(words), self._spec.looks(words)
-                system, key = self._driver.begin(self._model.constants, state, looks)
+                reached = self._reached(self._driver.begin(self._model.constants, state, looks), looks)
             except Diverges:
                 self._portion.divergence = Place(BEGIN, STEP, number)
                 break
             if not bits & abi.OUTSIDE:
-                self._come_to(Candidate(BEGIN, number, words, key), system)
+                self._come_to(Candidate(BEGIN, number, words, reached.key), reached)
         return self._portion
 
     def work(self, slice_s: float, last: int) -> Portion:
@@ -154,8 +172,8 @@ class Worker:
         end = time.monotonic() + slice_s
         self._portion = self._empty()
         while self._frontier and self._frontier[-1][0] <= last and time.monotonic() < end:
-            number, is_first, words, system = self._frontier.pop()
-            place = self._expand(number, is_first, words, system)
+            number, is_first, words, reached = self._frontier.pop()
+            place = self._expand(number, is_first, words, reached)
             if place is not None:
                 self._portion.divergence = place
                 self._frontier.clear()
@@ -164,7 +182,7 @@ class Worker:
         self._portion.left, self._portion.held = len(self._frontier), self._held.now()
         return self._portion
 
-    def _expand(self, number: int, is_first: bool, words: Packed, system: Any) -> Place | None:
+    def _expand(self, number: int, is_first: bool, words: Packed, reached: Reached) -> Place | None:
         """All that can come of a pair; where it diverges."""
         moves = self._spec.moves(words)
         counts = self._portion.counts
@@ -174,30 +192,47 @@ class Worker:
             counts.states += 1
             counts.transitions += len(moves.steps)
         return (
-            self._steps(number, moves, system)
-            or self._attempts(number, moves, system)
-            or self._probes(number, moves, system)
+            self._steps(number, moves, reached)
+            or self._attempts(number, moves, reached.system)
+            or self._probes(number, moves, reached.system)
         )
 
-    def _steps(self, number: int, moves: Moves, system: Any) -> Place | None:
-        state, step, looks = moves.state, self._driver.step, self._spec.looks
+    def _steps(self, number: int, moves: Moves, before: Reached) -> Place | None:
+        step, looks, fixed, after = self._driver.step, self._spec.looks, self._spec.fixed, before.after
         counts = self._portion.counts
-        for (instance, action, arguments), target, outside in moves.steps:
+        for call, target, outside in moves.steps:
+            instance = call.instance
             counts.driven[self._actions[instance]] += 1
-            try:
-                after, key = step(system, action, arguments, state, looks(target))
-            except Diverges:
-                return Place(number, STEP, instance)
+            to_look, to = looks(target), after.get(instance)
+            if to is None or to.looks != to_look:
+                try:
+                    held = step(before.system, call.action, call.arguments, moves.state, to_look)
+                except Diverges:
+                    return Place(number, STEP, instance)
+                to = self._reached(held, to_look)
+                if fixed[instance] is not None:
+                    after[instance] = to
             if outside:
                 counts.outside += 1
-            elif (target, key) not in self._seen:
-                self._come_to(Candidate(number, instance, target, key), after)
+            elif (target, to.key) not in self._seen:
+                self._come_to(Candidate(number, instance, target, to.key), to)
         return None
 
-    def _come_to(self, candidate: Candidate, system: Any) -> None:
+    def _reached(self, held: Held, looks: Digest) -> Reached:
+        """Of SUTs that are alike in all that decides the first, which goes on for all, in whichever spec states."""
+        found = self._first.get(held.apart)
+        if found is None:
+            if len(self._first) > MOST_REMEMBERED:
+                for one in self._first.values():
+                    one.after.clear()
+                self._first.clear()
+            found = self._first[held.apart] = Reached(held.system, held.key, looks)
+        return found
+
+    def _come_to(self, candidate: Candidate, reached: Reached) -> None:
         self._seen.add(candidate[2:])
         self._portion.candidates.append(candidate)
-        self._found.append((candidate.words, system))
+        self._found.append((candidate.words, reached))
 
     def _attempts(self, number: int, moves: Moves, system: Any) -> Place | None:
         state, attempt, counts = moves.state, self._driver.attempt, self._portion.counts

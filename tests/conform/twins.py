@@ -55,7 +55,7 @@ class Walk:
             return None
         (_, action, arguments), self._words, _ = self._rng.choice(moves.steps)
         looks = self._spec.looks(self._words)
-        return lambda cluster: self._driver.step(cluster, action, arguments, moves.state, looks)
+        return lambda cluster: self._driver.step(cluster, action, arguments, moves.state, looks)[:2]
 
     def whole(self, cluster: Any) -> Any:
         """All of a cluster that is compared, up to the numbering of ordinals."""

@@ -41,6 +41,24 @@ def key(cluster: Cluster) -> Hidden:
     )
 
 
+def apart(cluster: Cluster) -> Hashable:
+    """How many topic ids were drawn, the next of which will be in the key; and of each process, `replayed_epoch`."""
+    return cluster.topics, tuple([replayed_epoch(cluster, host) for host in cluster.processes])
+
+
+def replayed_epoch(cluster: Cluster, host: ProcessHost) -> Hashable:
+    """Of a process that has yet to hear its epoch, the one of its own that it has replayed already.
+
+    If it hears of that one, a timer makes it act, else the next replay: from then on, that is in the key.
+    """
+    core = host.core
+    if core is None or core.broker_epoch is not None:
+        return None
+    own = core.image.registrations.get(core.broker_id)
+    is_own = own is not None and own.incarnation_id == core.lifecycle.incarnation_id
+    return cluster.history.broker_epoch(own.broker_epoch) if own is not None and is_own else None
+
+
 @cache
 def graph_of(core: type[Core]) -> Graph:
     """Reads what cores of this class make."""

@@ -143,20 +143,22 @@ def recovered(host: ProcessHost) -> ProcessHost:
 
 
 def apply_metadata(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
-    """It replays what is committed; what there is nothing new in, it acts on because it has set itself a timer."""
+    """It replays what is committed; what there is nothing new in, it acts on because it has set itself a timer.
+
+    Where it has done both, nothing happens: one that lacks what decides nothing looks the same, and has the same key.
+    """
     place = arguments["process"].index
-    host = up_to_date(cluster.processes[place], cluster.log)
-    return host if isinstance(host, Refusal) else cluster.with_process(place, host)
+    return cluster.with_process(place, up_to_date(cluster.processes[place], cluster.log))
 
 
 @recalled
-def up_to_date(host: ProcessHost, log: Log) -> ProcessHost | Refusal:
+def up_to_date(host: ProcessHost, log: Log) -> ProcessHost:
     offset = host.broker.image.offset
     news = tuple(batch for batch in log.batches if batch.base_offset > offset)
     if news or host.broker.state == BrokerState.STARTING:
         return after_news(host, news, log.end_offset)
     fired = fire_at(host, (Due.PUBLICATION,))
-    return Refusal("it has all that is committed, and has acted on it") if fired is None else settled(fired[0])
+    return host if fired is None else settled(fired[0])
 
 
 @recalled

@@ -133,5 +133,8 @@ class KraftUnderTest:
     def key(self, system: Cluster) -> Hashable:
         return internal_state.key(system)
 
+    def apart(self, system: Cluster) -> Hashable:
+        return internal_state.apart(system)
+
 
 SYSTEM = KraftUnderTest(PythonCore())
