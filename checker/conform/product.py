@@ -13,14 +13,13 @@ import sys
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from checker.conform.canonical import Digest
 from checker.conform.growth import RISES, rises
 from checker.conform.system import Structure
 from checker.conform.worker import BEGIN, GROWTH, Accepted, Candidate, Counts, Place, Portion, Probed
-from checker.explicit.search.path import Packed
 from checker.explicit.search.store import Budget, OutOfMemoryError
 from checker.running.levels import LevelSearch
 from checker.running.memory import Held
@@ -63,8 +62,13 @@ class Product(LevelSearch):
         self._deadline, self._limit, self._report = deadline, limit, progress
         self._started = time.monotonic()
         self._budget, self._held = budget, Held()
-        self._of_state: dict[Packed, dict[Digest, int]] = {}  # numbers of pairs, by the key of the SUT
+        self._met: set[Digest] = set()  # pairs, as in `Candidate`
+        self._last: dict[Digest, int] = {}  # of each spec state, its pair with the highest number
         self._parents, self._instances = array("q"), array("l")
+        self._alike, self._place = (
+            array("q"),
+            array("l"),
+        )  # of each pair: the one before it in its spec state, how many are
         self._probed: dict[Digest, Probed] = {}
         self.counts = Counts.none(actions)
         self._depth = 0
@@ -180,23 +184,29 @@ class Product(LevelSearch):
         accepted: list[list[Accepted]] = [[] for _ in found]
         for parent, instance, whose, which in order:
             candidate = found[whose][which]
-            alike = self._of_state.setdefault(candidate.words, {})
-            if candidate.key not in alike:
-                accepted[whose].append((which, len(self._parents), not alike))
-                alike[candidate.key] = len(self._parents)
+            if candidate.pair not in self._met:
+                self._met.add(candidate.pair)
+                number, before = len(self._parents), self._last.get(candidate.state, BEGIN)
+                accepted[whose].append((which, number, before == BEGIN))
+                self._last[candidate.state] = number
                 self._parents.append(parent)
                 self._instances.append(instance)
-                if len(alike) > RISES and self._grows(alike.values()):
+                self._alike.append(before)
+                self._place.append(0 if before == BEGIN else self._place[before] + 1)
+                if self._place[number] >= RISES and self._grows(number):
                     return 0
         return self._distribute(accepted)
 
-    def _grows(self, alike: Collection[int]) -> bool:
-        """Whether something has grown on the way to the last of the pairs of a spec state, and nothing else changed."""
-        last = max(alike)
-        among, way, pair = set(alike), list[int](), last
-        while pair != BEGIN:
-            way += [pair] * (pair in among)
-            pair = self._parents[pair]
+    def _grows(self, last: int) -> bool:
+        """Whether something has grown on the way to a pair, the last of its spec state, and nothing else changed."""
+        way, pair, alike = list[int](), last, last
+        while pair != BEGIN and alike != BEGIN:
+            if pair == alike:
+                way.append(pair)
+            if pair >= alike:
+                pair = self._parents[pair]
+            else:
+                alike = self._alike[alike]
         if len(way) <= RISES:
             return False
         self._workers[0].ask("keys_on", *self.way_to(last))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from checker.conform.canonical import Canonical, Digest
+from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest
 from checker.conform.system import System
 from checker.explicit.kernel.build import compile_kernel, load_kernel
 from checker.explicit.kernel.codegen import FIRED
@@ -53,10 +55,11 @@ class Call(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A step of the spec. outside: the state it leads to breaks the state constraint."""
+    """A step of the spec. digest: of the state it leads to; outside: that breaks the state constraint."""
 
     call: Call
     target: Packed
+    digest: Digest
     outside: bool
 
 
@@ -237,12 +240,22 @@ class SpecSide:
     def _expanded(self, words: Packed) -> Moves:
         state = self.state(words)
         expansion, ends = self._walker.expand_whole(words)
-        steps = tuple(Move(self._call(one.instance, state), one.words, one.outside) for one in expansion.steps)
+        steps = tuple(
+            [
+                Move(self._call(one.instance, state), one.words, digest_of(one.words), one.outside)
+                for one in expansion.steps
+            ]
+        )
         kinds = self._kinds[ends]
         no = kinds == REFUSED
         refused = tuple([self._call(instance, state) for instance in (no & self._tried).nonzero()[0].tolist()])
         nothing = np.bincount(self._actions[no & ~self._tried], minlength=len(self.reference.actions))
         return Moves(state, steps, refused, tuple(nothing.tolist()), int(np.count_nonzero(kinds == CUT)))
+
+
+def digest_of(words: Packed) -> Digest:
+    """The digest of a packed state."""
+    return blake2b(array("Q", words).tobytes(), digest_size=DIGEST_BYTES).digest()
 
 
 def _shrink(memory: dict[Any, Any], most: int = REMEMBERED) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from checker.conform.behaviour import Behaviour
-from checker.conform.canonical import Canonical, Digest, by_rank
-from checker.conform.driver import MOST_REMEMBERED, Diverges, Driver, Held
-from checker.conform.spec_side import Moves, SpecSide
+from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
+from checker.conform.driver import Diverges, Driver, Held
+from checker.conform.spec_side import Moves, SpecSide, digest_of
 from checker.conform.system import Probe, Receiver, Structure, System
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
@@ -22,6 +22,7 @@ from checker.lang.loader import BoundModel
 from checker.running import memory
 
 Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as a pair, first with its spec state
+MOST_REMEMBERED = 1 << 15  # SUTs that go on for others, and keys of receivers; beyond it all are forgotten
 BEGIN = -1  # the pair that initial pairs come out of
 STEP, ATTEMPT, PROBE, GROWTH = range(4)
 
@@ -60,12 +61,19 @@ class Place(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A pair that was reached: from the pair numbered `parent`, by an instance (out of BEGIN: an initial state)."""
+    """A pair that was reached: from the pair numbered `parent`, by an instance (out of BEGIN: an initial state).
+
+    pair: the digest of the spec state, and the key of the SUT.
+    """
 
     parent: int
     instance: int
-    words: Packed
-    key: Digest
+    pair: Digest
+
+    @property
+    def state(self) -> Digest:
+        """The digest of the spec state."""
+        return self.pair[:DIGEST_BYTES]
 
 
 class Probed(NamedTuple):
@@ -134,7 +142,7 @@ class Worker:
         self._driver = Driver(self._spec.reference, system, self._canonical)
         self._actions = [action for action, _ in self._spec.reference.instances]
         self._frontier: list[Pair] = []  # in reverse order
-        self._seen: set[tuple[Packed, Digest]] = set()
+        self._seen: set[Digest] = set()  # as in `Candidate`
         self._receivers: set[Digest] = set()
         self._looked_at: dict[int, Structure] = {}  # keys of receivers that were probed, by id
         self._found: list[tuple[Packed, Reached]] = []  # the level's candidates
@@ -164,7 +172,7 @@ class Worker:
                 self._portion.divergence = Place(BEGIN, STEP, number)
                 break
             if not bits & abi.OUTSIDE:
-                self._come_to(Candidate(BEGIN, number, words, reached.key), reached)
+                self._come_to(Candidate(BEGIN, number, digest_of(words) + reached.key), words, reached)
         return self._portion
 
     def work(self, slice_s: float, last: int) -> Portion:
@@ -200,7 +208,7 @@ class Worker:
     def _steps(self, number: int, moves: Moves, before: Reached) -> Place | None:
         step, looks, fixed, after = self._driver.step, self._spec.looks, self._spec.fixed, before.after
         counts = self._portion.counts
-        for call, target, outside in moves.steps:
+        for call, target, digest, outside in moves.steps:
             instance = call.instance
             counts.driven[self._actions[instance]] += 1
             to_look, to = looks(target), after.get(instance)
@@ -214,8 +222,8 @@ class Worker:
                     after[instance] = to
             if outside:
                 counts.outside += 1
-            elif (target, to.key) not in self._seen:
-                self._come_to(Candidate(number, instance, target, to.key), to)
+            elif (pair := digest + to.key) not in self._seen:
+                self._come_to(Candidate(number, instance, pair), target, to)
         return None
 
     def _reached(self, held: Held, looks: Digest) -> Reached:
@@ -229,10 +237,10 @@ class Worker:
             found = self._first[held.apart] = Reached(held.system, held.key, looks)
         return found
 
-    def _come_to(self, candidate: Candidate, reached: Reached) -> None:
-        self._seen.add(candidate[2:])
+    def _come_to(self, candidate: Candidate, words: Packed, reached: Reached) -> None:
+        self._seen.add(candidate.pair)
         self._portion.candidates.append(candidate)
-        self._found.append((candidate.words, reached))
+        self._found.append((words, reached))
 
     def _attempts(self, number: int, moves: Moves, system: Any) -> Place | None:
         state, attempt, counts = moves.state, self._driver.attempt, self._portion.counts

@@ -56,7 +56,7 @@ class Alike:
                 continue  # where as many others were in this state before
             states.append(words)
             moves = self._spec.moves(words)
-            for (_, action, arguments), target, outside in moves.steps:
+            for (_, action, arguments), target, _, outside in moves.steps:
                 after = self._driver.step(held.system, action, arguments, moves.state, self._spec.looks(target))
                 if not outside and (target, after.apart, after.system) not in seen:
                     seen.add((target, after.apart, after.system))
@@ -84,7 +84,7 @@ class Alike:
             except Diverges as diverges:
                 futures[f"{call.action} {call.instance}"] = str(diverges)
 
-        for call, target, _ in moves.steps:
+        for call, target, *_ in moves.steps:
             note(call, lambda *asked: self._driver.step(*asked).apart, moves.state, self._spec.looks(target))
         for call in moves.refused:
             note(call, self._driver.attempt, moves.state)

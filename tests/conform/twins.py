@@ -53,7 +53,7 @@ class Walk:
         moves = self._spec.moves(self._words)
         if not moves.steps:
             return None
-        (_, action, arguments), self._words, _ = self._rng.choice(moves.steps)
+        (_, action, arguments), self._words, *_ = self._rng.choice(moves.steps)
         looks = self._spec.looks(self._words)
         return lambda cluster: self._driver.step(cluster, action, arguments, moves.state, looks)[:2]
 
