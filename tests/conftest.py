@@ -14,14 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
-from hypothesis import HealthCheck, settings
 
 from checker.lang import Bug
 
-if settings.get_current_profile_name() == "default":  # not in CI, or where a run has one of its own
-    settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("untimed")  # a machine that is busy fails no test
+if hypothesis.settings.get_current_profile_name() == "default":  # not in CI, or where a run has one of its own
+    hypothesis.settings.register_profile(
+        "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("untimed")  # a machine that is busy fails no test
 
 pytest_plugins = ["tests.tiers", "tests.cluster.fixtures"]
 
