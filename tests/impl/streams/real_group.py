@@ -11,9 +11,9 @@ from impl.streams.config import StreamsConfig, read_config
 from impl.streams.member import State, Timeouts
 from impl.streams.metadata import TaskId
 from impl.streams.process import Address, MemberProcess
+from impl.streams.recording import GroupWatch
 from tests.cluster.kafka import CONTROLLER, VERSION, Node, broker_config, controller_config, nodes, tool, until
 from tests.cluster.processes import free_ports
-from tests.impl.streams.recorded import RecordedRun
 
 SESSION_MS = 1_500
 TOPIC, PARTITIONS = "orders", 3
@@ -43,7 +43,7 @@ def broker() -> Iterator[tuple[Address, Node]]:
 class Group:
     """Members by the number of their process, which have one thread each."""
 
-    def __init__(self, address: Address, name: str, run: RecordedRun) -> None:
+    def __init__(self, address: Address, name: str, run: GroupWatch) -> None:
         self._address, self._name, self._run = address, name, run
         self.members: dict[int, MemberProcess] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
@@ -77,15 +77,16 @@ class Group:
     def used(self) -> list[int]:
         return [one.core.used for one in self.members.values()]
 
-    def is_settled(self, versions: set[int]) -> bool:
-        """All run, in one generation and in these versions, and own all tasks."""
+    def is_at_rest(self) -> bool:
+        """All run, in one generation, and want nothing else."""
         cores = [one.core for one in self.members.values()]
-        return (
-            all(core.state is State.RUNNING and not core.wants_to_rejoin for core in cores)
-            and len({core.generation for core in cores}) == 1
-            and {core.used for core in cores} == versions
-            and self.owned() == [TaskId(0, number) for number in range(PARTITIONS)]
-        )
+        running = all(core.state is State.RUNNING and not core.wants_to_rejoin for core in cores)
+        return running and len({core.generation for core in cores}) == 1
+
+    def is_settled(self, versions: set[int]) -> bool:
+        """They are at rest, in these versions, and own all tasks."""
+        every = [TaskId(0, number) for number in range(PARTITIONS)]
+        return self.is_at_rest() and set(self.used()) == versions and self.owned() == every
 
     async def settles(self, versions: set[int]) -> None:
         """Wait for `is_settled`. Raises TimeoutError."""
@@ -102,8 +103,8 @@ class Group:
 
 
 @asynccontextmanager
-async def group(address: Address, name: str, run: RecordedRun) -> AsyncIterator[Group]:
-    """Members that are recorded, and are stopped in the end."""
+async def group(address: Address, name: str, run: GroupWatch) -> AsyncIterator[Group]:
+    """Members that are shown to `run`, and are stopped in the end."""
     made = Group(address, name, run)
     try:
         yield made

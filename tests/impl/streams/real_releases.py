@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.cluster.processes import ManagedProcess
+
 LATEST = {
     "0.10.0.1": 1,
     "0.10.1.1": 2,
@@ -32,6 +34,8 @@ LATEST = {
     "3.9.1": 11,
 }
 """The newest metadata version of each release."""
+APPLICATIONS = ("2.0.1", "2.1.1", "2.3.1")
+"""Releases of which whole applications are run, too."""
 _SLF4J = "1.7.36"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy@jars"
 _ITEM = """<artifactItem><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
@@ -42,6 +46,13 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 <executions><execution><id>jars</id><configuration><artifactItems>{0}</artifactItems></configuration></execution>
 </executions></plugin></plugins></build></project>
 """
+_APPLICATION_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>fencepost</groupId><artifactId>application</artifactId><version>1</version><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-streams</artifactId><version>{0}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>{1}</version></dependency>
+</dependencies></project>
+"""
+_JAVA = ("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def cache() -> Path:
@@ -58,8 +69,49 @@ def missing() -> str:
     return ""
 
 
+def application_jars(version: str) -> Path:
+    """The folder of a release with all that an application needs."""
+    return cache() / "applications" / version
+
+
+def missing_applications() -> str:
+    """What keeps whole applications from being run; "" where they can be."""
+    if shutil.which("javac") is None:
+        return "no JDK: no application of Kafka Streams is run"
+    absent = [one for one in APPLICATIONS if not (application_jars(one) / f"kafka-streams-{one}.jar").exists()]
+    if absent:
+        return f"no jars of applications {', '.join(absent)} (python -m tests.impl.streams.real_releases fetches them)"
+    return ""
+
+
+class RealApplication:
+    """A process of Kafka Streams that reads a topic. log: of what it prints."""
+
+    def __init__(self, version: str, server: str, group: str, topic: str, session_ms: int, folder: Path) -> None:
+        classes = folder / "classes"
+        if not (classes / "Application.class").exists():
+            classes.mkdir(parents=True)
+            source = Path(__file__).with_name("Application.java")
+            with_jars = ["-cp", f"{application_jars(version)}/*"]
+            subprocess.run(["javac", *with_jars, "-d", str(classes), str(source)], check=True, timeout=120)
+        command = [*_JAVA, "-cp", f"{classes}:{application_jars(version)}/*", "Application"]
+        state = folder / f"state of {version} in {group}"
+        arguments = [server, group, topic, str(state), str(session_ms)]
+        self._process = ManagedProcess([*command, *arguments], folder / f"{version} in {group}.log")
+
+    def printed(self) -> str:
+        return self._process.log.read_text(errors="replace")
+
+    def has_joined(self) -> bool:
+        """It has been through a rebalance: it says that it runs before the first one, too."""
+        return "is RUNNING" in self.printed().partition("is REBALANCING")[2]
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
 def fetch() -> None:
-    """Have Maven put the jars of all releases into the cache."""
+    """Have Maven put the jars of all releases into the cache, and those that applications need."""
     items = [
         _ITEM.format(group=group, artifact=artifact, version=of or version, folder=cache() / version)
         for version in LATEST
@@ -72,6 +124,11 @@ def fetch() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "pom.xml").write_text(_POM.format("".join(items)))
         subprocess.run(["mvn", "-q", "-B", _PLUGIN], cwd=folder, check=True)
+    for version in APPLICATIONS:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "pom.xml").write_text(_APPLICATION_POM.format(version, _SLF4J))
+            to = f"-DoutputDirectory={application_jars(version)}"
+            subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", to], cwd=folder, check=True)
 
 
 def round_trips(version: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> list[bytes | str]:
@@ -82,14 +139,7 @@ def round_trips(version: str, lines: Iterable[tuple[str, bytes]], folder: Path) 
     if not (folder / "RoundTrip.class").exists():
         source = Path(__file__).with_name("RoundTrip.java")
         subprocess.run(["javac", "-d", str(folder), str(source)], check=True, timeout=120)
-    command = [
-        "java",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-cp",
-        f"{folder}:{cache() / version}/*",
-        "RoundTrip",
-    ]
+    command = [*_JAVA, "-cp", f"{folder}:{cache() / version}/*", "RoundTrip"]
     text = "".join(f"{name} {data.hex()}\n" for name, data in lines)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=120)
     return [line if line.startswith("!") else bytes.fromhex(line) for line in done.stdout.splitlines()]
@@ -97,4 +147,4 @@ def round_trips(version: str, lines: Iterable[tuple[str, bytes]], folder: Path) 
 
 if __name__ == "__main__":
     fetch()
-    print(f"{cache()}: {len(list(cache().glob('*/*.jar')))} jars")
+    print(f"{cache()}: {len(list(cache().glob('**/*.jar')))} jars")
