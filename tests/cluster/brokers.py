@@ -26,7 +26,6 @@ util.Finalize(None, os.makedirs, args=(util.get_temp_dir(),), kwargs={"exist_ok"
 
 
 def _serve(main: Main, properties: Path, trace: Path | None, log: Path) -> None:
-    os.setpgrp()  # Ctrl-C is for who started it
     with log.open("ab", buffering=0) as output:
         os.dup2(output.fileno(), sys.stderr.fileno())
     sys.exit(main([str(properties), *([] if trace is None else ["--trace", str(trace)])]))
