@@ -1,4 +1,4 @@
-"""KIP-343, repaired: S1, S3, S4, S8 and S7's epochs proved for two brokers, in runs of any length; without its guard a
+"""KIP-343, repaired: S1 to S4, S8 and S7's epochs proved for two brokers, in runs of any length; without its guard a
 claim is refuted."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("proofs")  # what its tests share is made o
 JOBS = ProofOptions(jobs=2)
 SAFETY = {
     "lower_incarnation_is_refused", "lower_incarnation_changes_nothing",  # S1
-    "fenced_process_accepts_nothing",  # S3
+    "one_process_serves", "fenced_process_accepts_nothing",  # S2, S3
     "leader_is_in_the_isr", "nobody_inactive_is_added",  # S4
     "epochs_never_go_back", "each_leader_has_its_epoch",  # S7
     "maximal_isr_covers_committed",  # S8
@@ -24,6 +24,7 @@ GUARDS = [
     ("failover", "lower_incarnation_is_refused", "checks_registration"),
     ("leases", "nobody_inactive_is_added", "active_members"),
     ("failover", "maximal_isr_covers_committed", "partition_version"),
+    ("leases", "one_process_serves", "broker_fences_first"),
 ]
 
 

@@ -51,11 +51,18 @@ LEMMAS = (
     properties.lemmas.reply_is_awaited,
     properties.lemmas.only_leaders_ask,
     properties.lemmas.leader_epoch_says_who_leads,
-    properties.lemmas.target_is_active_or_stopping,
     properties.lemmas.stopped_process_leads_nothing,
     properties.lemmas.leader_knows_its_version,
     properties.lemmas.request_is_what_is_proposed,
     properties.lemmas.reply_is_current,
+    properties.lemmas.nobody_stops,
+    properties.lemmas.incarnation_is_of_its_own_znode,
+    properties.lemmas.heartbeat_is_of_its_sender,
+    properties.lemmas.nobody_is_legacy,
+    properties.lemmas.named_incarnation_is_known,
+    properties.lemmas.who_owes_nothing_knows_who_leads,
+    properties.lemmas.who_may_serve_is_in,
+    properties.lemmas.who_leads_no_more_does_not_serve,
 )
 
 DOCUMENT = {name: SETTINGS[name] for name in ("repaired", "draft")}

@@ -1,12 +1,13 @@
 """Invariants that only proofs ask for: what may be assumed of the state before a step.
 
-For models with one controller, which is in office, without views, legacy brokers or late copies.
+For models with one controller, which is in office, without views, legacy brokers, late copies or shutdowns.
 """
 
 from __future__ import annotations
 
 from checker.lang import invariant
-from spec.heartbeat.state import Cluster, is_counted
+from spec.heartbeat.decisions.registry import is_legacy_registration
+from spec.heartbeat.state import Cluster, is_counted, is_legacy
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, broker_id
 
 
@@ -125,17 +126,6 @@ def knows_its_part(s: Cluster, process: Process) -> bool:
     return own.leader_epoch == newest and own.leads == (s.partition.leader == broker_id(process))
 
 
-@invariant(source="KIP-343, Controller Logic (the target state)")
-def target_is_active_or_stopping(s: Cluster) -> bool:
-    """Nobody targets INITIAL or INACTIVE."""
-    return all(aims_high(s, p) for p in Process)
-
-
-def aims_high(s: Cluster, process: Process) -> bool:
-    heartbeat = s.processes[process].heartbeat
-    return is_counted(s.processes[process].target) and (heartbeat is None or is_counted(heartbeat.target))
-
-
 # What S8 rests on: a leader of the newest leader epoch, and what it has under way.
 
 
@@ -197,3 +187,108 @@ def is_current(s: Cluster, process: Process) -> bool:
     says_it = reply.version == s.partition.version and reply.isr == s.partition.isr
     is_news = reply.error != Error.NONE or own.version is None or own.version < reply.version
     return own.change is None and says_it and is_news
+
+
+# What S2 rests on: who leads, or is to, is in while it is unfenced, or is to be.
+
+
+@invariant(source="KIP-343, BrokerState Enum")
+def nobody_stops(s: Cluster) -> bool:
+    """Every process targets ACTIVE."""
+    return all(targets_active(s, p) for p in Process)
+
+
+def targets_active(s: Cluster, process: Process) -> bool:
+    heartbeat = s.processes[process].heartbeat
+    is_active = heartbeat is None or heartbeat.target == BrokerState.ACTIVE
+    return is_active and s.processes[process].target == BrokerState.ACTIVE
+
+
+@invariant(source="KIP-343, Broker Incarnation ID; design switch czxid_with_create")
+def incarnation_is_of_its_own_znode(s: Cluster) -> bool:
+    """A process goes by the czxid of the znode that it has created, or by none yet; the one that is there is that."""
+    return all(s.processes[p].incarnation in (None, s.processes[p].owned) for p in Process) and all(
+        is_the_one_there(s, p) for p in Process
+    )
+
+
+def is_the_one_there(s: Cluster, process: Process) -> bool:
+    registration = s.ids[broker_id(process)]
+    return registration is None or not s.processes[process].up or registration.czxid == s.processes[process].owned
+
+
+@invariant(source="KIP-343, MetadataHeartbeatRequest")
+def heartbeat_is_of_its_sender(s: Cluster) -> bool:
+    """A heartbeat under way is of the incarnation that its sender goes by."""
+    return all(is_its_own(s, p) for p in Process)
+
+
+def is_its_own(s: Cluster, process: Process) -> bool:
+    heartbeat = s.processes[process].heartbeat
+    return heartbeat is None or heartbeat.incarnation == s.processes[process].incarnation
+
+
+@invariant(source="KIP-343, Compatibility, Deprecation, and Migration Plan")
+def nobody_is_legacy(s: Cluster) -> bool:
+    """No process is a legacy one, nor has it registered as one, nor is it taken for one."""
+    return (
+        all(not is_legacy(s.processes[p]) for p in Process)
+        and all(not is_legacy_registration(s.ids[b]) for b in Broker)
+        and all(len(s.controllers[c].legacy) == 0 for c in Controller)
+    )
+
+
+@invariant(source="KIP-343, Broker Incarnation ID; design switches leader_incarnation, follower_incarnations")
+def named_incarnation_is_known(s: Cluster) -> bool:
+    """The controller goes by the incarnations that the partition names."""
+    return all(
+        s.partition.incarnations[b] is None or s.partition.incarnations[b] == s.controllers[c].known[b]
+        for c in Controller
+        for b in Broker
+    )
+
+
+@invariant(source="KIP-343, Broker State; design switch grant_is_acknowledged")
+def who_owes_nothing_knows_who_leads(s: Cluster) -> bool:
+    """A process that has acknowledged all control requests knows of the newest leader epoch."""
+    return all(knows_the_newest(s, c, p) for c in Controller for p in Process)
+
+
+def knows_the_newest(s: Cluster, controller: Controller, process: Process) -> bool:
+    own = s.processes[process]
+    broker = broker_id(process)
+    owes = broker in s.controllers[controller].owed or s.controllers[controller].known[broker] != own.owned
+    return not own.up or owes or own.leader_epoch == s.partition.leader_epoch
+
+
+def may_serve(s: Cluster, process: Process) -> bool:
+    """It is unfenced, or a reply that unfences it is under way."""
+    own = s.processes[process]
+    reply = own.reply
+    unfences = (
+        reply is not None
+        and reply.error == Error.NONE
+        and reply.state != BrokerState.INACTIVE
+        and reply.incarnation == own.owned
+    )
+    return own.up and (unfences or not own.fenced)
+
+
+@invariant(source="KIP-343, Broker-Side Heartbeat Timeout; Controller-Side Heartbeat Timeout")
+def who_may_serve_is_in(s: Cluster) -> bool:
+    """A process that may serve, and leads or is to lead, is in, at its incarnation."""
+    return all(not may_serve(s, p) or is_in(s, c, p) for c in Controller for p in Process)
+
+
+def is_in(s: Cluster, controller: Controller, process: Process) -> bool:
+    own = s.controllers[controller]
+    broker = broker_id(process)
+    known, owned = own.known[broker], s.processes[process].owned
+    leads = s.processes[process].leads or s.partition.leader == broker
+    return known == owned if is_counted(own.states[broker]) else not leads and known in (None, owned)
+
+
+@invariant(source="KIP-343, Broker-Side Heartbeat Timeout")
+def who_leads_no_more_does_not_serve(s: Cluster) -> bool:
+    """A process that takes itself for the leader, and is not, is fenced, and stays so."""
+    return all(not s.processes[p].leads or s.partition.leader == broker_id(p) or not may_serve(s, p) for p in Process)
