@@ -51,7 +51,9 @@ def expected(model: BoundModel, mutant: Mutant, before: Explored) -> tuple[set[s
     return {STUTTERING} if moving[0] == moving[1] else {SURVIVED}, None
 
 
-@pytest.mark.parametrize("target", [LIBRARY, COMMIT, FLEET])
+@pytest.mark.parametrize("target", [
+    LIBRARY, COMMIT, pytest.param(FLEET, marks=pytest.mark.long("a third model, for its match")),
+])  # fmt: skip
 def test_plain_python_agrees(target: str) -> None:
     held = original(target, {"resource_managers": "2"} if target == COMMIT else {})
     before = explore(held.model)
