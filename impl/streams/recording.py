@@ -80,6 +80,7 @@ class MemberRecorder(MemberWatch):
         self._process = f"process{number}"
         self._joining: JoinGroup | None = None
         self._generation = -1
+        """The last that it joined with the member id that it has; -1: none."""
 
     def operator(self, action: str, turn: int) -> None:
         """The operator's start or bounce, or a crash. turn: its place among the operator's steps of the run."""
@@ -94,12 +95,13 @@ class MemberRecorder(MemberWatch):
             self._joining = request
         elif isinstance(request, LeaveGroup):
             self._step("leave", at=_round(self._generation + 1, _JOINED))
+            self._generation = -1
 
     def answered(self, request: Request, response: Response, before: State, core: Member) -> None:
         if isinstance(response, JoinedGroup):
             if response.error is ErrorCode.NONE and core.state is State.JOINED:
                 self._joined(response)
-            elif response.error is ErrorCode.UNKNOWN_MEMBER_ID:
+            elif response.error is ErrorCode.UNKNOWN_MEMBER_ID and self._generation >= 0:  # not an id to join with
                 self._step("hear_of_removal")
             self._joining = None
         elif isinstance(request, SyncGroup) and isinstance(response, SyncedGroup):
@@ -108,6 +110,8 @@ class MemberRecorder(MemberWatch):
             self._step("sync_too_late")
         elif before in (State.RUNNING, State.RETRY) and core.state is State.OUT:
             self._step("hear_of_removal")
+        if core.state is State.OUT:
+            self._generation = -1
 
     def ended(self, core: Member) -> None:
         """What it dies of before it sends anything."""

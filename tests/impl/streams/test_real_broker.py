@@ -28,7 +28,7 @@ pytestmark = [
 if not WHY:
     from impl.streams.errors import Cause
     from impl.streams.process import Address
-    from tests.impl.streams.real_group import PARTITIONS, SESSION_MS, TOPIC, broker, group
+    from tests.impl.streams.real_group import PARTITIONS, TOPIC, broker, group
     from tests.impl.streams.recorded import RecordedRun
 
 
@@ -109,7 +109,7 @@ def test_another_client_runs_the_assignor(kafka: tuple[Address, Node], ours_lead
         bootstrap_servers=f"{host}:{port}",
         group_id=f"both-{ours_leads}",
         partition_assignment_strategy=[assignor],
-        session_timeout_ms=SESSION_MS,
+        session_timeout_ms=30_000,  # it does not show that it was removed
         heartbeat_interval_ms=200,
         enable_auto_commit=False,
     )
