@@ -37,7 +37,6 @@ from checker.mutate.operators import at
 from checker.running.arrays import Words
 
 _BATCH = 1 << 14  # states looked at together
-_TEST = "test"  # of an `if`: the one compound statement of which more is asked than whether it is reached
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class _Watched(Machine):
 
     def _branching(self, statement: ast.If | ast.Match | Binding, rest: Block) -> None:
         if isinstance(statement, ast.If):
-            self._look(statement, lambda other: self.truth(getattr(other, _TEST)))
+            self._look(statement, lambda other: self.truth(other.test))
         elif isinstance(statement, ast.Match):
             self._look(statement, None)
         super()._branching(statement, rest)
@@ -114,7 +113,8 @@ class _Watched(Machine):
         return super()._rounds(node)
 
     def _look(self, statement: ast.stmt, run: Callable[[Any], object] | None) -> None:
-        """Note where a statement is reached, and where mutants of it leave something else. run: None for no telling."""
+        """Note where a statement is reached, and where mutants of it leave something else. run: gives the value
+        of one, or of its test; None where no more is asked than whether it is reached."""
         changed = self._watch.changed.get(statement)
         if changed is None or self._trying or self.silent or self.ended:
             return
@@ -182,7 +182,7 @@ class _Watched(Machine):
             return self.graph.not_(self.graph.eq(a, b))
         if isinstance(a, Location) or isinstance(b, Location):  # names of places: what they stand for may change yet
             return self.graph.true
-        left = self._attempt(lambda: self.equal(a, b, self.frame.function.tree)) if a and b else None
+        left = self._attempt(lambda: self.equal(a, b, self.frame.function.tree)) if None not in (a, b) else None
         same = self.graph.false if left is None or left.events else left.value
         return self.graph.not_(same)
 
