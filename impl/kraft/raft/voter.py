@@ -8,7 +8,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.effects import Answer, Effect, Effects, Persist, Renounce, Send, SetTimer, Timer
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import RESPONSES, FetchResponse, Request, Response
-from impl.kraft.raft.roles import Candidate, Follower, Leader, Resigned, Role, Unattached
+from impl.kraft.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.storage.election import ElectionState
 
@@ -62,11 +62,19 @@ class Voter:
     # From role to role.
 
     def enter_epoch(self, epoch: int, leader: int | None) -> None:
-        """Take up a newer epoch, durably, and follow its leader, if one is known."""
+        """Take up a newer epoch, durably, and follow its leader, if one is known.
+
+        Who waits for a leader already waits no longer for it: else one that cannot win, and stands again and again,
+        would keep all others from standing.
+        """
         self.leave_office()
+        is_waiting = isinstance(self.role, Unattached | Prospective | Candidate)
         state = ElectionState(epoch, None if leader == self.node_id else leader, None, self.settings.voters)
         self.persist(state)
-        self.attach()
+        if state.leader is None and is_waiting:
+            self.role = Unattached()
+        else:
+            self.attach()
 
     def learn_leader(self, leader: int | None) -> None:
         """Follow the leader of its own epoch, whom it did not know."""

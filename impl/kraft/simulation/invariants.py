@@ -1,0 +1,139 @@
+"""The rules of the quorum (R1-R8, R10), held at every event by one that sees all nodes, their disks, and what was once.
+
+R3 is held by induction: a batch is known by its offset and epoch, and with it the batch before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from impl.kraft.raft.effects import Committed
+from impl.kraft.raft.roles import Follower, Leader
+from impl.kraft.raft.voter import Voter
+from impl.kraft.storage.batches import headers
+from impl.kraft.storage.election import ElectionState
+
+
+class BrokenRuleError(AssertionError):
+    """A rule of the quorum does not hold."""
+
+
+class Entry(NamedTuple):
+    """A batch of a log. crc: of what is in it."""
+
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+def entries_of(data: bytes) -> list[Entry]:
+    return [Entry(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
+
+
+class LogSeen:
+    """The log of a node as its appends and truncations make it, and how far it is on disk."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries = entries
+        self.flushed_end = self.end_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self.entries[-1].end_offset if self.entries else 0
+
+    def cut(self, end_offset: int) -> None:
+        while self.entries and self.entries[-1].end_offset > end_offset:
+            self.entries.pop()
+
+    def has(self, entries: list[Entry], end_offset: int) -> bool:
+        """Does it have these at its start, all below an offset?"""
+        return self.entries[: len(entries)] == entries and (not entries or entries[-1].end_offset <= end_offset)
+
+
+class Rules:
+    """Every rule, with what it remembers."""
+
+    def __init__(self, voters: int) -> None:
+        self.logs = [LogSeen([]) for _ in range(voters)]
+        self.leaders: dict[int, int] = {}
+        self.votes: dict[tuple[int, int], int] = {}
+        self.persisted = [ElectionState(0)] * voters
+        self.written: dict[tuple[int, int], tuple[Entry, Entry | None]] = {}
+        self.committed: list[Entry] = []
+        self.committed_in = 0
+        self.applied = [0] * voters
+
+    def hold(self, kept: bool, rule: str, what: str) -> None:
+        if not kept:
+            raise BrokenRuleError(f"{rule}: {what}")
+
+    def persist(self, node: int, state: ElectionState) -> None:
+        before = self.persisted[node]
+        self.hold(before.epoch <= state.epoch, "R10", f"node {node} goes back from epoch {before.epoch}")
+        if state.voted_for is not None:
+            given = self.votes.setdefault((node, state.epoch), state.voted_for)
+            self.hold(given == state.voted_for, "R7", f"node {node} votes for {given} and {state.voted_for}")
+        self.persisted[node] = state
+
+    def append(self, node: int, data: bytes) -> None:
+        log = self.logs[node]
+        for entry in entries_of(data):
+            before = log.entries[-1] if log.entries else None
+            start = log.end_offset
+            known = self.written.setdefault((start, entry.epoch), (entry, before))
+            self.hold(known == (entry, before), "R3", f"node {node} has another batch at {start} in {entry.epoch}")
+            log.entries.append(entry)
+
+    def truncate(self, node: int, end_offset: int) -> None:
+        log = self.logs[node]
+        log.cut(end_offset)
+        log.flushed_end = min(log.flushed_end, log.end_offset)
+
+    def flush(self, node: int, end_offset: int) -> None:
+        self.logs[node].flushed_end = max(self.logs[node].flushed_end, end_offset)
+
+    def commit(self, node: int, effect: Committed, voter: Voter) -> None:
+        end = effect.end_offset
+        self.hold(self.applied[node] < end, "R5", f"node {node} goes back from {self.applied[node]} to {end}")
+        self.applied[node] = end
+        entries = [entry for entry in self.logs[node].entries if entry.end_offset <= end]
+        self.hold(bool(entries) and entries[-1].end_offset == end, "R9", f"{end} is within a batch of node {node}")
+        shared = min(len(entries), len(self.committed))
+        self.hold(entries[:shared] == self.committed[:shared], "R4", f"node {node} has applied something else")
+        if len(entries) > len(self.committed):
+            self.hold(isinstance(voter.role, Leader), "R4", f"node {node} applies what no leader has committed")
+            self.committed, self.committed_in = entries, max(self.committed_in, voter.epoch)
+
+    def start(self, node: int, stored: ElectionState | None, data: bytes) -> None:
+        """A process has recovered what is on its disk."""
+        found, log = entries_of(data), self.logs[node]
+        self.hold(
+            (stored or ElectionState(0)).epoch == self.persisted[node].epoch, "R10", f"node {node} lost its epoch"
+        )
+        kept = [entry for entry in log.entries if entry.end_offset <= log.flushed_end]
+        self.hold(found[: len(kept)] == kept, "R8", f"node {node} lost what was on its disk")
+        self.logs[node], self.applied[node] = LogSeen(found), 0
+
+    def stop(self, node: int) -> None:
+        """Of its log, only what is on disk counts."""
+        log = self.logs[node]
+        log.entries = [entry for entry in log.entries if entry.end_offset <= log.flushed_end]
+
+    def look_at(self, node: int, voter: Voter) -> None:
+        """After every event of a node."""
+        if isinstance(voter.role, Leader):
+            self.look_at_leader(node, voter, voter.role)
+        follows_itself = isinstance(voter.role, Follower) and voter.election.leader == node
+        self.hold(not follows_itself, "RL1", f"node {node} follows itself (KAFKA-18379)")
+        count = sum(log.has(self.committed, log.flushed_end) for log in self.logs)
+        self.hold(2 * count > len(self.logs), "R6", "what is committed is not on the disks of a majority")
+
+    def look_at_leader(self, node: int, voter: Voter, role: Leader) -> None:
+        first = self.leaders.setdefault(voter.epoch, node)
+        self.hold(first == node, "R1", f"{first} and {node} lead epoch {voter.epoch}")
+        if voter.epoch >= self.committed_in:
+            log = self.logs[node]
+            self.hold(log.has(self.committed, log.end_offset), "R2", f"node {node} leads without what is committed")
+        for other, end in role.ends.items():
+            is_held = self.persisted[other].epoch != voter.epoch or end <= self.logs[other].flushed_end
+            self.hold(is_held, "R8", f"node {other} has acknowledged {end}, and it is not on its disk")
