@@ -27,7 +27,10 @@ PROBED = "not under way, and tried all the same: "
 BY_RANK = "its ordinals are by rank, not as above"
 GROWING = "growth"
 GROWS = "hidden state grows without bound: the way goes round, and each time there is more in {}"
-UNSTEADY = "Driven along the same way again, the implementation did not diverge: it does not always do the same."
+UNSTEADY = (
+    "Driven along the same way again, the implementation did not diverge: it does not always do the same, or the key "
+    "of its adapter leaves out what decides."
+)
 
 
 @dataclass(frozen=True)

@@ -174,10 +174,10 @@ class Emulation:
             match effect:
                 case Send(request=request):
                     thread.watch.sent(request)
-                    self._soon(lambda request=request: self._arrives(thread, request))  # type: ignore[misc]
+                    self._soon(lambda request=request: self._arrives(thread, request))  # type: ignore[misc]  # a default has no type
                 case SetHeartbeat(at_ms=at_ms):
                     thread.heartbeat_ms = at_ms
-                    self._at(at_ms, lambda at_ms=at_ms: self._heartbeat_is_due(thread, at_ms))  # type: ignore[misc]
+                    self._at(at_ms, lambda at_ms=at_ms: self._heartbeat_is_due(thread, at_ms))  # type: ignore[misc]  # a default has no type
                 case FindCoordinator():
                     self._at(self.now_ms + _FIND_COORDINATOR_MS, lambda: self._found(thread))
                 case Ended() if thread.core.death is not None:
@@ -237,7 +237,7 @@ class Emulation:
                     self._stored = group
                 case SetTimer(timer=timer, at_ms=at_ms):
                     self._timers[timer] = at_ms
-                    self._at(at_ms, lambda timer=timer, at_ms=at_ms: self._timer_is_due(timer, at_ms))  # type: ignore[misc]
+                    self._at(at_ms, lambda timer=timer, at_ms=at_ms: self._timer_is_due(timer, at_ms))  # type: ignore[misc]  # a default has no type
 
     def _answers(self, call: Hashable, response: Response) -> None:
         """An answer is under way; it is lost where its coordinator is replaced before it arrives."""

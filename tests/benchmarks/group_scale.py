@@ -60,7 +60,7 @@ class LoadingConsumer(ConsumerProcess):
 
     def __init__(self, settings: ConsumerSettings) -> None:
         super().__init__(settings, io.BytesIO())
-        self._fetchers = NoFetchers()  # type: ignore[assignment]
+        self._fetchers = NoFetchers()  # type: ignore[assignment]  # stands in for it
 
     def move(self) -> None:
         """A record of each of its partitions is consumed."""

@@ -38,7 +38,7 @@ class Links:
                 link.heal()
 
         for link in self._proxies:
-            link.lose_reply(has_multi, lambda link=link: lost(link))  # type: ignore[misc]
+            link.lose_reply(has_multi, lambda link=link: lost(link))  # type: ignore[misc]  # a default has no type
 
     def stop(self) -> None:
         for link in self._proxies:

@@ -56,7 +56,7 @@ def metadata(image: Image, topic: UUID | None) -> Metadata:
     return Metadata(
         registrations=Map({broker: registration(image, broker.index) for broker in types.Broker}),
         topic=None if there is None else topic_id(there),
-        partitions=Map({p: partition(image, (topic, p.index)) for p in types.TopicPartition}),  # type: ignore[arg-type]
+        partitions=Map({p: partition(image, (topic, p.index)) for p in types.TopicPartition}),  # type: ignore[arg-type]  # see above
         offset=None,
     )
 
@@ -91,9 +91,9 @@ def process(host: ProcessHost, topic: UUID | None) -> processes.BrokerProcess:
     logs = host.disk if core is None else core.logs
     replicas = {}
     for p in types.TopicPartition:
-        log = logs.get((topic, p.index))  # type: ignore[arg-type]
+        log = logs.get((topic, p.index))  # type: ignore[arg-type]  # see above
         idle = processes.unassigned(topic_id(topic), has_record=log is not None and log.end_offset > 0)
-        replicas[p] = idle if core is None else replica(core, (topic, p.index), idle)  # type: ignore[arg-type]
+        replicas[p] = idle if core is None else replica(core, (topic, p.index), idle)  # type: ignore[arg-type]  # see above
     made = processes.stopped(Map(replicas))
     if core is not None:
         epoch = core.broker_epoch

@@ -160,5 +160,5 @@ def is_noticed(walk: Walk, before: Any, cluster: Any) -> bool:
     """Something else is compared than before; or the cluster cannot be read, as it is not what it should be."""
     try:
         return bool(walk.whole(cluster) != walk.whole(before))
-    except Exception:
+    except Exception:  # any value stands in any field here: there is no telling how an adapter fails on it
         return True

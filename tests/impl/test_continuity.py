@@ -134,4 +134,4 @@ def test_a_field_of_a_record_is_named() -> None:
     wanted = r"Batch\.records\[0\]\.broker_epoch must be a number of 64 bits, not 'x'"
     with pytest.raises(InvalidFieldError, match=wanted):
         # the type of a field is what is wrong here
-        check_batches(image(), [Batch(3, 1, (FenceBrokerRecord(0, "x"),))])  # type: ignore[arg-type]
+        check_batches(image(), [Batch(3, 1, (FenceBrokerRecord(0, "x"),))])  # type: ignore[arg-type]  # the wrong type

@@ -202,7 +202,7 @@ def _address(log: Path) -> Address | None:
 
 @contextmanager
 def cluster(ensemble: Ensemble, folder: Path, **further: object) -> Iterator[Cluster]:
-    started = Cluster(ensemble, folder, **further)  # type: ignore[arg-type]
+    started = Cluster(ensemble, folder, **further)  # type: ignore[arg-type]  # settings by name
     try:
         yield started
     finally:

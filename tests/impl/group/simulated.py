@@ -106,7 +106,7 @@ class Simulation:
                         self._send(self._by_connection.get(connection), message)
                     case SetTimer(timer=timer, at_ms=at_ms):
                         at_ms = max(at_ms, self.now_ms)
-                        self.later(at_ms, lambda timer=timer: self.coordinate(self.core.on_timer(timer, self.now_ms)))  # type: ignore[misc]
+                        self.later(at_ms, lambda timer=timer: self.coordinate(self.core.on_timer(timer, self.now_ms)))  # type: ignore[misc]  # a default has no type
                     case Close(connection=connection):
                         self._closed(connection)
                     case CloseAll():
@@ -141,7 +141,7 @@ class Simulation:
         if link is None or link.requests_cut:
             return
         step = link.core.on_registered if isinstance(message, RegisterConsumerResponse) else link.core.on_request
-        self._reach(link, partial(step, message))  # type: ignore[arg-type]
+        self._reach(link, partial(step, message))  # type: ignore[arg-type]  # of its link
 
     def _closed(self, connection: int) -> None:
         link = self._by_connection.pop(connection, None)
@@ -171,10 +171,10 @@ class Simulation:
                     self._connections += 1
                     link.connection = self._connections
                     self._by_connection[link.connection] = link
-                    self._reach(link, lambda now_ms, number=number: link.core.on_connected(number, now_ms))  # type: ignore[misc]
+                    self._reach(link, lambda now_ms, number=number: link.core.on_connected(number, now_ms))  # type: ignore[misc]  # a default has no type
                 case Ask(message=ClusterMetadataRequest()):
                     (answer,) = [one for one in self.core.on_metadata(1, self.now_ms) if isinstance(one, Answer)]
-                    self._reach(link, lambda now_ms, found=answer: link.core.on_metadata(found.response, now_ms))  # type: ignore[misc]
+                    self._reach(link, lambda now_ms, found=answer: link.core.on_metadata(found.response, now_ms))  # type: ignore[misc]  # a default has no type
                 case Ask(message=RegisterConsumerRequest() as request):
                     self._arrive(link, partial(self.core.on_register, link.connection, request))
                 case Ask(message=message):
@@ -185,11 +185,11 @@ class Simulation:
                     self._by_connection.pop(link.connection, None)
                     link.connection = 0
                 case SetTimer(timer=timer, at_ms=at_ms):
-                    self.later(max(at_ms, self.now_ms), lambda timer=timer: self._time(link, timer))  # type: ignore[misc]
+                    self.later(max(at_ms, self.now_ms), lambda timer=timer: self._time(link, timer))  # type: ignore[misc]  # a default has no type
 
     def _time(self, link: Link, timer: object) -> None:
         if link.paused is None:
-            self.consumes(link, link.core.on_timer(timer, self.now_ms))  # type: ignore[arg-type]
+            self.consumes(link, link.core.on_timer(timer, self.now_ms))  # type: ignore[arg-type]  # of its link
 
     def _respond(self, link: Link, response: ResponseOfConsumer) -> None:
         self.pinged += isinstance(response, PingResponse)

@@ -61,7 +61,7 @@ class Heard:
 async def ends(how: str) -> tuple[Heard, int]:
     """A consumer registers, and its connection ends. Its number."""
     heard = Heard()
-    connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]
+    connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]  # stands in for one
     address = await connections.start("127.0.0.1", 0)
     _, writer = await asyncio.open_connection(*address)
     writer.write(REGISTRATION)
@@ -94,7 +94,7 @@ def test_only_who_has_closed_its_connection_is_dead_at_once(how: str) -> None:
 def test_who_sends_nothing_is_closed_and_who_sends_is_not() -> None:
     async def run() -> tuple[bytes, bool, Heard]:
         heard = Heard()
-        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 200)  # type: ignore[arg-type]
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 200)  # type: ignore[arg-type]  # stands in for one
         address = await connections.start("127.0.0.1", 0)
         silent, _ = await asyncio.open_connection(*address)
         _, sending = await asyncio.open_connection(*address)
@@ -114,7 +114,7 @@ def test_who_sends_nothing_is_closed_and_who_sends_is_not() -> None:
 def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connection() -> None:
     async def run() -> bytes:
         heard = Heard()
-        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]  # stands in for one
         reader, writer = await asyncio.open_connection(*await connections.start("127.0.0.1", 0))
         writer.write(request_bytes(ClusterMetadataRequest(), repaired=True) * 3)
         writer.write_eof()
@@ -131,7 +131,7 @@ def test_a_record_that_cannot_be_written_ends_the_consumer_before_its_offset_is_
         def write(self, data: object) -> int:
             raise OSError(28, "No space left on device")
 
-    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Full())  # type: ignore[arg-type]
+    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Full())  # type: ignore[arg-type]  # stands in for one
     with pytest.raises(UnwritableError):
         process._hand(TopicPartition("t", "0-0"), 0, 20, b"x")
     assert asyncio.run(process.run()) == UNWRITABLE
@@ -145,6 +145,6 @@ def test_a_record_that_is_written_in_parts_is_written_whole() -> None:
             written.extend(data[:7])
             return min(7, len(data))
 
-    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Slow())  # type: ignore[arg-type]
+    process = ConsumerProcess(ConsumerSettings((("127.0.0.1", 1),), "g", "a", '{"t": 1}'), Slow())  # type: ignore[arg-type]  # stands in for one
     process._hand(TopicPartition("t", "0-0"), 0, 20, b"payload")
     assert written.endswith(b"\n") and b'"payload": "payload"' in written

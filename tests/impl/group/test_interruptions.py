@@ -28,7 +28,7 @@ S = 6_000
 
 
 def simulation(partitions: int = 4, **further: int) -> Simulation:
-    return Simulation(BrokerSettings(0, "", max_consumer_session_ms=S, **further), {"t": partitions})  # type: ignore[arg-type]
+    return Simulation(BrokerSettings(0, "", max_consumer_session_ms=S, **further), {"t": partitions})  # type: ignore[arg-type]  # settings by name
 
 
 def joined(run: Simulation, *names: str) -> list[Link]:

@@ -87,7 +87,7 @@ def test_what_is_stored_in_part_is_not_there(tmp_path: Path) -> None:
         def truncate(self, size: int) -> int:
             return real.truncate(size)
 
-    log._file = Disk()  # type: ignore[assignment]
+    log._file = Disk()  # type: ignore[assignment]  # stands in for one
     with pytest.raises(OSError, match="No space"):
         log.append(TWO)
     assert file.read_bytes() == ONE == log.read(0, 100)

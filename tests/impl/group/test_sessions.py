@@ -20,7 +20,7 @@ TOPIC = '{"t": 1}'
 
 
 def simulation(retries: int = 1, design: Design = REPAIRED, **further: int) -> Simulation:
-    settings = BrokerSettings(0, "", max_failed_pings=retries, design=design, max_consumer_session_ms=S, **further)  # type: ignore[arg-type]
+    settings = BrokerSettings(0, "", max_failed_pings=retries, design=design, max_consumer_session_ms=S, **further)  # type: ignore[arg-type]  # by name
     return Simulation(settings, {"t": 4})
 
 

@@ -85,7 +85,7 @@ class Cluster(RunningCluster):
         self._await(lambda: office.has_recorded("take_office"))
         for broker, isr in ((0, [0]), (1, [0, 1])):
             self.start(broker)
-            self._await(lambda isr=isr: self.isr() == isr)  # type: ignore[misc]
+            self._await(lambda isr=isr: self.isr() == isr)  # type: ignore[misc]  # a default has no type
         self._await(lambda: all(self._serves(broker) for broker in REPLICAS))
         time.sleep(SETTLING_S)
 

@@ -192,7 +192,7 @@ class Explorer:
         self.canonical = Canonical()
         self.spec = SpecSide(model, self.kernel, SYSTEM, self.canonical)
         self.cluster: Cluster = SYSTEM.begin(constants, None)
-        hosts = tuple(Host(one.core, timers=one.timers) for one in self.cluster.hosts)  # type: ignore[arg-type]
+        hosts = tuple(Host(one.core, timers=one.timers) for one in self.cluster.hosts)  # type: ignore[arg-type]  # at first all run
         left = tuple(constants[budget] for budget in BUDGETS)
         self.first = State(self.cluster.zookeeper, hosts, left, preemptions=preemptions)
         self.design: Design = self.cluster.design

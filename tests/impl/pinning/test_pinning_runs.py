@@ -185,7 +185,7 @@ def check_garbage(cluster: Cluster, bootstrap: list[str], capsys: pytest.Capture
         else:
             cluster.admin.set(f"{cluster.root}{path}", garbage)
         said = f"{path} holds"
-        assert cluster.wait_for(lambda said=said: said in process.log.read_text(), LIMIT_S)  # type: ignore[misc]
+        assert cluster.wait_for(lambda said=said: said in process.log.read_text(), LIMIT_S)  # type: ignore[misc]  # a default has no type
         assert cluster.admin.get(f"{cluster.root}{path}")[0] == garbage
     assert cluster.admin.get(f"{cluster.root}{CONTROLLER}")[1].czxid == before[1].czxid
     cluster.admin.delete(f"{cluster.root}{READY}")

@@ -121,7 +121,7 @@ def test_others_read_and_write_while_many_steps_wait() -> None:
     async def run() -> list[str]:
         loop, done = recording(Clock())
         for number in range(1_000):
-            loop.post(lambda _, number=number: [f"step {number}"])  # type: ignore[misc]
+            loop.post(lambda _, number=number: [f"step {number}"])  # type: ignore[misc]  # a default has no type
         asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, done.append, "another")
         loop.post(lambda _: ["stop"])
         loop.post(lambda _: ["dropped"])

@@ -134,7 +134,7 @@ def subscriptions(draw: st.DrawFn) -> SubscriptionInfo:
         draw(names) if version >= 2 else "",
         draw(st.integers(-128, 127)) if version >= 8 else 0,
         draw(int32s) if version >= 9 else 0,
-        draw(several(st.tuples(st.binary(max_size=3), st.binary(max_size=3)))) if version >= 11 else (),  # type: ignore[arg-type]
+        draw(several(st.tuples(st.binary(max_size=3), st.binary(max_size=3)))) if version >= 11 else (),  # type: ignore[arg-type]  # pairs, or none
     )
 
 
@@ -151,7 +151,7 @@ def assignments(draw: st.DrawFn) -> AssignmentInfo:
         "error": draw(int32s) if version >= 4 else 0,
         "next_rebalance_ms": draw(int64s) if version >= 7 else NO_REBALANCE_MS,
     }
-    return AssignmentInfo(version, draw(int32s) if version >= 3 else UNKNOWN, **found)  # type: ignore[arg-type]
+    return AssignmentInfo(version, draw(int32s) if version >= 3 else UNKNOWN, **found)  # type: ignore[arg-type]  # drawn by name
 
 
 @pytest.mark.long("hundreds of values")

@@ -45,7 +45,7 @@ def sent(effects: Effects) -> list[Request]:
 
 
 def member(release: str = "repaired", **more: int) -> Member:
-    return Member(StreamsConfig("app", RELEASES[release], **more), "c", UUID(int=1), SOURCES)  # type: ignore[arg-type]
+    return Member(StreamsConfig("app", RELEASES[release], **more), "c", UUID(int=1), SOURCES)  # type: ignore[arg-type]  # by name
 
 
 def joined(one: Member, generation: int = 1) -> Effects:

@@ -123,10 +123,10 @@ def test_who_would_not_be_voted_for_is_what_it_was_before() -> None:
 def test_who_has_fetched_from_its_leader_would_vote_for_nobody_until_that_resigns() -> None:
     raft = following(end=1)
     question = VoteRequest("", 0, 2, 1, 1, 1, pre_vote=True)
-    assert not of(Answer, raft.handle(1, question, 0))[0].response.vote_granted  # type: ignore[union-attr]
+    assert not of(Answer, raft.handle(1, question, 0))[0].response.vote_granted  # type: ignore[union-attr]  # it is answered
     [timer] = of(SetTimer, raft.handle(2, EndQuorumEpochRequest("", 1, 1, (2, 0)), 0))
     assert (timer.timer, timer.at_ms) == (Timer.ELECTION, 500), "the second of two successors"
-    assert of(Answer, raft.handle(3, question, 0))[0].response.vote_granted  # type: ignore[union-attr]
+    assert of(Answer, raft.handle(3, question, 0))[0].response.vote_granted  # type: ignore[union-attr]  # it is answered
     assert raft.voter.epoch == 1 and raft.voter.election.voted_for is None
 
 

@@ -226,7 +226,7 @@ def test_a_damaged_bootstrap_is_refused(damage: object) -> None:
     disk = SimulatedDisk()
     formatted(disk, "/a")
     file = disk.open("/a/bootstrap.checkpoint")
-    data = damage(read_whole(disk, "/a/bootstrap.checkpoint"))  # type: ignore[operator]
+    data = damage(read_whole(disk, "/a/bootstrap.checkpoint"))  # type: ignore[operator]  # it is one of the functions above
     file.truncate(0)
     file.write(0, data)
     with pytest.raises(BitRotError, match=r"bootstrap\.checkpoint"):
