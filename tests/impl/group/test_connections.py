@@ -92,23 +92,27 @@ def test_only_who_has_closed_its_connection_is_dead_at_once(how: str) -> None:
 
 
 def test_who_sends_nothing_is_closed_and_who_sends_is_not() -> None:
-    async def run() -> tuple[bytes, bool, Heard]:
+    async def run() -> tuple[bytes, list[int], Heard]:
         heard = Heard()
-        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 200)  # type: ignore[arg-type]  # stands in for one
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 3_600_000)  # type: ignore[arg-type]
         address = await connections.start("127.0.0.1", 0)
         silent, _ = await asyncio.open_connection(*address)
         _, sending = await asyncio.open_connection(*address)
+        while len(connections._open) < 2:
+            await asyncio.sleep(0.001)
+        for connection in connections._open.values():
+            connection.heard_s -= 3_600
         sending.write(REGISTRATION)
-        closed = asyncio.ensure_future(silent.read())
-        while not closed.done():
-            sending.write(REGISTRATION)
-            await asyncio.sleep(0.02)
-        left = bool(connections._open)
+        while not heard.registered:
+            await asyncio.sleep(0.001)
+        connections._look_for_idle(asyncio.get_running_loop())
+        end = await silent.read()
+        left = list(connections._open)
         await connections.stop()
-        return await closed, left, heard
+        return end, left, heard
 
-    end, left, heard = asyncio.run(asyncio.wait_for(run(), 10))
-    assert (end, left, heard.closed) == (b"", True, [])
+    end, left, heard = asyncio.run(asyncio.wait_for(run(), 60))
+    assert (end, left, heard.closed) == (b"", heard.registered, [])
 
 
 def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connection() -> None:
@@ -122,7 +126,7 @@ def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connecti
         await connections.stop()
         return answer
 
-    answers = Frames().feed(asyncio.run(asyncio.wait_for(run(), 10)))
+    answers = Frames().feed(asyncio.run(asyncio.wait_for(run(), 60)))
     assert [read_metadata_response(one, repaired=True).coordinator_id for one in answers] == [1, 2, 3]
 
 
