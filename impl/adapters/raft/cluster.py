@@ -205,6 +205,7 @@ class _Run:
             case Committed(end_offset=end):
                 self._commit(batches_before(host.log, end))
             case Claim(epoch=epoch):
+                promised(epoch == epoch_of(host.stored), "it claims another epoch than its own")
                 self.host = replace(host, claimed=epoch)
             case Renounce():
                 self.host = replace(host, claimed=None)

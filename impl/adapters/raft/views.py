@@ -64,7 +64,7 @@ def _observed(host: Host) -> VoterView:
         log=tuple(header(batch).epoch for batch in host.log),
         flushed=host.flushed,
         high_watermark=host.applied,
-        claims=host.claimed is not None and host.claimed == epoch_of(stored),
+        claims=host.claimed is not None,
         granted=role.granted if isinstance(role, Candidate) else frozenset(),
         ends=tuple(_end(host, other) for other in range(len(host.core.voter.settings.voters))),
         reply=_reply(host),
