@@ -177,6 +177,7 @@ class _Run:
     def flush(self) -> None:
         """All of the log is on disk."""
         host = self.host = replace(self.host, is_flushing=False, flushed=len(self.host.log))
+        promised(end_of(host.log) == host.core.voter.log.end_offset, "its log is not what it has asked for")
         self.carry_out(host.core.on_flushed(end_of(host.log), NOW_MS))
 
     def _carry_out(self, effect: Effect) -> None:
