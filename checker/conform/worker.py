@@ -13,7 +13,7 @@ from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver, Held
 from checker.conform.spec_side import Moves, SpecSide, digest_of
-from checker.conform.system import Probe, Receiver, Structure, System
+from checker.conform.system import Probe, Receiver, SetsApart, Structure, System
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
 from checker.explicit.search.findings import Findings
@@ -227,7 +227,12 @@ class Worker:
         return None
 
     def _reached(self, held: Held, looks: Digest) -> Reached:
-        """Of SUTs that are alike in all that decides the first, which goes on for all, in whichever spec states."""
+        """Of SUTs that are alike in all that decides the first, which goes on for all, in whichever spec states.
+
+        Only an adapter that sets SUTs apart says so of its keys; by others, each goes on in its own spec state.
+        """
+        if not isinstance(self._system, SetsApart):
+            return Reached(held.system, held.key, looks)
         found = self._first.get(held.apart)
         if found is None:
             if len(self._first) > MOST_REMEMBERED:
