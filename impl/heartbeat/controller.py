@@ -137,6 +137,10 @@ class Controller:
         return self.context.taken()
 
     def _wait(self, call: int, request: MetadataHeartbeatRequest) -> None:
+        """Handle a heartbeat in its turn. One that is parked was given up by its sender: it is never handled later."""
+        former = self.parked.get(request.broker_id)
+        if former is not None and former[1].incarnation_id == request.incarnation_id:
+            self.context.effects.append(Reply(self.parked.pop(request.broker_id)[0], None))
         if not self.waiting:
             self.scripts.add(Serve())
         self.waiting.append((call, request))
@@ -328,6 +332,10 @@ class Controller:
             self.scripts.add(Serve())
 
     def _park(self, call: int, request: MetadataHeartbeatRequest) -> None:
+        own = (request.broker_id, request.incarnation_id)
+        if any((later.broker_id, later.incarnation_id) == own for _, later in self.waiting):
+            self.context.effects.append(Reply(call, None))
+            return
         former = self.parked.get(request.broker_id)
         if former is not None:
             self.context.effects.append(Reply(former[0], None))

@@ -8,6 +8,7 @@ import pytest
 
 from impl.heartbeat.control_requests import TopicPartition
 from impl.heartbeat.design import DRAFT, REPAIRED
+from impl.heartbeat.messages import BrokerState, MetadataHeartbeatRequest
 from impl.zookeeper import Multi
 from tests.impl.heartbeat.simulation import SESSION_MS, Cluster, Violation, started
 
@@ -112,6 +113,39 @@ def test_a_controlled_shutdown_moves_the_leaderships_first() -> None:
     assert cluster.run_until(lambda: 1 in cluster.exited, 5_000)
     assert all(cluster.state(of).leader != 1 for of in cluster.partitions)
     assert cluster.produce(b"after")
+
+
+@pytest.mark.parametrize("stops_in_time", [False, True], ids=["parked before", "parked after"])
+def test_no_heartbeat_is_handled_after_a_later_one(stops_in_time: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ACTIVE one waits for acknowledgements. Its sender gives it up, and says STOPPING by another connection."""
+    cluster = started(0, REPAIRED)
+    controller, core = next(
+        (host.number, host.node.controller) for host in cluster.hosts if host.node and host.node.controller.office
+    )
+    broker = next(host.number for host in cluster.hosts if host.number != controller)
+    assert core.office is not None
+    incarnation, epoch = core.registry.brokers[broker].incarnation, core.office.epoch
+    answers = dict[BrokerState, object]()
+
+    def send(target: BrokerState) -> None:
+        request = MetadataHeartbeatRequest(broker, incarnation, target, epoch)
+        call = next(cluster.calls)
+        cluster.replies[call] = lambda response: answers.update({target: response})
+        cluster._do(
+            controller,
+            lambda node: node.then(lambda: node.controller.on_request(call, request, cluster.now_ms), cluster.now_ms),
+        )
+
+    cluster.hosts[broker].is_cut_from_controllers = True
+    cluster.run(cluster.now_ms + 20)
+    monkeypatch.setattr(core.heartbeats, "has_to_wait", lambda one: one.target_state == BrokerState.ACTIVE)
+    send(BrokerState.ACTIVE)
+    if not stops_in_time:
+        assert cluster.run_until(lambda: broker in core.parked, 100)
+    send(BrokerState.STOPPING)
+    assert cluster.run_until(lambda: len(answers) == 2, 100)
+    assert answers[BrokerState.ACTIVE] is None
+    assert not core.parked
 
 
 def test_a_write_whose_reply_is_lost_is_sent_to_the_brokers() -> None:
