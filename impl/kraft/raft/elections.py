@@ -178,6 +178,8 @@ def backoff_ms(voter: Voter, successors: tuple[int, ...]) -> int:
 def retry(voter: Voter, other: int) -> None:
     """A request to another voter was given up: send what is to be sent to it now."""
     match voter.role:
+        case Candidate() if not voter.log.is_flushed:
+            pass  # all are asked once its log is on disk
         case Prospective() | Candidate() as role if other not in role.granted | role.refused:
             ask_for_vote(voter, other)
         case Leader():

@@ -84,7 +84,9 @@ class Raft:
 
     def _handle_fetch(self, call: int, request: FetchRequest) -> None:
         voter = self.voter
-        if request.epoch > voter.epoch:
+        if request.fetch_offset < 0:
+            voter.ask_for(Answer(call, voter.response(request, ErrorCode.INVALID_REQUEST)))
+        elif request.epoch > voter.epoch:
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.UNKNOWN_LEADER_EPOCH)))
         elif not isinstance(voter.role, Leader):
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)))
@@ -94,7 +96,7 @@ class Raft:
     def on_response(self, to: int, request: Request, response: Response | None, now_ms: int) -> Effects:
         """The response to a request that was sent to a node; None: it was given up, or its connection lost."""
         voter = self._at(now_ms)
-        if response is not None:
+        if response is not None and response.error is not ErrorCode.INCONSISTENT_CLUSTER_ID:
             voter.hear_of(response.leader_epoch, response.leader_id)
         match request, response:
             case FetchRequest(), FetchResponse() | None:

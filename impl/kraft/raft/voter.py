@@ -111,10 +111,12 @@ class Voter:
         return ErrorCode.NONE
 
     def hear_of(self, epoch: int, leader: int | None) -> None:
-        """A message tells of an epoch and its leader."""
+        """A message tells of an epoch and its leader. Nobody leads but a voter."""
+        if leader not in self.settings.others:
+            leader = None
         if epoch > self.epoch:
             self.enter_epoch(epoch, leader)
-        elif epoch == self.epoch and leader not in (None, self.node_id) and self.election.leader is None:
+        elif epoch == self.epoch and leader is not None and self.election.leader is None:
             self.learn_leader(leader)
 
 

@@ -5,9 +5,11 @@ R3 is held by induction: a batch is known by its offset and epoch, and with it t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from impl.kraft.raft.effects import Committed
+from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import headers
@@ -92,6 +94,13 @@ class Rules:
     def flush(self, node: int, end_offset: int) -> None:
         self.logs[node].flushed_end = max(self.logs[node].flushed_end, end_offset)
 
+    def send(self, node: int, request: Request) -> None:
+        """Who fetches, or asks for votes, tells of nothing that is not on its disk."""
+        match request:
+            case FetchRequest(fetch_offset=end) | VoteRequest(pre_vote=False, last_offset=end):
+                is_on_disk = end <= self.logs[node].flushed_end
+                self.hold(is_on_disk, "R8", f"node {node} tells of {end}, and it is not on its disk")
+
     def commit(self, node: int, effect: Committed, voter: Voter) -> None:
         end = effect.end_offset
         self.hold(self.applied[node] < end, "R5", f"node {node} goes back from {self.applied[node]} to {end}")
@@ -121,6 +130,8 @@ class Rules:
 
     def look_at(self, node: int, voter: Voter) -> None:
         """After every event of a node."""
+        is_on_disk = replace(voter.election, voters=()) == replace(self.persisted[node], voters=())
+        self.hold(is_on_disk, "R7", f"node {node} goes by an election state that is not on its disk")
         if isinstance(voter.role, Leader):
             self.look_at_leader(node, voter, voter.role)
         follows_itself = isinstance(voter.role, Follower) and voter.election.leader == node

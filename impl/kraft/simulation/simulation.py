@@ -178,6 +178,7 @@ class Simulation:
                 storage.truncate(end)
                 self.rules.truncate(number, end)
             case Send(to=to, request=request):
+                self.rules.send(number, request)
                 self.send(number, to, request)
             case Answer(call=call, response=response):
                 self.answer(call, response)

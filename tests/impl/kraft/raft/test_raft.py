@@ -28,6 +28,7 @@ from impl.kraft.raft.errors import CommittedTruncationError, NotLeadingError
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import (
     BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
@@ -136,6 +137,17 @@ def test_a_refusal_is_no_vote_and_who_cannot_win_stands_again_soon() -> None:
     assert not granted(raft, 1, yes=False)
     assert granted(raft, 2, yes=False, now_ms=1_010) == [SetTimer(Timer.ELECTION, 1_010, 1_000)]
     assert isinstance(raft.voter.role, Candidate)
+
+
+def test_a_candidate_asks_nobody_again_before_its_log_is_on_disk() -> None:
+    raft = following()
+    received(raft, FetchResponse(ErrorCode.NONE, 1, 1, 0, records=batch(0, 1)))
+    raft.on_timer(Timer.ELECTION, 2_000)
+    raft.on_response(2, VoteRequest("", 2, 0, 1, 1, 1, pre_vote=True), None, 2_000)
+    granted(raft, 1, pre_vote=True, now_ms=2_000)
+    assert isinstance(raft.voter.role, Candidate)
+    assert not raft.on_timer(Timer.RETRY, 2_020, 2)
+    assert [one.to for one in of(Send, raft.on_flushed(1, 2_030))] == [1, 2]
 
 
 @pytest.mark.parametrize(("last", "is_granted"), [((1, 2), False), ((1, 3), True), ((0, 9), False), ((2, 1), True)])
@@ -303,6 +315,7 @@ def test_a_response_that_comes_late_is_no_longer_heeded() -> None:
         (VoteRequest("", 0, 1, 3, 3, 1), ErrorCode.INVALID_REQUEST),
         (BeginQuorumEpochRequest("", 0, 2, 1), ErrorCode.INVALID_REQUEST),
         (EndQuorumEpochRequest("", 9, 3, ()), ErrorCode.INCONSISTENT_VOTER_SET),
+        (fetch(2, -1), ErrorCode.INVALID_REQUEST),
         (fetch(2, 0, epoch=2), ErrorCode.UNKNOWN_LEADER_EPOCH),
         (fetch(2, 0), ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],
@@ -315,6 +328,17 @@ def test_a_request_is_refused_and_changes_nothing(request_: VoteRequest, error: 
     assert isinstance(answer, Answer)
     assert (answer.response.error, answer.response.leader_id, answer.response.leader_epoch) == (error, 1, 1)
     assert raft.voter == before
+
+
+@pytest.mark.parametrize(
+    "response",
+    [BeginQuorumEpochResponse(ErrorCode.INCONSISTENT_CLUSTER_ID, 1, 5), BeginQuorumEpochResponse(ErrorCode.NONE, 9, 1)],
+    ids=["of another cluster", "names a leader that is no voter"],
+)
+def test_a_response_that_no_voter_of_the_quorum_gives_changes_nothing(response: BeginQuorumEpochResponse) -> None:
+    raft = voter(ElectionState(1, None, None, THREE))
+    assert not raft.on_response(1, BeginQuorumEpochRequest("", 0, 1, 1), response, 0)
+    assert raft.voter.election == ElectionState(1, None, None, THREE)
 
 
 def test_a_node_that_is_no_voter_has_no_core() -> None:
