@@ -121,7 +121,7 @@ class ConsumerProcess:
             loop = asyncio.get_running_loop()
             _, self._link = await loop.create_connection(lambda: Link(self, number), host, port)
             self._loop.post(lambda now_ms: self.core.on_connected(number, now_ms))
-        except OSError:
+        except (OSError, ValueError, OverflowError):  # or a host or a port that cannot be one
             self.is_closed(number)
 
     def has_come(self, number: int, content: bytes) -> None:

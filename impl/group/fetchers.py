@@ -17,6 +17,7 @@ from impl.group.fetch_protocol import (
     read_offsets_response,
 )
 from impl.group.protocol import ErrorCode, TopicPartition
+from impl.runtime.client import connected
 from impl.runtime.loop import monotonic_ms
 from impl.runtime.wire import Frames, WireError
 
@@ -42,7 +43,7 @@ class Link:
         try:
             async with asyncio.timeout(_ANSWER_S):
                 if self._stream is None:
-                    self._stream = await asyncio.open_connection(*self.address)
+                    self._stream = await connected(self.address)
                 reader, writer = self._stream
                 writer.write(log_request_bytes(request))
                 frames = Frames(_MAX_FRAME_BYTES)
@@ -73,7 +74,7 @@ class Fetchers:
         """Another set of partitions is fetched: each broker of theirs has a task, and no other has."""
         wanted = {_broker_of(of) for of in self._core.fetched} if self._core.consumes else set()
         for broker in tuple(self._tasks):
-            if broker not in wanted:
+            if broker not in wanted or self._tasks[broker].done():
                 self._tasks.pop(broker).cancel()
         for broker in wanted - self._tasks.keys():
             self._tasks[broker] = asyncio.get_running_loop().create_task(self._fetch_from(broker))

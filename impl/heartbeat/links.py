@@ -33,13 +33,13 @@ from impl.heartbeat.messages import (
     read_heartbeat_response,
     read_isr_response,
 )
-from impl.heartbeat.peers import Address
 from impl.heartbeat.replica_fetch import (
     REPLICA_FETCH,
     REPLICA_FETCH_VERSION,
     ReplicaFetchRequest,
     read_fetch_response,
 )
+from impl.runtime.client import Address
 from impl.runtime.loop import monotonic_ms
 from impl.runtime.wire import WireError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 
+from impl.runtime.client import Address, connected
 from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame, request_bytes
 
-Address = tuple[str, int]
 _CHUNK_BYTES = 1 << 16
 
 
@@ -34,7 +34,7 @@ class Peer:
 
     async def _ask(self, api_key: int, version: int, body: bytes) -> bytes:
         if self._stream is None:
-            self._stream = await asyncio.open_connection(*self.address)
+            self._stream = await connected(self.address)
         reader, writer = self._stream
         number = next(self._numbers)
         writer.write(frame(request_bytes(RequestHeader(api_key, version, number, self._client_id), body)))

@@ -22,12 +22,13 @@ from impl.heartbeat.links import Links
 from impl.heartbeat.measures import Measures
 from impl.heartbeat.messages import MAX_FRAME_BYTES
 from impl.heartbeat.node import Node
-from impl.heartbeat.peers import Address, Peers
+from impl.heartbeat.peers import Peers
 from impl.heartbeat.replica import in_memory
 from impl.heartbeat.requests import Requests
 from impl.heartbeat.scripts import LANES
 from impl.heartbeat.settings import Settings, load
 from impl.heartbeat.znodes import id_path, read_broker
+from impl.runtime.client import Address
 from impl.runtime.command import run_broker
 from impl.runtime.effects import Did, Log
 from impl.runtime.listener import Listener

@@ -1,7 +1,8 @@
-"""A request of a tool to a broker, and its answer: a connection of its own, and no waiting without a limit."""
+"""Connections to brokers, and a tool's request over one of its own, which waits for nothing without a limit."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 from impl.runtime.properties import MOST_PORT
@@ -12,6 +13,16 @@ TIMEOUT_MS = 5_000
 """To connect, and for an answer that a broker gives at once."""
 _CORRELATION_ID = 1
 _CHUNK_BYTES = 1 << 16
+
+
+async def connected(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection. Raises OSError, also of a host or a port that cannot be one: others have announced them."""
+    if not 0 <= address[1] <= MOST_PORT:
+        raise OSError(f"{address[0]}:{address[1]}: a port from 0 to {MOST_PORT} expected")
+    try:
+        return await asyncio.open_connection(*address)
+    except ValueError as error:
+        raise OSError(f"{address[0]}:{address[1]}: {error}") from error
 
 
 def ask(

@@ -1,8 +1,9 @@
 """Steps of a core without I/O as callbacks of an asyncio loop: one at a time, timers, and an orderly stop.
 
 A step is a call of the core with the time; what it returns is carried out before the next step. A timer that came due
-precedes whatever waits: a process that was paused learns how late it is before it answers anybody. A timer that is set
-for now or earlier waits its turn behind what is waiting already.
+precedes whatever waits: a process that was paused learns how late it is before it answers anybody. Only what is posted
+first precedes timers, too: that it is out of touch. A timer that is set for now or earlier waits behind what waits
+already.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class CoreLoop(Generic[Effect]):
         self._carry_out = carry_out
         self._before_each = before_each
         self._clock_ms = clock_ms
+        self._first: deque[Callable[[int], Iterable[Effect]]] = deque()
         self._waiting: deque[Callable[[int], Iterable[Effect]]] = deque()
         self._timers: dict[Hashable, int] = {}
         self._due: dict[Hashable, object] = {}
@@ -52,11 +54,8 @@ class CoreLoop(Generic[Effect]):
         self._is_stopping = False
 
     def post(self, step: Callable[[int], Iterable[Effect]], *, first: bool = False) -> None:
-        """Take a step after those that wait; first: before them. Called in the loop's thread."""
-        if first:
-            self._waiting.appendleft(step)
-        else:
-            self._waiting.append(step)
+        """Take a step after those that wait; first: before them and any timer. Called in the loop's thread."""
+        (self._first if first else self._waiting).append(step)
         self._turn_soon()
 
     def set_timer(self, timer: Hashable, at_ms: int) -> None:
@@ -148,7 +147,9 @@ class CoreLoop(Generic[Effect]):
             self._before_each()
         now_ms = self._clock_ms()
         timer = min(self._timers, key=lambda timer: self._timers[timer], default=None)
-        if timer is not None and self._timers[timer] <= now_ms:
+        if self._first:
+            effects = self._first.popleft()(now_ms)
+        elif timer is not None and self._timers[timer] <= now_ms:
             del self._timers[timer]
             effects = self._on_timer(timer, now_ms)
         elif self._waiting:

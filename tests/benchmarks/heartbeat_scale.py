@@ -39,9 +39,10 @@ from impl.heartbeat.messages import (
     MetadataHeartbeatRequest,
     read_heartbeat_response,
 )
-from impl.heartbeat.peers import Address, Peer
+from impl.heartbeat.peers import Peer
 from impl.heartbeat.process import main as process_main
 from impl.heartbeat.znodes import CONTROLLER, PERSISTENT, BrokerInfo, broker_bytes, id_path, read_broker
+from impl.runtime.client import Address
 from impl.runtime.listener import Listener
 from impl.runtime.wire import RequestHeader, WireError
 from impl.zookeeper.znodes import read_controller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from impl.runtime.client import Address, ask
+from impl.runtime.client import Address, ask, connected
 from impl.runtime.wire import Frames, WireError, frame, int32
 
 
@@ -68,3 +69,9 @@ def test_nobody_waits_without_a_limit() -> None:
 def test_a_port_that_is_none_is_not_connected_to(port: int) -> None:
     with pytest.raises(WireError, match=f"port {port}"):
         asked(("127.0.0.1", port))
+
+
+@pytest.mark.parametrize("address", [("a..b", 9092), ("localhost", 1 << 16)], ids=["host", "port"])
+def test_an_address_that_cannot_be_one_is_no_connection(address: Address) -> None:
+    with pytest.raises(OSError, match=f"{address[0]}:{address[1]}: "):
+        asyncio.run(connected(address))

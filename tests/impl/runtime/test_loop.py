@@ -109,12 +109,15 @@ def test_what_has_to_be_known_before_each_step_comes_first() -> None:
                 checked.append(True)
                 loop.post(lambda _: ["out of touch"], first=True)
 
-        loop, done = recording(Clock(), check)
+        clock = Clock()
+        loop, done = recording(clock, check)
+        loop.set_timer("lease", 1500)
         loop.post(lambda _: ["stop: a request"])
+        clock.now_ms = 6000
         await loop.run()
         return done
 
-    assert asyncio.run(run()) == ["out of touch", "stop: a request"]
+    assert asyncio.run(run()) == ["out of touch", "lease at 6000", "stop: a request"]
 
 
 def test_others_read_and_write_while_many_steps_wait() -> None:
