@@ -261,6 +261,7 @@ def bound_spec() -> None:
 KINDS = ("life", "life", "network", "network", "replication", "replication", "replication", "operators", "faults")
 
 
+@pytest.mark.long("forty random runs of a cluster: 9 s of CPU")
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_what_the_spec_claims_holds(data: st.DataObject) -> None:

@@ -349,6 +349,7 @@ def run(examples: int, steps: int) -> None:
         run_state_machine_as_test(LargeCluster, settings=how)
 
 
+@pytest.mark.long("a state machine over large clusters: 12 s of CPU")
 def test_a_large_cluster_does_what_the_spec_does() -> None:
     run(examples=6, steps=20)
 

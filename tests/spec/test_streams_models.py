@@ -16,7 +16,7 @@ COVERED = {"own_bound", "unique_field", "leader_rises_at_once"}
 has changed its subscription (unique_field); the leader is one of those that rise (leader_rises_at_once)."""
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.pins("streams/")
 def test_pinned(pin: Pin) -> None:
     assert_as_pinned("streams", pin)

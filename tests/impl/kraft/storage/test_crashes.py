@@ -20,7 +20,7 @@ def no_log_lines() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_every_crash_of_a_small_workload_is_recovered(name: str) -> None:
     segment_bytes, script = SCRIPTS[name]
