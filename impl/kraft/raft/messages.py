@@ -109,13 +109,3 @@ RESPONSES: dict[type[Request], type[Response]] = {
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
 }
-
-
-def sender_of(request: Request) -> int:
-    match request:
-        case VoteRequest():
-            return request.candidate_id
-        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
-            return request.leader_id
-        case FetchRequest():
-            return request.replica_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from random import Random
 
@@ -280,14 +281,14 @@ class Simulation:
             epoch = node.claimed
             if epoch is not None:
                 records = tuple(Record(b"%d %d" % (self.events, one)) for one in range(self.rng.randrange(1, 4)))
-                self.hand_in(number, lambda raft, e=epoch, r=records: raft.append(e, r, self.now_ms))  # type: ignore[misc]
+                self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=self.now_ms))
 
     def resign_somewhere(self) -> None:
         for number, node in enumerate(self.nodes):
             epoch = node.claimed
             if epoch is not None:
                 self.note(number, "resign")
-                self.hand_in(number, lambda raft, e=epoch: raft.resign(e, self.now_ms))  # type: ignore[misc]
+                self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.now_ms))
 
     def cut_off(self, number: int) -> None:
         """One node hears, or is heard by, none of some others for a while; or both."""
