@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from impl.runtime.client import TIMEOUT_MS, Address, connected
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, on_signals
 from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame, request_bytes
@@ -37,8 +38,6 @@ _HEARTBEAT = "heartbeat"
 _CHUNK_BYTES = 1 << 16
 _MAX_FRAME_BYTES = 100 << 20
 _RETRY_S = 0.2
-_CONNECT_S = 5.0
-Address = tuple[str, int]
 
 
 class Connection:
@@ -52,8 +51,8 @@ class Connection:
 
     @classmethod
     async def open(cls, address: Address, client_id: str) -> Connection:
-        """Raises OSError, which TimeoutError is."""
-        reader, writer = await asyncio.wait_for(asyncio.open_connection(*address), _CONNECT_S)
+        """Raises OSError, also of an address that cannot be one; TimeoutError is an OSError."""
+        reader, writer = await asyncio.wait_for(connected(address), TIMEOUT_MS / 1000)
         return cls(reader, writer, client_id)
 
     async def ask(self, request: Any) -> Any:
@@ -107,7 +106,6 @@ class MemberProcess:
         self._bootstrap, self._watch = bootstrap, watch or MemberWatch()
         self._loop: CoreLoop[Effect] = CoreLoop(self._on_timer, self._carry_out)
         self._connection: Connection | None = None
-        self._tasks = set[asyncio.Task[None]]()
         self._is_finding = False
 
     async def run(self) -> None:
@@ -116,9 +114,6 @@ class MemberProcess:
         try:
             await self._loop.run()
         finally:
-            for task in tuple(self._tasks):
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
             if self._connection is not None:
                 await self._connection.close()
 
@@ -151,7 +146,7 @@ class MemberProcess:
         match effect:
             case Send(request=request):
                 self._watch.sent(request)
-                self._spawn(self._exchange(request))
+                self._loop.begin(self._exchange(request))
             case FindCoordinator():
                 self._find()
             case SetHeartbeat(at_ms=at_ms):
@@ -163,11 +158,6 @@ class MemberProcess:
                 log(_LOG, "ended", {"why": reason}, level=logging.ERROR)
                 self._watch.ended(self.core)
                 self._loop.stop()
-
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _exchange(self, request: Request) -> None:
         connection = self._connection
@@ -191,7 +181,7 @@ class MemberProcess:
     def _find(self) -> None:
         if not self._is_finding:
             self._is_finding = True
-            self._spawn(self._find_coordinator())
+            self._loop.begin(self._find_coordinator())
 
     async def _find_coordinator(self) -> None:
         """Ask the brokers in turn, until one knows the coordinator and that can be reached."""

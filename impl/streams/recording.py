@@ -29,7 +29,7 @@ from impl.streams.messages import (
 from impl.streams.metadata import AssignmentInfo, SubscriptionInfo, TaskId
 from impl.streams.versions import FIRST_PROBING
 
-SILENT = {"steps": 3, "actions": ["complete_join", "assign", "expire", "expire_early"]}
+SILENT = ("complete_join", "assign", "expire", "expire_early")
 """Steps that nobody may have seen: of the coordinator, and of a leader that is killed before it hears of it."""
 _JOINED, _COMPLETED, _SYNCED, _ASSIGNED = range(4)
 _STAGES = 4
@@ -83,12 +83,16 @@ class MemberRecorder(MemberWatch):
         """The last that it joined with the member id that it has; -1: none."""
 
     def operator(self, action: str, turn: int) -> None:
-        """The operator's start or bounce, or a crash. turn: its place among the operator's steps of the run."""
+        """The operator's start or bounce, or a crash. turn: its place among the operator's steps of the run.
+
+        `stop_all` is recorded for one process, and is of all.
+        """
         if self._joining is not None:  # it may have arrived
             self._step("join", self._subscription(self._joining))
             self._joining = None
         self._generation = -1
-        self._recorder.record(action, {"process": self._process}, at={"operator": turn})
+        parameters = {} if action == "stop_all" else {"process": self._process}
+        self._recorder.record(action, parameters, at={"operator": turn})
 
     def sent(self, request: Request) -> None:
         if isinstance(request, JoinGroup):

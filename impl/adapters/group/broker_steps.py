@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from impl.group.consumer import Consumer, State
 from impl.group.coordinator import Coordinator
 from impl.group.effects import Effects, Timer, Timing
 from impl.group.registry import Group, Phase
+from impl.group.sockets import SocketCoordinator, coordinator_of
 from impl.group.work import Item, Work
 from impl.group.znodes import count_path, topic_path
 from impl.zookeeper import Create, Multi, SetData, Submit
@@ -127,7 +128,7 @@ def crash_broker(cluster: Cluster, arguments: Arguments) -> Cluster:
 def restart_broker(cluster: Cluster, arguments: Arguments) -> Cluster:
     broker = broker_of(arguments)
     zookeeper = cluster.zookeeper.open_session(broker).open_session(cluster.reader(broker))
-    core = Coordinator(replace(cluster.broker_settings, broker_id=broker))
+    core = coordinator_of(replace(cluster.broker_settings, broker_id=broker))
     return step_of(replace(cluster, zookeeper=zookeeper), broker, core, [])
 
 
@@ -252,6 +253,31 @@ def _go_on(cluster: Cluster, broker: int, phase: Phase) -> Cluster | Refusal:
         return Refusal(f"no rebalance is {phase.name}")
     done = do_item(cluster, broker, Item(Work.GO_ON, group.name))
     return done if done.core(broker).term is not None else Refusal("its write is refused")
+
+
+def close_sockets(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
+    """The spec's coordinator knows by then which connections have ended at the other end."""
+    broker = broker_of(arguments)
+    there = {
+        channel.connection for consumer, channel in enumerate(cluster.channels) if cluster.is_open(broker, consumer)
+    }
+    return begin(of_broker(cluster, broker, lambda core: _noticed(core, there)), arguments)
+
+
+def _noticed(core: Coordinator, there: Collection[int]) -> Effects:
+    assert isinstance(core, SocketCoordinator), "it closes sockets"
+    for connection, member in tuple(core.members.items()):
+        if connection not in there:
+            core.disconnect(member)
+    return core.context.taken()
+
+
+def complete(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
+    return _go_on(cluster, broker_of(arguments), Phase.STOPPING)
+
+
+def write(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
+    return _go_on(cluster, broker_of(arguments), Phase.WRITING)
 
 
 def commit(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:

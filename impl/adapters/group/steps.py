@@ -10,8 +10,10 @@ from impl.adapters.group.broker_steps import (
     Step,
     begin,
     broker_of,
+    close_sockets,
     commit,
     commit_and_go_on,
+    complete,
     consumer_of,
     crash_broker,
     create,
@@ -29,6 +31,7 @@ from impl.adapters.group.broker_steps import (
     step_down,
     time_out,
     wait_out_sessions,
+    write,
     write_owners,
 )
 from impl.adapters.group.cluster import (
@@ -90,6 +93,8 @@ def register(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
         return Refusal("no registration is sent to it")
     cluster = cluster.with_channel(consumer, replace(channel, registration=None))
     done = of_broker(cluster, broker, lambda core: core.on_register(channel.connection, request, NOW_MS))
+    if done.core(broker).term is None:
+        return Refusal("its write is refused")
     if channel.connection not in done.core(broker).members:
         return done
     return done.with_channel(consumer, replace(done.channels[consumer], server=broker))
@@ -167,6 +172,8 @@ def find_dead(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     member = _member(cluster.core(broker), cluster, consumer)
     if member is None:
         return Refusal("it is no member")
+    if cluster.design.by_sockets:
+        return of_broker(cluster, broker, lambda core: _buried(core, cluster, consumer))
     return of_broker(cluster, broker, lambda core: core.on_closed(member.connection, NOW_MS))
 
 
@@ -280,6 +287,7 @@ STEPS: dict[str, Step] = {
     for step in (
         elect, wait_out_sessions, expire, handle_new_session, crash_broker, restart_broker, step_down, create,
         read_topics, hear_of_topic, hear_of_partition, begin, time_out, resume, commit_and_go_on, write_owners, commit,
+        close_sockets, complete, write,
         connect, register, take_answer, crash, restart, suspect, suspect_early, terminate, find_dead, declare_dead,
         send_ping, fail_ping, take_ping, take_stop, take_start, find_out_of_range, take_response, consume,
     )
@@ -287,7 +295,7 @@ STEPS: dict[str, Step] = {
 ATTEMPTED = frozenset(
     {
         "elect", "wait_out_sessions", "step_down", "read_topics", "hear_of_partition", "begin", "resume",
-        "commit_and_go_on", "write_owners", "register",
+        "commit_and_go_on", "write_owners", "register", "close_sockets", "complete", "write",
     }
 )  # fmt: skip
 """What a broker is offered where the spec refuses it: it is the broker's own decision not to."""

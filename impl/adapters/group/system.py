@@ -39,8 +39,6 @@ class GroupUnderTest:
     def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
         if "brokers" not in constants:
             return "it has no sessions in time: time passes by steps here"
-        if constants["by_sockets"]:
-            return "the protocol of section 2 is not implemented"
         if not constants["response_first"]:
             return "the answer to a registration always comes first"
         if constants["handlers"] != 1:

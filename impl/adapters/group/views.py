@@ -11,6 +11,7 @@ from impl.group.assignment import Owners
 from impl.group.coordinator import Coordinator
 from impl.group.design import Design
 from impl.group.protocol import (
+    UNKNOWN,
     ErrorCode,
     PingRequest,
     PingResponse,
@@ -21,11 +22,12 @@ from impl.group.protocol import (
     StartFetcherResponse,
     StopFetcherRequest,
     StopFetcherResponse,
+    ThreadShare,
     TopicPartition,
 )
 from impl.group.registry import Group, Phase
 from impl.group.work import Item, Work
-from impl.group.znodes import COORDINATOR, COORDINATOR_EPOCH, TOPICS, group_path, offset_path, owner_path
+from impl.group.znodes import COORDINATOR, COORDINATOR_EPOCH, TOPICS, group_path, member_path, offset_path, owner_path
 
 UNDER_WAY = 2
 """Pings under way at most; so many answers, or more."""
@@ -34,8 +36,11 @@ Positions = frozenset[tuple[int, int]]
 
 
 class GroupView(NamedTuple):
+    """The znodes of a group. members: in section 2."""
+
     owners: OwnersView
     offsets: tuple[int, ...]
+    members: frozenset[int]
 
 
 class RegistryView(NamedTuple):
@@ -149,6 +154,7 @@ class Look:
                         for number in partitions
                     ),
                     tuple(int(tree[offset_path(group, extent.partition(number))].data) for number in partitions),
+                    frozenset(one for one in range(extent.consumers) if member_path(group, f"c{one}") in tree),
                 )
                 for group in self.groups
             ),
@@ -208,7 +214,8 @@ class Look:
         if group is None or group.rebalance is None:
             return HandlerView(queue, None, "IDLE", None, 0, self._owners({}), frozenset())
         rebalance = group.rebalance
-        attempt = None if rebalance.phase is Phase.BACKOFF else _attempt(broker, rebalance.attempt)
+        has_none = rebalance.phase is Phase.BACKOFF or rebalance.attempt == UNKNOWN
+        attempt = None if has_none else _attempt(broker, rebalance.attempt)
         return HandlerView(
             queue,
             group.name,
@@ -244,17 +251,16 @@ class Look:
         match message:
             case RegisterConsumerResponse():
                 accepted = message.error_code == ErrorCode.NONE
-                return MessageView("Registered", epoch=self._named(message.coordinator_epoch), accepted=accepted)
+                epoch, share = self._named(message.coordinator_epoch), self._share(message.threads or ())
+                return MessageView("Registered", epoch=epoch, accepted=accepted, positions=share)
             case PingRequest():
                 number = min(message.uncommitted, UNDER_WAY) if self.design.shutdown_commits else 0
                 return MessageView("Ping", number=number)
             case StopFetcherRequest():
                 return MessageView("StopFetcher", self._of_attempt(broker, message.attempt))
             case StartFetcherRequest():
-                share = [(one.of, one.offset) for thread in message.threads for one in thread.positions]
-                return MessageView(
-                    "StartFetcher", self._of_attempt(broker, message.attempt), positions=self._positions(share)
-                )
+                attempt = self._of_attempt(broker, message.attempt)
+                return MessageView("StartFetcher", attempt, positions=self._share(message.threads))
 
     def _response(self, broker: int | None, message: ResponseOfConsumer) -> MessageView:
         match message:
@@ -265,6 +271,9 @@ class Look:
                 return MessageView("Stopped", attempt, positions=self._reported(message.offsets))
             case StartFetcherResponse():
                 return MessageView("Started", self._of_attempt(broker, message.attempt))
+
+    def _share(self, threads: tuple[ThreadShare, ...]) -> Positions:
+        return self._positions((one.of, one.offset) for thread in threads for one in thread.positions)
 
     def _reported(self, offsets: tuple[Position, ...] | None) -> Positions:
         return self._positions((one.of, one.offset) for one in offsets or ())
@@ -284,7 +293,7 @@ class Look:
             epoch=_epoch(zookeeper.epoch.value),
             partitions=_indices(zookeeper.partitions),
             groups=tuple(
-                GroupView(self._expected_owners(group.owners), tuple(group.offsets.values()))
+                GroupView(self._expected_owners(group.owners), tuple(group.offsets.values()), _indices(group.members))
                 for group in zookeeper.groups.values()
             ),
             brokers=tuple(self._expected_broker(broker.index, one) for broker, one in state.brokers.items()),
@@ -417,6 +426,7 @@ def _hidden_of_group(group: Group, connections: list[int]) -> Hashable:
         tuple(sorted(group.committed.items())),
         tuple(sorted(group.uncommitted)),
         tuple(sorted(group.owners.items())),
+        group.is_read_ahead,
         tuple(
             (consumer, member.connection in connections, member.expired)
             for consumer, member in sorted(group.members.items())

@@ -7,8 +7,9 @@ from typing import Any
 
 from checker.conform.system import Receiver, Refusal
 from impl.adapters.streams.cluster import Application, Cluster, Host, Procedure, completed, polled
+from impl.adapters.streams.state_rules import key
 from impl.adapters.streams.steps import STEPS, Arguments, attempt
-from impl.adapters.streams.views import ClusterView, expect, key, observe
+from impl.adapters.streams.views import ClusterView, expect, observe
 from impl.streams.coordinator import Coordinator
 
 _ATTEMPTED = frozenset({"complete_join", "join", "sync_too_late"})

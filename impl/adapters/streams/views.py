@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from impl.adapters.streams.cluster import Cluster, real
@@ -142,21 +142,6 @@ def _stored(cluster: Cluster) -> StoredView:
         tuple(None if one is None else _subscription(one) for one in members),
         tuple(None if one is None else _assignment(SyncedGroup(ErrorCode.NONE, one.assignment)) for one in members),
         frozenset(t for t in threads if (core := cores[t]) is not None and core.member_id == ids.get(f"t{t}")),
-    )
-
-
-def key(cluster: Cluster) -> Hashable:
-    """What decides what the cores do next, beyond what is shown: whose membership is current, who thinks it leads."""
-    generation = cluster.coordinator.generation
-    return tuple(
-        host.core
-        and (
-            host.core.member_id == (cluster.member_id(thread) or ""),
-            host.core.generation == generation,
-            host.core.leads,
-            host.call > 0,
-        )
-        for thread, host in enumerate(cluster.hosts)
     )
 
 
