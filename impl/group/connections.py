@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _MOST_UNSENT_BYTES = 1 << 22
 """A consumer that reads nothing is closed: its pings fail anyway."""
+_LINGERS_S = 10.0
+"""For how long what is unsent may be read where a connection is closed here."""
 _LOOKS = 4
 """How often within the idle limit it is looked who is over it."""
 
@@ -67,6 +69,9 @@ class Connection(asyncio.Protocol):
         self._is_full = False
         """So much is unsent that nothing is answered."""
         self._is_closed_there = False
+        self._unreadable = ""
+        """Why what follows those that wait cannot be read."""
+        self._lingering: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -79,7 +84,7 @@ class Connection(asyncio.Protocol):
         try:
             self._waiting.extend(self._frames.feed(data))
         except WireError as error:
-            self.refuse(str(error))
+            self._unreadable = str(error)
         self._answer_waiting()
 
     def eof_received(self) -> bool:
@@ -100,6 +105,8 @@ class Connection(asyncio.Protocol):
         self._waiting.clear()
         if self._answering is not None:
             self._answering.cancel()
+        if self._lingering is not None:
+            self._lingering.cancel()
         self._listener.is_lost(self, is_closed_there=self._is_closed_there and exc is None)
 
     def refuse(self, what: str) -> None:
@@ -114,10 +121,16 @@ class Connection(asyncio.Protocol):
         self._close_here()
         self.transport.abort()
 
+    def close(self) -> None:
+        """Close it once what is unsent is sent; where the other end reads nothing, without it after a while."""
+        self.transport.close()
+        if self._lingering is None and self.transport.get_write_buffer_size():
+            self._lingering = asyncio.get_running_loop().call_later(_LINGERS_S, self.transport.abort)
+
     def _close_here(self) -> None:
         self._is_closed_there = False
         self._waiting.clear()
-        self.transport.close()
+        self.close()
 
     def _answer_waiting(self) -> None:
         """Answer as many of those that wait as can be now; where all are, and no more will come, the end is here."""
@@ -132,6 +145,8 @@ class Connection(asyncio.Protocol):
                 self._send(answer)
         if self._waiting or self._answering is not None:
             self.transport.pause_reading()
+        elif self._unreadable:
+            self.refuse(self._unreadable)
         elif self._is_closed_there:
             self._end()
         else:
@@ -159,7 +174,7 @@ class Connection(asyncio.Protocol):
             self._frames.end()
         except WireError as error:
             self._complain(str(error))
-        self.transport.close()
+        self.close()
 
     def _complain(self, what: str) -> None:
         self._listener.log("connection closed", peer=str(self.transport.get_extra_info("peername")), what=what)
@@ -221,8 +236,9 @@ class Connections:
     def _bytes(self, message: RegisterConsumerResponse | RequestToConsumer) -> bytes:
         repaired = self._design.is_repaired_on_wire
         if isinstance(message, RegisterConsumerResponse):
-            return register_response_bytes(message, repaired=repaired)
-        data = request_bytes(message, repaired=repaired)
+            data = register_response_bytes(message, repaired=repaired)
+        else:
+            data = request_bytes(message, repaired=repaired)
         if len(data) > MAX_FRAME_BYTES:
             raise WireError(f"{len(data)} bytes; a consumer reads up to {MAX_FRAME_BYTES}")
         return data
@@ -230,7 +246,7 @@ class Connections:
     def close(self, number: int) -> None:
         connection = self._open.pop(number, None)
         if connection is not None:
-            connection.transport.close()
+            connection.close()
 
     def close_all(self) -> None:
         """Close those of consumers that have registered here, or were about to."""

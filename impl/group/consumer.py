@@ -30,6 +30,7 @@ from impl.group.protocol import (
     StartFetcherResponse,
     StopFetcherRequest,
     StopFetcherResponse,
+    ThreadShare,
     TopicPartition,
 )
 from impl.group.settings import ConsumerSettings
@@ -173,6 +174,8 @@ class Consumer:
         else:
             self._session_from(now_ms, self.settings.session_timeout_ms)
         self.context.log("joined", consumer=self.settings.consumer, group=self.settings.group, epoch=epoch)
+        if response.threads is not None:
+            self._start_with(response.threads, response.brokers, 0)
         return self.context.taken()
 
     def _know(self, brokers: tuple[BrokerAddress, ...]) -> None:
@@ -316,18 +319,21 @@ class Consumer:
 
     def _take_start(self, request: StartFetcherRequest) -> None:
         """Fetch what is assigned, from where it says (1 to 5); where that was out of range, from the reset offset."""
-        self._know(request.brokers)
-        self._fetch(
-            {one.of: Fetched(share.thread, self._start_of(one)) for share in request.threads for one in share.positions}
-        )
-        self._out_of_range.clear()
-        self.attempt = self._newest_attempt = request.attempt
+        self._start_with(request.threads, request.brokers, request.attempt)
         partitions = [list(of) for of in self.fetched]
         self.context.did("take_start", consumer=self.settings.consumer, attempt=request.attempt, partitions=partitions)
         answer = StartFetcherResponse(
             ErrorCode.NONE, self.settings.consumer, request.coordinator_epoch, request.attempt
         )
         self.context.effects.append(Ask(answer))
+
+    def _start_with(self, threads: tuple[ThreadShare, ...], brokers: tuple[BrokerAddress, ...], attempt: int) -> None:
+        self._know(brokers)
+        self._fetch(
+            {one.of: Fetched(share.thread, self._start_of(one)) for share in threads for one in share.positions}
+        )
+        self._out_of_range.clear()
+        self.attempt = self._newest_attempt = attempt
 
     def _start_of(self, position: Position) -> int:
         if position.of in self._out_of_range:

@@ -24,7 +24,7 @@ from impl.group.protocol import (
     StopFetcherResponse,
 )
 from impl.group.rebalance import Rebalances
-from impl.group.registration import judge, new_member
+from impl.group.registration import Judgement, judge, new_member
 from impl.group.registry import Group, Member, Phase
 from impl.group.scripts import RefusedError, Script, Scripts, children
 from impl.group.settings import BrokerSettings
@@ -63,9 +63,7 @@ class Coordinator:
         self.store = Store(self.context, self.design)
         self.topics = Topics(self.context)
         self.pings = Pings(self.context, self.design, self.store, settings.max_failed_pings, settings.limit_ms)
-        self.rebalances = Rebalances(
-            self.context, self.design, settings, self.store, self.topics, self.pings, self._remove, self._step_down
-        )
+        self.rebalances = self._make_rebalances()
         self.groups: dict[str, Group] = {}
         self.hearing = Hearing(self.context, self.design, self.topics, self.rebalances, self.groups)
         self.scripts = Scripts(self.context, first_id)
@@ -80,6 +78,11 @@ class Coordinator:
         self.is_connected = False
         self.is_in_touch = False
         self._registering: dict[int, RegisterConsumerRequest] = {}
+
+    def _make_rebalances(self) -> Rebalances:
+        return Rebalances(
+            self.context, self.design, self.settings, self.store, self.topics, self.pings, self._remove, self._step_down
+        )
 
     # ZooKeeper.
 
@@ -303,7 +306,7 @@ class Coordinator:
             return self.context.taken() + self.on_closed(connection, now_ms)
         judged = judge(request, self.groups.get(request.group), self.settings)
         if judged.subscription is None:
-            self._refuse(connection, request, judged.code, judged.why)
+            self._refuse_judged(connection, request, judged)
         else:
             self._registering[connection] = request
             self.scripts.begin(self._register(connection, request, judged.subscription))
@@ -312,9 +315,10 @@ class Coordinator:
     def _register(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> Script[None]:
         try:
             (legacy,) = yield from children([legacy_ids_path(request.group)])
+            yield from self._before_registering(request, has_legacy=bool(legacy))
         except RefusedError as refused:
-            del self._registering[connection]
-            self._refuse(connection, request, ErrorCode.UNKNOWN, str(refused))
+            if self._registering.pop(connection, None) is not None:
+                self._refuse(connection, request, ErrorCode.UNKNOWN, str(refused))
             return
         if self._registering.pop(connection, None) is None:
             return  # it has closed the connection
@@ -326,10 +330,16 @@ class Coordinator:
         else:
             self._add_member(connection, request, subscription)
 
+    def _before_registering(self, request: RegisterConsumerRequest, *, has_legacy: bool) -> Script[None]:
+        """Nothing is stored of members."""
+        yield from ()
+
     def _add_member(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> None:
         """handleNewGroup 1, handleAddedConsumer 1 to 4."""
         assert self.term is not None
         group = self.groups.setdefault(request.group, Group(request.group))
+        if self.waits_out and self.design.fenced_writes and not group.members:
+            self.scripts.begin(self.store.read_ahead(group))
         member = new_member(connection, request, subscription, self.context.now_ms)
         group.members[request.consumer] = self.members[connection] = member
         self.pings.add(member)
@@ -337,11 +347,13 @@ class Coordinator:
         self.context.did(
             "register", consumer=request.consumer, group=request.group, epoch=self.term.epoch, accepted=True
         )
-        session_ms = member.session_timeout_ms
-        lasts_ms = self.settings.limit_ms(session_ms) if self.design.lease_from_answers else session_ms
+        lasts_ms = self.pings.lasts_ms(member.session_timeout_ms)
         answer = RegisterConsumerResponse(ErrorCode.NONE, self.term.epoch, lasts_ms)
         self.context.effects.append(Send(connection, answer))
         self.rebalances.ask(group, "a consumer has joined")
+
+    def _refuse_judged(self, connection: int, request: RegisterConsumerRequest, judged: Judgement) -> None:
+        self._refuse(connection, request, judged.code, judged.why)
 
     def _refuse(self, connection: int, request: RegisterConsumerRequest, code: ErrorCode, why: str) -> None:
         """The consumer closes the connection (7)."""
@@ -402,7 +414,7 @@ class Coordinator:
             self.rebalances.ask(group, "a consumer is gone")
 
     def _remove(self, member: Member, cause: str) -> None:
-        del self.members[member.connection]
+        self.members.pop(member.connection, None)
         group = self.groups[member.group]
         del group.members[member.consumer]
         group.started.discard(member.consumer)

@@ -1,7 +1,7 @@
 """The design switches of the consumer coordinator: all on in the repaired design; the draft has none of the guards.
 
-A switch that is on has its guard in force; off removes that guard and nothing else. `join_barrier` is no guard but
-another design.
+A switch that is on has its guard in force; off removes that guard and nothing else. `join_barrier` and `by_sockets` are
+no guards but other designs.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ class Design:
     "After the last retry a timer tries again."
     commit_is_monotone: bool = True
     "An offset is committed only if it is higher."
+    by_sockets: bool = False
+    """Section 2: a rebalance closes the connections of a group, and the answer to a registration brings the partitions.
+    Members are stored in ZooKeeper."""
     join_barrier: bool = False
     "Who has not stopped in time is removed, and the rebalance goes on. Else it is tried again."
 
@@ -74,6 +77,8 @@ DRAFT = Design(
     commit_is_monotone=False,
 )
 """Sections 5 to 11 of the document as written."""
+SECTION2 = replace(DRAFT, by_sockets=True)
+"""The other protocol of the document, in its section 2."""
 SHIPPED = replace(
     REPAIRED,
     lease_from_answers=False,
@@ -85,4 +90,4 @@ SHIPPED = replace(
     join_barrier=True,
 )
 """Kafka 0.9 as far as it compares."""
-SETTINGS = {"draft": DRAFT, "shipped": SHIPPED, "repaired": REPAIRED}
+SETTINGS = {"draft": DRAFT, "section2": SECTION2, "shipped": SHIPPED, "repaired": REPAIRED}

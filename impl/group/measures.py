@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from impl.group.coordinator import Coordinator
 from impl.group.registry import Phase
 from impl.runtime.effects import Did, Log
+from impl.runtime.lag import Lag
 
 _PING_BUCKETS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
 _PHASE_BUCKETS_MS = (1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000)
@@ -29,6 +30,10 @@ class Measures:
         self._pings = Histogram("PingTimeMs", "From a ping to its answer", registry=registry, buckets=_PING_BUCKETS_MS)
         self._dead = Counter("SuspectedDead", "Consumers that were removed, by cause", ["cause"], registry=registry)
         self._committed = Counter("CommittedOffsetsPerSec", "Offsets written to ZooKeeper", registry=registry)
+        self._lag = Histogram(
+            "LoopLagMs", "How late a timer of the loop is", registry=registry, buckets=_PING_BUCKETS_MS
+        )
+        self._waited = Counter("ProcessorWaitMs", "Time in which the loop had no processor", registry=registry)
         self._counted = 0
         self._shown = (False, 0, 0)
 
@@ -47,6 +52,11 @@ class Measures:
             for time_ms in core.pings.times_ms:
                 self._pings.observe(time_ms)
             core.pings.times_ms.clear()
+
+    def lagged(self, lag: Lag) -> None:
+        """The loop was looked at."""
+        self._lag.observe(lag.late_ms)
+        self._waited.inc(lag.waited_ms)
 
     def logged(self, log: Log) -> None:
         """A line of the log."""

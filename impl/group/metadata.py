@@ -19,23 +19,26 @@ class Metadata:
         self.topics = topics
         self.broker = broker
         self._asking = set[int]()
+        self._reads = False
+        """ZooKeeper is asked: the answer is for all who ask meanwhile, thousands where a coordinator is gone."""
 
     def ask(self, call: int, epoch: int | None, *, is_connected: bool) -> None:
         """Answer with this broker, if it believes to be the coordinator, in this epoch; else as ZooKeeper has it."""
-        self._asking.add(call)
         if epoch is not None:
             self._answer(call, self._found(self.broker, epoch))
         elif not is_connected:
             self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
         else:
-            self.scripts.begin(self._read(call))
+            self._asking.add(call)
+            if not self._reads:
+                self._reads = True
+                self.scripts.begin(self._read())
 
     def drop(self) -> None:
         """ZooKeeper does not answer any more."""
-        for call in sorted(self._asking):
-            self._answer(call, ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
+        self._answer_all(ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN))
 
-    def _read(self, call: int) -> Script[None]:
+    def _read(self) -> Script[None]:
         response = ClusterMetadataResponse(ErrorCode.NO_COORDINATOR_KNOWN, brokers=tuple(self.topics.brokers.values()))
         try:
             (found,) = yield from data([COORDINATOR])
@@ -45,11 +48,16 @@ class Metadata:
             self.context.log("garbage in a znode", is_warning=True, what=str(error))
         except RefusedError as refused:
             self.context.log("ZooKeeper refuses", is_warning=True, why=str(refused))
-        self._answer(call, response)
+        self._answer_all(response)
 
     def _found(self, coordinator: int, epoch: int) -> ClusterMetadataResponse:
         return ClusterMetadataResponse(ErrorCode.NONE, coordinator, tuple(self.topics.brokers.values()), epoch)
 
+    def _answer_all(self, response: ClusterMetadataResponse) -> None:
+        self._reads = False
+        for call in sorted(self._asking):
+            self._answer(call, response)
+        self._asking.clear()
+
     def _answer(self, call: int, response: ClusterMetadataResponse) -> None:
-        self._asking.discard(call)
         self.context.effects.append(Answer(call, response))

@@ -110,6 +110,12 @@ class Store:
         path, value = offset_path(group.name, of), write_decimal(self._after_commit(group, of))
         return Create(path, value) if group.committed.get(of) is None else SetData(path, value)
 
+    # Others.
+
+    def write(self, group: Group, *writes: Write) -> Script[None]:
+        """Write as the coordinator. Raises DeposedError, ConflictError."""
+        yield from self._write(group, writes)
+
     # Owners.
 
     def read_owners(self, group: Group) -> Script[Owners]:
@@ -131,6 +137,15 @@ class Store:
         }
         group.own(owners)
         return owners
+
+    def read_ahead(self, group: Group) -> Script[None]:
+        """Read owners, and the offsets of what they own, before the first rebalance of a term (3.1, 3.2).
+
+        With fenced writes nobody else has written them since the election.
+        """
+        owners = yield from self.read_owners(group)
+        yield from self.read_offsets(group, owners.keys() - group.committed.keys())
+        group.is_read_ahead = True
 
     def write_owners(self, group: Group, rebalance: Rebalance) -> Script[None]:
         """Write an assignment (4.6), and delete what else is there, while the rebalance lasts. Raises DeposedError."""

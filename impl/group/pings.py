@@ -57,6 +57,10 @@ class Pings:
         self._entries = 0
         self._timer_ms: int | None = None
 
+    def lasts_ms(self, session_ms: int) -> int:
+        """For how long a consumer may fetch after the sending of an answer that has arrived."""
+        return self.limit_ms(session_ms) if self.design.lease_from_answers else session_ms
+
     def clear(self) -> None:
         """A term begins, or has ended; a timer that is set is nobody's, and one that is due in between is not taken."""
         self._heap.clear()
@@ -67,10 +71,14 @@ class Pings:
         member.next_ping_ms = self.context.now_ms + member.interval_ms
         self._push(member.next_ping_ms, Due.PING, member)
 
-    def watch(self, group: Group, member: Member, rebalance: Rebalance) -> None:
-        """Set the watcher of a request that was just sent: 2S/3."""
+    def watch(self, group: Group, member: Member, rebalance: Rebalance, at_ms: int | None = None) -> None:
+        """Set the watcher of a request that was just sent: 2S/3, unless another time is given."""
         watcher = Watcher(group, member.consumer, rebalance, mark_of(rebalance))
-        self._push(self.context.now_ms + 2 * member.interval_ms, Due.WATCHER, watcher)
+        self._push(self.context.now_ms + 2 * member.interval_ms if at_ms is None else at_ms, Due.WATCHER, watcher)
+
+    def silent_ms(self, member: Member) -> int:
+        """From when on a member's own session is over, unless it is heard before."""
+        return member.heard_ms + self.limit_ms(member.session_timeout_ms)
 
     def put_off(self, watcher: Watcher) -> None:
         """Set a watcher again that was due while nothing could be done about it."""
@@ -108,7 +116,7 @@ class Pings:
 
     def is_silent(self, member: Member) -> bool:
         """Nothing was heard of it for so long that its own session is over; else it is looked at again by then."""
-        end_ms = member.heard_ms + self.limit_ms(member.session_timeout_ms)
+        end_ms = self.silent_ms(member)
         if self.context.now_ms >= end_ms:
             return True
         self._push(end_ms, Due.DEATH, member)

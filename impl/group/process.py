@@ -17,15 +17,16 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from impl.group.connections import Connection, Connections
-from impl.group.coordinator import Coordinator
 from impl.group.effects import Answer, Close, CloseAll, Effect, Effects, Send, SetTimer, Timer, Timing
 from impl.group.measures import Measures
 from impl.group.partition_log import Logs
 from impl.group.presence import FIRST_ID, Presence
 from impl.group.protocol import BrokerAddress, ClusterMetadataResponse
 from impl.group.settings import BrokerSettings, load_broker
+from impl.group.sockets import coordinator_of
 from impl.runtime.command import run_broker
 from impl.runtime.effects import Did, Log
+from impl.runtime.lag import Lag, watch_lag
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop
 from impl.runtime.metrics import served
@@ -34,6 +35,8 @@ from impl.zookeeper import Event, OutOfTouch, Result, Submit
 from impl.zookeeper.client import Client
 
 _LOG = logging.getLogger("impl.group")
+_LATE_MS = 1_000
+"""Late by so much, a line of the log says so."""
 
 
 class Process:
@@ -41,7 +44,7 @@ class Process:
 
     def __init__(self, settings: BrokerSettings, recorder: Recorder | None = None) -> None:
         self.settings = settings
-        self.coordinator = Coordinator(settings)
+        self.coordinator = coordinator_of(settings)
         self.logs = Logs(dict(settings.topics), settings.log_dir)
         self._presence = Presence(BrokerAddress(settings.broker_id, "", 0), dict(settings.topics))
         self._held: list[Event] = []
@@ -68,6 +71,7 @@ class Process:
             self._presence.address = BrokerAddress(self.settings.broker_id, *(self.settings.advertised or (host, port)))
             log(_LOG, "listening", {"host": host, "port": port})
             self._client.start()
+            self._loop.begin(watch_lag(self._lagged))
             try:
                 await self._loop.run()
             finally:
@@ -145,6 +149,12 @@ class Process:
     def _work_on(self, now_ms: int) -> Effects:
         self._works_on = False
         return self._then([], now_ms)
+
+    def _lagged(self, lag: Lag) -> None:
+        self._measures.lagged(lag)
+        if lag.late_ms >= _LATE_MS:
+            facts = {name: round(value) for name, value in lag._asdict().items()}
+            log(_LOG, "this process is late", facts, level=logging.WARNING)
 
     # Effects.
 

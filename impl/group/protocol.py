@@ -109,11 +109,16 @@ class RegisterConsumerRequest:
 
 @dataclass(frozen=True, slots=True)
 class RegisterConsumerResponse:
-    """session_ms: for how long the consumer may fetch after an answer that arrived (repaired only)."""
+    """session_ms: for how long the consumer may fetch after an answer that arrived (repaired only).
+
+    threads, brokers: what the consumer owns, and who has it; None where a StartFetcherRequest says so. Section 2 only.
+    """
 
     error_code: int
     coordinator_epoch: int = UNKNOWN
     session_ms: int = UNKNOWN
+    threads: tuple[ThreadShare, ...] | None = None
+    brokers: tuple[BrokerAddress, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +240,10 @@ def metadata_response_bytes(response: ClusterMetadataResponse, *, repaired: bool
 
 
 def register_response_bytes(response: RegisterConsumerResponse, *, repaired: bool) -> bytes:
-    """RegisterConsumerResponse, framed: 6 bytes in all as the document has it."""
+    """RegisterConsumerResponse, framed: 6 bytes in all as the document has it; in section 2 with the partitions."""
     further = int32(response.coordinator_epoch) + int32(response.session_ms) if repaired else b""
+    if response.threads is not None:
+        further += _list([_share_bytes(one) for one in response.threads]) + _brokers_bytes(response.brokers)
     return frame(int16(response.error_code) + further)
 
 
@@ -354,13 +361,15 @@ def read_metadata_response(data: bytes, *, repaired: bool) -> ClusterMetadataRes
 
 
 def read_register_response(data: bytes, *, repaired: bool) -> RegisterConsumerResponse:
+    """The answer to a registration. Partitions are absent where the size leaves no room for them."""
     fields = Reader(data)
-    response = RegisterConsumerResponse(fields.int16("error_code"))
+    code, epoch, session_ms = fields.int16("error_code"), UNKNOWN, UNKNOWN
     if repaired:
         epoch, session_ms = fields.int32("coordinator_epoch"), fields.int32("session_ms")
-        response = RegisterConsumerResponse(response.error_code, epoch, session_ms)
+    threads = _counted(fields, "num_threads", lambda: _read_share(fields)) if fields.rest() else None
+    brokers = () if threads is None else _read_brokers(fields)
     fields.end()
-    return response
+    return RegisterConsumerResponse(code, epoch, session_ms, threads, brokers)
 
 
 def _boolean(fields: Reader, field: str) -> bool:

@@ -108,7 +108,7 @@ class Rebalances:
             topics = group.topics(self.topics.known)
             try:
                 partitions = yield from self.topics.partitions(topics)
-                owners = yield from self.store.read_owners(group)
+                owners = yield from self._owners(group)
             except RefusedError as refused:
                 if group.reading == reading:
                     self._read_in_vain(group, refused)
@@ -123,6 +123,13 @@ class Rebalances:
             self.context.did("begin", group=group.name, skipped=True)
             return
         self._stop_all(group, assignment)
+
+    def _owners(self, group: Group) -> Script[Owners]:
+        """Owners in ZooKeeper (3.1, 3.2)."""
+        if group.is_read_ahead:
+            group.is_read_ahead = False
+            return group.owners
+        return (yield from self.store.read_owners(group))
 
     def _read_in_vain(self, group: Group, refused: RefusedError) -> None:
         now_ms = self.context.now_ms

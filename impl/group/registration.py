@@ -28,7 +28,9 @@ def judge(request: RegisterConsumerRequest, group: Group | None, settings: Broke
         return Judgement(ErrorCode.BAD_GROUP, "ids of groups and consumers are letters, digits, '.', '_' and '-'")
     if request.auto_offset_reset not in _START_OFFSETS:
         return Judgement(ErrorCode.BAD_GROUP, f"auto_offset_rest is {request.auto_offset_reset[:20]!r}")
-    if group is not None and request.consumer in group.members:
+    is_back = settings.design.by_sockets and group is not None and group.awaits(request.consumer)
+    is_known = group is not None and request.consumer in group.members
+    if is_known and not is_back:
         return Judgement(ErrorCode.CONSUMER_ID_IN_USE, "a consumer of this id is registered")
     least, most = settings.min_consumer_session_ms, settings.max_consumer_session_ms
     if not least <= request.session_timeout_ms <= most:

@@ -54,7 +54,10 @@ class Member:
 
 @dataclass(slots=True)
 class Rebalance:
-    """A rebalance of a group. waits_for: whose response has not come. Times are of the coordinator's clock."""
+    """A rebalance of a group. waits_for: whose response has not come. Times are of the coordinator's clock.
+
+    In section 2 its attempt is UNKNOWN until everybody is back; answers: whom it answers then.
+    """
 
     phase: Phase
     attempt: int
@@ -64,6 +67,7 @@ class Rebalance:
     phase_ms: int
     assignment: Owners = field(default_factory=dict)
     waits_for: set[str] = field(default_factory=set)
+    answers: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -71,8 +75,8 @@ class Group:
     """A group. bit: a rebalance is asked for. reading: which reading (9, 1 to 3) it is in, or 0.
 
     reported: offsets as last reported. committed: as far as known those in ZooKeeper; None: there is none. uncommitted:
-    partitions whose offset a commit would change. owners: in ZooKeeper, as last read or written. told: the brokers that
-    its members were told of last.
+    partitions whose offset a commit would change. owners: in ZooKeeper, as last read or written. is_read_ahead: they
+    were read for the rebalance that is next. told: the brokers that its members were told of last.
     """
 
     name: str
@@ -87,8 +91,13 @@ class Group:
     uncommitted: set[TopicPartition] = field(default_factory=set)
     owners: Owners = field(default_factory=dict)
     owned: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    is_read_ahead: bool = False
     told: dict[int, BrokerAddress] = field(default_factory=dict)
     rebalance: Rebalance | None = None
+
+    def awaits(self, consumer: str) -> bool:
+        """A rebalance waits for a consumer."""
+        return self.rebalance is not None and consumer in self.rebalance.waits_for
 
     @property
     def phase(self) -> Phase:

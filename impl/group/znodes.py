@@ -12,13 +12,14 @@ from impl.runtime.properties import MOST_PORT
 from impl.zookeeper.office import Seat
 from impl.zookeeper.znodes import ZnodeError, read_decimal
 
+GROUPS = "/consumers"
 COORDINATOR = "/consumers/coordinator"
 COORDINATOR_EPOCH = "/coordinator_epoch"
 SEAT = Seat(COORDINATOR, COORDINATOR_EPOCH, in_json=False)
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 PERSISTENT = (
-    ("/consumers", b""),
+    (GROUPS, b""),
     ("/brokers", b""),
     (BROKER_IDS, b""),
     (TOPICS, b""),
@@ -54,6 +55,15 @@ def group_path(group: str) -> str:
 def legacy_ids_path(group: str) -> str:
     """0.7's consumers of a group, which rebalance among themselves."""
     return f"{group_path(group)}/ids"
+
+
+def members_path(group: str) -> str:
+    """Section 2's: consumers of a group, each with its registration."""
+    return f"{group_path(group)}/members"
+
+
+def member_path(group: str, consumer: str) -> str:
+    return f"{members_path(group)}/{consumer}"
 
 
 def owners_path(group: str) -> str:

@@ -4,6 +4,9 @@ A step is a call of the core with the time; what it returns is carried out befor
 precedes whatever waits: a process that was paused learns how late it is before it answers anybody. Only what is posted
 first precedes timers, too: that it is out of touch. A timer that is set for now or earlier waits behind what waits
 already.
+
+What a process does beside the steps (`begin`) belongs to the loop, too: an exception that it does not handle ends the
+loop, as one of the core does, and the loop's end is its own.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ import asyncio
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Coroutine, Hashable, Iterable
+from typing import Any, Generic, TypeVar
 
 Effect = TypeVar("Effect")
 _STEPS_A_TURN = 16
@@ -47,6 +50,9 @@ class CoreLoop(Generic[Effect]):
         """Timers that were set for at once, each with a mark: a timer that is set again or cancelled loses its own."""
         self._ended: asyncio.Future[None] | None = None
         """While `run` is."""
+        self._failure: Exception | None = None
+        """Of what runs beside the steps: `run` ends with it."""
+        self._tasks = set[asyncio.Task[None]]()
         self._turn: asyncio.Handle | None = None
         """The next turn, if it is to come at once."""
         self._alarm: asyncio.TimerHandle | None = None
@@ -74,8 +80,18 @@ class CoreLoop(Generic[Effect]):
         self._timers.pop(timer, None)
         self._due.pop(timer, None)
 
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let something run beside the steps, until it ends or `run` does. Called in the loop's thread."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._has_ended)
+        return task
+
     async def run(self) -> None:
-        """Take steps until `stop`. An exception of the core ends it: its state is not to be trusted any more."""
+        """Take steps until `stop`. An exception of the core ends it: its state is not to be trusted any more.
+
+        So does one of what runs beside it. What runs still is cancelled, and has ended when this returns.
+        """
         self._ended = asyncio.get_running_loop().create_future()
         try:
             self._turn_soon()
@@ -83,11 +99,25 @@ class CoreLoop(Generic[Effect]):
         finally:
             self._ended = None
             self._cancel_turn()
+            await self._cancel_tasks()
 
     def stop(self) -> None:
         """End `run` after the step at hand; what waits is dropped."""
         self._is_stopping = True
         self._turn_soon()
+
+    def _has_ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception) and self._failure is None:
+            self._failure = error
+            self._turn_soon()
+
+    async def _cancel_tasks(self) -> None:
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _turn_soon(self) -> None:
         """Take a turn once others have read and written, unless one is to come already."""
@@ -112,6 +142,8 @@ class CoreLoop(Generic[Effect]):
     def _take_steps(self, ended: asyncio.Future[None]) -> bool:
         """Whether there may be more to take."""
         for _ in range(_STEPS_A_TURN):
+            if self._failure is not None:
+                raise self._failure
             if self._is_stopping:
                 ended.set_result(None)
                 return False

@@ -8,7 +8,7 @@ numbers are big-endian.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 MAX_FRAME_BYTES = 1 << 20
@@ -211,19 +211,21 @@ class Frames:
         self._max_bytes = max_bytes
         self._left = bytearray()
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that end in these bytes. Raises WireError at a size that is negative or over the limit."""
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The frames that end in these bytes, in order; then WireError at a size that is negative or over the limit."""
         self._left += data
-        found = list[bytes]()
+        return self._cut()
+
+    def _cut(self) -> Iterator[bytes]:
         while len(self._left) >= _INT32.size:
             (size_bytes,) = _INT32.unpack_from(self._left)
             if not 0 <= size_bytes <= self._max_bytes:
                 raise WireError(f"a frame of {size_bytes} bytes; up to {self._max_bytes} are read")
             if len(self._left) < _INT32.size + size_bytes:
                 break
-            found.append(bytes(self._left[_INT32.size : _INT32.size + size_bytes]))
+            content = bytes(self._left[_INT32.size : _INT32.size + size_bytes])
             del self._left[: _INT32.size + size_bytes]
-        return found
+            yield content
 
     def end(self) -> None:
         """The stream ended. Raises WireError where it did within a frame."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 
 from impl.group.consumer import Consumer
-from impl.group.coordinator import Coordinator
 from impl.group.effects import (
     Answer,
     Ask,
@@ -32,6 +31,7 @@ from impl.group.protocol import (
     ResponseOfConsumer,
 )
 from impl.group.settings import BrokerSettings, ConsumerSettings
+from impl.group.sockets import coordinator_of
 from impl.group.znodes import PERSISTENT, broker_bytes, count_path, id_path, topic_path
 from impl.zookeeper import ErrorCode, Failed, Operation, Result, Submit
 from impl.zookeeper.model import ZooKeeper
@@ -62,7 +62,7 @@ class Simulation:
         self.zookeeper = ZooKeeper.begin(2, znodes).open_session(0).open_session(1)
         self.refuses: Callable[[Operation], bool] = lambda operation: False
         """Operations of the coordinator that ZooKeeper refuses."""
-        self.core = Coordinator(settings)
+        self.core = coordinator_of(settings)
         self.links: dict[str, Link] = {}
         self.pinged = 0
         self._by_connection: dict[int, Link] = {}

@@ -20,6 +20,7 @@ from impl.group.protocol import (
     ClusterMetadataResponse,
     Position,
     RegisterConsumerRequest,
+    RegisterConsumerResponse,
     StartFetcherRequest,
     ThreadShare,
     TopicPartition,
@@ -33,6 +34,8 @@ REGISTRATION = request_bytes(RegisterConsumerRequest("g", "a", '{"t": 1}', True,
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 TOO_LONG = StartFetcherRequest("a", (ThreadShare("a-0", (Position("t" * 200, "0-0", 0),) * 6_000),), ())
 TOO_MANY = StartFetcherRequest("a", (ThreadShare("a-0", (Position("t", "0-0", 0),) * 40_000),), ())
+TOO_LONG_AN_ANSWER = RegisterConsumerResponse(0, threads=TOO_LONG.threads)
+UNSENDABLE: dict[str, Any] = {"too long": TOO_LONG, "too many": TOO_MANY, "too long an answer": TOO_LONG_AN_ANSWER}
 
 
 class Heard:
@@ -76,7 +79,7 @@ async def ends(how: str) -> tuple[Heard, int]:
     elif how == "garbage":
         writer.write(bytes.fromhex("00000002 0063"))
     else:
-        connections.send(number, {"too long": TOO_LONG, "too many": TOO_MANY}[how])
+        connections.send(number, UNSENDABLE[how])
     while connections._open:
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.005)
@@ -84,7 +87,7 @@ async def ends(how: str) -> tuple[Heard, int]:
     return heard, number
 
 
-@pytest.mark.parametrize("how", ["closed", "reset", "garbage", "too long", "too many"])
+@pytest.mark.parametrize("how", ["closed", "reset", "garbage", *UNSENDABLE])
 def test_only_who_has_closed_its_connection_is_dead_at_once(how: str) -> None:
     """A reset says nothing of the consumer, which may fetch on: its pings fail. Nor does what cannot be sent."""
     heard, number = asyncio.run(ends(how))
@@ -115,19 +118,52 @@ def test_who_sends_nothing_is_closed_and_who_sends_is_not() -> None:
     assert (end, left, heard.closed) == (b"", heard.registered, [])
 
 
-def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connection() -> None:
+@pytest.mark.parametrize("end", [b"", bytes.fromhex("7fffffff")], ids=["closed there", "closed here"])
+def test_messages_are_answered_in_their_order_and_before_the_end_of_the_connection(end: bytes) -> None:
+    """Also before a frame in the same read that cannot be one."""
+
     async def run() -> bytes:
         heard = Heard()
         connections = Connections(heard, REPAIRED, logging.getLogger("test"), 60_000)  # type: ignore[arg-type]  # stands in for one
         reader, writer = await asyncio.open_connection(*await connections.start("127.0.0.1", 0))
-        writer.write(request_bytes(ClusterMetadataRequest(), repaired=True) * 3)
-        writer.write_eof()
+        writer.write(request_bytes(ClusterMetadataRequest(), repaired=True) * 3 + end)
+        if not end:
+            writer.write_eof()
         answer = await reader.read()
         await connections.stop()
         return answer
 
     answers = Frames().feed(asyncio.run(asyncio.wait_for(run(), 60)))
     assert [read_metadata_response(one, repaired=True).coordinator_id for one in answers] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("by_whom", ["coordinator", "refusal"])
+def test_a_connection_that_is_closed_here_ends_though_the_other_end_reads_nothing(
+    by_whom: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("impl.group.connections._LINGERS_S", 0.01)
+
+    async def run() -> None:
+        heard = Heard()
+        connections = Connections(heard, REPAIRED, logging.getLogger("test"), 3_600_000)  # type: ignore[arg-type]  # stands in for one
+        address = await connections.start("127.0.0.1", 0)
+        _, writer = await asyncio.open_connection(*address, limit=1)
+        while not connections._open:
+            await asyncio.sleep(0.001)
+        ((number, connection),) = connections._open.items()
+        ended = asyncio.Event()
+        monkeypatch.setattr(connections, "is_lost", lambda *_, **__: ended.set())
+        connection.transport.write(bytes(1 << 26))
+        if by_whom == "coordinator":
+            connections.close(number)
+        else:
+            connection.refuse("garbage")
+        assert connection.transport.get_write_buffer_size(), "more than a socket holds"
+        await ended.wait()
+        writer.close()
+        await connections.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 60))
 
 
 def test_a_record_that_cannot_be_written_ends_the_consumer_before_its_offset_is_reported() -> None:

@@ -9,6 +9,7 @@ from impl.group.effects import Effects
 from impl.group.measures import Measures
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.runtime.effects import Did, Log
+from impl.runtime.lag import Lag
 from tests.impl.group.simulated import Simulation
 
 S = 6_000
@@ -76,3 +77,9 @@ def test_failed_pings_deaths_and_committed_offsets_are_counted(run: Measured) ->
     assert run.value("SuspectedDead_total", cause="its pings have failed") == 1
     run.end_session()
     assert (run.value("IsCoordinator"), run.value("Members")) == (0, 0)
+
+
+def test_how_late_the_loop_is_and_for_how_long_it_waited_are_counted(run: Measured) -> None:
+    run.measures.lagged(Lag(late_ms=60, waited_ms=5, used_ms=50))
+    run.measures.lagged(Lag(late_ms=1, waited_ms=0, used_ms=0))
+    assert (run.value("LoopLagMs_sum"), run.value("ProcessorWaitMs_total")) == (61, 5)

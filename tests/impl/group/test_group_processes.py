@@ -56,6 +56,26 @@ def test_a_group_goes_on_through_joins_a_death_and_a_failover(two_brokers: Clust
     run.wait_for(lambda: "after" in payloads_of(run))
 
 
+@pytest.mark.long("a cluster of its own, for a protocol that is an alternative")
+def test_under_section_2_connections_are_closed_and_answers_bring_partitions(server: Ensemble, tmp_path: Path) -> None:
+    with cluster(server, tmp_path, further={"group.setting": "section2"}) as run:
+        run.start_consumer("a", group_setting="section2")
+        run.wait_for(lambda: run.are_fetched(4, {"a"}))
+        run.start_consumer("b", group_setting="section2")
+        run.wait_for(lambda: run.are_fetched(4, {"a", "b"}))
+        for broker in (0, 1):
+            run.produce(broker, 0, [f"{broker}-{n}" for n in range(20)])
+        run.wait_for(lambda: len(payloads_of(run)) == 40)
+        run.consumers["b"].kill()
+        run.wait_for(lambda: run.are_fetched(4, {"a"}))
+        first = run.coordinator()
+        assert first is not None
+        run.brokers[first].kill()
+        run.wait_for(lambda: run.coordinator() not in (None, first) and run.are_fetched(2, {"a"}))
+        run.produce(1 - first, 0, ["after"])
+        run.wait_for(lambda: "after" in payloads_of(run))
+
+
 def test_who_shuts_down_in_order_leaves_nothing_to_be_consumed_again(two_brokers: Cluster) -> None:
     run = two_brokers
     run.start_consumer("a")

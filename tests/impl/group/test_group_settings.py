@@ -65,7 +65,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ({"topic.partition.count.map": "a/b:1"}, "TOPIC:PARTITIONS"),
         ({"topic.partition.count.map": "t:0"}, "a whole number from 1"),
         ({"log.dir": ""}, "a folder is expected"),
-        ({"group.setting": "kafka"}, "one of draft, shipped, repaired"),
+        ({"group.setting": "kafka"}, "one of draft, section2, shipped, repaired"),
         ({"consumer.max.failed.ping": "1"}, "is unknown; known are brokerid"),
     ],
 )

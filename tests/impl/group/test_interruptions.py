@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from impl.group.effects import Ask
+from impl.group.effects import Ask, Send
 from impl.group.protocol import (
     BrokerAddress,
     ErrorCode,
@@ -20,8 +20,21 @@ from impl.group.protocol import (
 from impl.group.registry import Group, Phase, Rebalance
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.topic_count import Named
-from impl.group.znodes import broker_bytes, count_path, id_path, legacy_ids_path, owners_path, topic_path
-from impl.zookeeper import Committed, Create, Delete, GetChildren, Multi, Operation, Result, SetData
+from impl.group.znodes import broker_bytes, count_path, group_path, id_path, legacy_ids_path, owners_path, topic_path
+from impl.zookeeper import (
+    Committed,
+    Create,
+    Delete,
+    Failed,
+    GetChildren,
+    GetData,
+    Multi,
+    Operation,
+    Result,
+    SetData,
+    Submit,
+)
+from impl.zookeeper import ErrorCode as ZooKeeperError
 from tests.impl.group.simulated import Link, Simulation
 
 S = 6_000
@@ -47,6 +60,30 @@ def test_a_second_term_pings_though_the_timer_of_the_first_came_due_between() ->
     before = run.pinged
     run.run(5 * S)
     assert run.pinged - before in (14, 15), "one each third of a session"
+
+
+def test_a_new_coordinator_has_read_owners_and_offsets_when_former_sessions_are_over() -> None:
+    """Thousands of partitions are read in that time, not after it. Each starts where it was committed."""
+    run = simulation()
+    (link,) = joined(run, "a")
+    for of, fetched in link.core.fetched.items():
+        link.core.begin_at(of, 0)
+        link.core.consume(of, fetched.offset, 20, run.now_ms)
+    run.run(30_000)
+    run.end_session()
+    run.run(S)
+    run.begin_session()
+    read = list[tuple[bool, str]]()
+
+    def note(operation: Operation) -> bool:
+        if isinstance(operation, GetData) and operation.path.startswith(group_path("g")):
+            read.append((run.core.waits_out, operation.path))
+        return False
+
+    run.refuses = note
+    assert run.run(60_000, lambda: run.all_fetch(1))
+    assert len(read) == 2 * 4 and all(waits_out for waits_out, _ in read), "an owner and an offset of each"
+    assert [fetched.offset for fetched in link.core.fetched.values()] == [20] * 4
 
 
 def test_a_partition_is_owned_that_was_added_while_the_connection_was_lost() -> None:
@@ -83,13 +120,21 @@ def test_a_partition_is_owned_of_which_it_was_reading_as_the_connection_was_lost
 )
 def test_a_rebalance_that_zookeeper_refuses_is_tried_again(refused: Callable[[Operation], bool]) -> None:
     run = simulation()
-    run.add(ConsumerSettings((("h", 1),), "g", "a", '{"t": 1}', S))
-    run.run(run.settings.longest_session_ms - 10)
     run.refuses = refused
-    run.run(run.settings.backoff_ms // 2)
+    run.add(ConsumerSettings((("h", 1),), "g", "a", '{"t": 1}', S))
+    run.run(run.settings.longest_session_ms - 10 + run.settings.backoff_ms // 2)
     assert run.core.groups["g"].phase is Phase.BACKOFF and not run.all_fetch(1)
     run.refuses = lambda operation: False
     assert run.run(2 * run.settings.backoff_ms, lambda: run.all_fetch(1))
+
+
+def test_a_registration_that_zookeeper_refuses_after_its_connection_was_closed_is_nobodys() -> None:
+    run = simulation()
+    request = RegisterConsumerRequest("g", "a", '{"t": 1}', True, "smallest", S)
+    (asked,) = [one for one in run.core.on_register(99, request, 0) if isinstance(one, Submit)]
+    run.core.on_closed(99, 0)
+    effects = run.core.on_event(Result(asked.id, Failed(ZooKeeperError.OTHER)), 0)
+    assert not [one for one in effects if isinstance(one, Send)]
 
 
 def test_who_joins_while_a_rebalance_reads_gets_its_topics_in_that_rebalance() -> None:

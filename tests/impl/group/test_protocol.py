@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,22 @@ def test_the_answer_to_a_registration_is_six_bytes_in_all() -> None:
     answer = RegisterConsumerResponse(0, 7, 12_000)
     assert register_response_bytes(answer, repaired=True) == bytes.fromhex(repaired)
     assert read_register_response(content(repaired), repaired=True) == answer
+
+
+def test_the_answer_to_a_registration_brings_the_partitions_under_section_2() -> None:
+    share = "0001 0003612d30 0001 000174 0003302d31 0000000000000102"
+    document, repaired = (
+        f"00000028 0000 {share} {BROKERS_BYTES}",
+        f"00000030 0000 00000007 00002ee0 {share} {BROKERS_BYTES}",
+    )
+    answer = RegisterConsumerResponse(0, threads=(ThreadShare("a-0", (AT_T,)),), brokers=(BROKER,))
+    assert register_response_bytes(answer, repaired=False) == bytes.fromhex(document)
+    assert read_register_response(content(document), repaired=False) == answer
+    answer = replace(answer, coordinator_epoch=7, session_ms=12_000)
+    assert register_response_bytes(answer, repaired=True) == bytes.fromhex(repaired)
+    assert read_register_response(content(repaired), repaired=True) == answer
+    nothing = RegisterConsumerResponse(0, threads=())
+    assert read_register_response(register_response_bytes(nothing, repaired=False)[4:], repaired=False) == nothing
 
 
 def test_the_answer_about_the_cluster() -> None:

@@ -24,7 +24,7 @@ def broker(answer: Callable[[bytes], bytes]) -> Iterator[Address]:
             with connection:
                 frames, found = Frames(), list[bytes]()
                 while not found:
-                    found = frames.feed(connection.recv(1 << 16))
+                    found = list(frames.feed(connection.recv(1 << 16)))
                 connection.sendall(answer(found[0]))
                 connection.shutdown(socket.SHUT_WR)
                 with suppress(ConnectionResetError):  # the other end has not read all

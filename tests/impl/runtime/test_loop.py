@@ -164,6 +164,47 @@ def test_an_exception_of_the_core_ends_the_loop() -> None:
         asyncio.run(run())
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_exception_beside_the_steps_ends_the_loop_and_what_else_runs(is_late: bool) -> None:
+    """Before the loop runs, or while it waits for nothing that would wake it."""
+    cancelled: list[str] = []
+
+    async def goes_on() -> None:
+        try:
+            await asyncio.sleep(3_600)
+        except asyncio.CancelledError:
+            cancelled.append("another")
+            raise
+
+    async def breaks() -> None:
+        if is_late:
+            await asyncio.sleep(0.01)
+        raise ZeroDivisionError
+
+    async def run() -> None:
+        loop, _ = recording(Clock())
+        loop.begin(goes_on())
+        await asyncio.wait([loop.begin(breaks())], timeout=0)
+        await asyncio.wait_for(loop.run(), 10)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+    assert cancelled == ["another"]
+
+
+def test_what_runs_beside_the_steps_may_stop_the_loop() -> None:
+    async def run() -> None:
+        loop, _ = recording(Clock())
+
+        async def ends() -> None:
+            loop.stop()
+
+        loop.begin(ends())
+        await asyncio.wait_for(loop.run(), 10)
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_in_good_order(number: signal.Signals) -> None:
     async def run() -> list[str]:
