@@ -17,7 +17,6 @@ from impl.heartbeat.effects import (
     Effects,
     Reply,
     RequestToController,
-    ResponseOfController,
     Tell,
     Timer,
 )
@@ -29,11 +28,10 @@ from impl.heartbeat.messages import (
     BrokerState,
     ErrorCode,
     IsrChangeRequest,
-    IsrChangeResponse,
     MetadataHeartbeatRequest,
-    MetadataHeartbeatResponse,
 )
 from impl.heartbeat.partitions import Partitions
+from impl.heartbeat.refusals import refusal
 from impl.heartbeat.registry import Known, Registry
 from impl.heartbeat.scripts import LANES, Context, Script, Scripts
 from impl.heartbeat.znodes import TOPICS
@@ -125,7 +123,7 @@ class Controller:
         """A broker asks for something; the answer is a Reply with this call."""
         self.context.now_ms = now_ms
         if self.office is None:
-            self._refuse(call, request)
+            self.context.effects.append(Reply(call, refusal(request, self.design)))
         elif not self.is_in_touch:
             self.context.effects.append(Reply(call, None))  # somebody else may be in office by now
         elif not isinstance(request, MetadataHeartbeatRequest):
@@ -294,11 +292,12 @@ class Controller:
         known, changed = self.registry.adopt(
             broker, registered.czxid, fences=self.design.bounce_fences, cause="registered"
         )
-        known.is_legacy = registered.info.is_legacy
         if known.incarnation != registered.czxid:
             self.scripts.add(See(broker))
-        elif known.is_legacy or not self.design.heartbeats:
-            changed |= self.registry.set_state(broker, BrokerState.ACTIVE, cause="registered")
+        else:
+            known.is_legacy = registered.info.is_legacy
+            if known.is_legacy or not self.design.heartbeats:
+                changed |= self.registry.set_state(broker, BrokerState.ACTIVE, cause="registered")
         if changed:
             self.leaderships.look_at([broker])
         self.control.members_changed()
@@ -382,6 +381,8 @@ class Controller:
         known = self.registry.brokers.get(broker)
         if known is not None and known.is_legacy and known.state is BrokerState.ACTIVE:
             self._set_state(broker, BrokerState.STOPPING, cause="controlled shutdown")
+        if self.design.rereads_on_bad_version:
+            yield from self.leaderships.reread(self.leaderships.stuck_at(broker))
         yield from self._move_from([broker])
         if self.office is not None:
             left = tuple(self.partitions.led_by(broker))
@@ -453,7 +454,7 @@ class Controller:
         self._drop()
         waiting = [*self.waiting, *self.parked.values()]
         for call, request in [*waiting, *((item.call, item.request) for item in changes)]:
-            self._refuse(call, request)
+            self.context.effects.append(Reply(call, refusal(request, self.design)))
         self.waiting.clear()
         self.parked.clear()
         self.acknowledged.clear()
@@ -489,19 +490,3 @@ class Controller:
             calls.append(self.call)
         self.serving, self.call = [], None
         self.context.effects += [Reply(call, None) for call in calls]
-
-    def _refuse(self, call: int, request: RequestToController) -> None:
-        """Answer a request that only a controller can take. The document's heartbeat has no error for that."""
-        response: ResponseOfController | None
-        match request:
-            case MetadataHeartbeatRequest():
-                response = None
-                if self.design.controller_epoch_in_heartbeat:
-                    response = MetadataHeartbeatResponse(
-                        ErrorCode.NOT_CONTROLLER, BrokerState.INACTIVE, None, request.broker_id, request.incarnation_id
-                    )
-            case IsrChangeRequest():
-                response = IsrChangeResponse(ErrorCode.NOT_CONTROLLER)
-            case ControlledShutdownRequest():
-                response = ControlledShutdownResponse(ErrorCode.NOT_CONTROLLER)
-        self.context.effects.append(Reply(call, response))

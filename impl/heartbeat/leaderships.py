@@ -67,6 +67,14 @@ class Leaderships:
             self.partitions.wanted(of, moves_from=stopping) for one in stopping for of in self.partitions.led_by(one)
         )
 
+    def stuck_at(self, broker: int) -> list[TopicPartition]:
+        """What a broker leads and no other replica can, as far as is known; legacy leaders write ISRs."""
+        return [
+            of
+            for of in self.partitions.led_by(broker)
+            if len(self.partitions.known[of].replicas) > 1 and not self.partitions.wanted(of, moves_from=(broker,))
+        ]
+
     def move_from(self, office: Office, stopping: Collection[int]) -> Script[bool]:
         """Move some leaderships away from these; a timer is set for the rest. Returns as `settle` does."""
         states = {

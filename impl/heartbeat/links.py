@@ -159,7 +159,7 @@ class Links:
         while True:
             for leader, request in self.process.node.broker.fetch_requests().items():
                 if leader not in fetching or fetching[leader].done():
-                    fetching[leader] = asyncio.get_running_loop().create_task(self._fetch(leader, request))
+                    fetching[leader] = self.process.begin(self._fetch(leader, request))
             await asyncio.sleep(_IDLE_S)
 
     async def _fetch(self, leader: int, request: ReplicaFetchRequest) -> None:

@@ -62,7 +62,6 @@ class Process:
         self._calls = itertools.count(1)
         self._awaiting = dict[int, asyncio.Future[Any]]()
         self._reads = dict[int, asyncio.Future[Result]]()
-        self._tasks = set[asyncio.Task[None]]()
         self.now_ms = 0
 
     def _node(self, endpoint: Address) -> Node:
@@ -98,9 +97,6 @@ class Process:
                 await self._end()
 
     async def _end(self) -> None:
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._listener.stop()
         self.peers.close()
         await self._client.stop()
@@ -120,11 +116,9 @@ class Process:
         """Take a step of a core after those that wait."""
         self._loop.post(lambda now_ms: self._then(step(now_ms), now_ms))
 
-    def begin(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Let something run beside the loop, until the process ends."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let something run beside the steps, until the process ends. An exception that it does not handle ends it."""
+        return self._loop.begin(work)
 
     async def called(self, step: Callable[[int, int], Effects]) -> Any:
         """Take a step that is given a number; what the effect with this number says."""

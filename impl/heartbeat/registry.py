@@ -47,8 +47,9 @@ class Known:
         return self.is_new or bool(self.to_take) or any(self.sent.values())
 
     def begin_anew(self, incarnation: int) -> None:
-        """Go by another incarnation, which was sent nothing."""
+        """Go by another incarnation, which was sent nothing, and is no legacy one as far as is known."""
         self.incarnation, self.contact_ms, self.is_new, self.is_shown = incarnation, None, True, True
+        self.is_legacy = False
         self.to_take.clear()
         self.to_show.clear()
         self.sent.clear()

@@ -28,6 +28,7 @@ def with_state(controller: ControllerProcess, broker: Broker, state: BrokerState
 def adopting(controller: ControllerProcess, broker: Broker, incarnation: Incarnation) -> ControllerProcess:
     """A controller that goes by a higher incarnation, to which it owes all control requests.
 
+    That it is a legacy one is seen by its registration, and not by a heartbeat, which a legacy one does not send.
     With bounce_fences the lower one fails first, and what follows from that is written before the higher one counts.
     """
     if Design.bounce_fences and is_counted(controller.states[broker]):
@@ -37,7 +38,7 @@ def adopting(controller: ControllerProcess, broker: Broker, incarnation: Incarna
     )
     state = controller.states[broker]
     begun = with_state(controller, broker, BrokerState.INACTIVE if state == BrokerState.INITIAL else state)
-    return replace(begun, known=known, owed=controller.owed | {broker})
+    return replace(begun, known=known, owed=controller.owed | {broker}, legacy=controller.legacy - {broker})
 
 
 def going_by(controller: ControllerProcess, broker: Broker, czxid: Incarnation, legacy: bool) -> ControllerProcess:
@@ -46,7 +47,7 @@ def going_by(controller: ControllerProcess, broker: Broker, czxid: Incarnation, 
     if adopted.known[broker] != czxid:
         return adopted
     active = with_state(adopted, broker, BrokerState.ACTIVE) if legacy or not Design.heartbeats else adopted
-    return replace(active, legacy=active.legacy | {broker} if legacy else active.legacy - {broker})
+    return replace(active, legacy=active.legacy | {broker}) if legacy else active
 
 
 def record_after(s: Cluster, controller: Controller, broker: Broker) -> RecordStatus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import Model
-from spec.heartbeat import properties
+from spec.heartbeat import abstract_isr, properties
 from spec.heartbeat.actions import control, faults, heartbeat, isr, replica
 from spec.heartbeat.design import SETTINGS
 from spec.heartbeat.initial import all_active
@@ -38,7 +38,7 @@ RECORDS = (
     properties.records.acknowledged_record_survives,
     properties.records.maximal_isr_covers_committed,
 )
-SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS)
+SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS, abstract_isr.as_partition)
 
 LEMMAS = (
     properties.lemmas.controller_is_in_office,

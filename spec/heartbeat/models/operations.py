@@ -63,6 +63,7 @@ LEGACY = Model(
     properties=(
         *WITHOUT_LEGACY,
         properties.leadership.no_write_is_lost,
+        properties.incarnations.legacy_is_who_registered_so,
         properties.witnesses.legacy_leads_beside_new,
         properties.witnesses.controller_is_behind,
     ),
@@ -90,7 +91,12 @@ UPGRADE = Model(
         legacy.roll_controller,
         isr.ask_again,
     ),
-    properties=(*WITHOUT_LEGACY, properties.leadership.no_write_is_lost, properties.witnesses.upgraded),
+    properties=(
+        *WITHOUT_LEGACY,
+        properties.leadership.no_write_is_lost,
+        properties.incarnations.legacy_is_who_registered_so,
+        properties.witnesses.upgraded,
+    ),
     constants={"legacy_brokers": 2, "rolls": 2, "records": 0},
     settings=DOCUMENT,
     faults="every process is restarted twice",

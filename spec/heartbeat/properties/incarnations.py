@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, transition_invariant
 from spec.heartbeat.decisions.partition import counted
+from spec.heartbeat.decisions.registry import is_legacy_registration
 from spec.heartbeat.state import Cluster, is_counted
 from spec.heartbeat.types import Broker, Controller, Error, Incarnation, Process, broker_id
 
@@ -78,3 +79,19 @@ def nobody_inactive_is_added(before: Cluster, after: Cluster) -> bool:
         or is_counted(before.controllers[before.office].states[b])
         for b in Broker
     )
+
+
+@invariant(source="KIP-343, Compatibility, Deprecation, and Migration Plan (legacy registration) (L1)")
+def legacy_is_who_registered_so(s: Cluster) -> bool:
+    """A controller takes a broker for legacy, whose lease never ends, only by the registration that it goes by."""
+    return all(
+        s.controllers[c].epoch is None or is_legacy_registration(s.ids[b]) == (b in s.controllers[c].legacy)
+        for c in Controller
+        for b in Broker
+        if goes_by_registration(s, c, b)
+    )
+
+
+def goes_by_registration(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    registration = s.ids[broker]
+    return registration is not None and s.controllers[controller].known[broker] == registration.czxid

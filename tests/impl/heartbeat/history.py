@@ -139,6 +139,13 @@ class Figures:
     double_serving_ms: int
 
 
+def _state_after(line: Mapping[str, Any]) -> str:
+    """The state of a broker by a controller's record; a new one takes all for active. "": it is as before."""
+    if line["action"] == "take_office":
+        return "ACTIVE"
+    return str(line["note"]["to"]) if line["action"] == "broker_state" else ""
+
+
 class History:
     """One run, put together. Raises NotBegunError where it never got to the state that models start from.
 
@@ -209,9 +216,11 @@ class History:
             own = [line for line in before if line["note"].get("broker") == broker]
             if [line["action"] for line in own if line["action"] in ("fenced", "unfenced")][-1:] != ["unfenced"]:
                 raise NotBegunError("a broker was fenced")
-            if [line["note"]["to"] for line in own if line["action"] == "broker_state"][-1:] != ["ACTIVE"]:
+            states = [_state_after(line) for line in before if line["action"] == "take_office" or line in own]
+            if [state for state in states if state][-1:] != ["ACTIVE"]:
                 raise NotBegunError("a broker was not active")
-        if any(set(line["note"]["isr"]) != set(REPLICAS) for line in before if line["action"] == "want_isr"):
+        wishes = [set(line["note"]["isr"]) for line in before if line["action"] == "want_isr"]
+        if wishes and wishes[-1] != set(REPLICAS):
             raise NotBegunError("a leader wanted less than every replica in the ISR")
 
     # The trace.

@@ -194,6 +194,34 @@ def test_a_kafka_client_loses_nothing_that_was_acknowledged(brokers: Brokers) ->
     assert len(acknowledged) > 20 and acknowledged <= found
 
 
+def test_librdkafka_produces_and_consumes(brokers: Brokers) -> None:
+    """It asks for ApiVersions that are too new first, and is answered as Kafka 2.0 answers."""
+    confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+    bootstrap = ",".join("{}:{}".format(*brokers.address(broker)) for broker in range(BROKERS))
+    acknowledged = set[bytes]()
+
+    def delivered(error: object, message: Any) -> None:
+        if error is None:
+            acknowledged.add(message.value())
+
+    producer = confluent.Producer({"bootstrap.servers": bootstrap, "acks": "all"})
+    for number in range(30):
+        producer.produce("t", b"of librdkafka %d" % number, partition=1, on_delivery=delivered)
+    assert producer.flush(60) == 0 and len(acknowledged) == 30
+    consumer = confluent.Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
+    consumer.assign([confluent.TopicPartition("t", 1, 0)])
+    found = set[bytes]()
+
+    def consumed() -> bool:
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            found.add(message.value())
+        return acknowledged <= found
+
+    until(consumed)
+    consumer.close()
+
+
 def test_a_controlled_shutdown_ends(brokers: Brokers) -> None:
     assert brokers.processes[2].terminate(30) == 0
     assert all(brokers.state(partition)[0] in (0, 1) for partition in (0, 1))

@@ -226,8 +226,8 @@ def test_100_000_partitions_in_one_frame(version: int) -> None:
 def test_a_frame_whose_size_lies_is_refused() -> None:
     for size in (-1, MAX_FRAME_BYTES + 1, (1 << 31) - 1):
         with pytest.raises(WireError, match="a frame of"):
-            Frames(MAX_FRAME_BYTES).feed(int32(size) + bytes(20))
+            next(Frames(MAX_FRAME_BYTES).feed(int32(size) + bytes(20)))
     short = Frames(MAX_FRAME_BYTES)
-    assert short.feed(int32(21) + bytes(20)) == []
+    assert list(short.feed(int32(21) + bytes(20))) == []
     with pytest.raises(WireError, match="within a frame"):
         short.end()
