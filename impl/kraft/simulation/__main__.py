@@ -1,6 +1,7 @@
 """Run seeds, and print what each broke: python -m impl.kraft.simulation --seeds 100 [--first 0]
 
-Exit codes: 0 every rule held, 1 a rule was broken (run its seed alone with `--first SEED --seeds 1`), 3 interrupted.
+Exit codes: 0 every rule held, 1 a rule was broken (run its seed alone with `--first SEED --seeds 1`), 2 a file is no
+plan, 3 interrupted.
 """
 
 from __future__ import annotations
@@ -8,38 +9,83 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
 
 from impl.kraft.raft.errors import CommittedTruncationError
+from impl.kraft.simulation.histories import NotLinearizableError
 from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.shrinking import failure, shrunk
 from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
+from impl.kraft.simulation.swarm import Plan, plan_of
 from impl.kraft.storage.errors import StorageError
 
-FAILURES = (BrokenRuleError, NotRecoveredError, CommittedTruncationError, StorageError)
+FAILURES = (BrokenRuleError, NotLinearizableError, NotRecoveredError, CommittedTruncationError, StorageError)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m impl.kraft.simulation", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--seeds", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--shrink", metavar="FILE", help="shrink the first run that breaks a rule, and write its plan")
+    parser.add_argument("--replay", metavar="FILE", help="run the plan of a file, and print its events")
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # a torn tail is cut in every other run
-    broken = events = 0
     try:
-        for seed in range(options.first, options.first + options.seeds):
-            run = Simulation(seed)
-            try:
-                digest = run.go()
-                if options.seeds == 1:
-                    print(f"seed {seed}: {run.events} events, {digest}")
-            except FAILURES as error:
-                broken += 1
-                print(f"seed {seed}, at {run.now_ms} ms, after {run.events} events: {error}\n  {run.swarm}")
-            events += run.events
+        if options.replay is not None:
+            return replay(Path(options.replay))
+        return run_seeds(range(options.first, options.first + options.seeds), options.shrink)
     except KeyboardInterrupt:
-        print(f"stopped after {events} events", file=sys.stderr)
+        print("stopped", file=sys.stderr)
         return 3
-    print(f"{options.seeds} runs, {events} events, {broken} broken")
+
+
+def replay(path: Path) -> int:
+    try:
+        plan = Plan.from_json(path.read_text())
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"{path} is no plan that --shrink has written: {error}", file=sys.stderr)
+        return 2
+    is_broken, _ = run_plan(plan, print)
+    return int(is_broken)
+
+
+def run_seeds(seeds: range, shrink_to: str | None) -> int:
+    broken = events = 0
+    for seed in seeds:
+        plan = plan_of(seed)
+        is_broken, count = run_plan(plan, None, prints_digest=len(seeds) == 1)
+        broken += is_broken
+        events += count
+        if is_broken and shrink_to is not None:
+            write_shrunk(plan, Path(shrink_to))
+            return 1
+    print(f"{len(seeds)} runs, {events} events, {broken} broken")
     return 1 if broken else 0
+
+
+def run_plan(plan: Plan, watch: Callable[[str], None] | None, *, prints_digest: bool = True) -> tuple[bool, int]:
+    """Does it break a rule, and in how many events?"""
+    run = Simulation(plan, watch)
+    try:
+        digest = run.go()
+        if prints_digest:
+            print(f"seed {plan.seed}: {run.events} events, {digest}")
+        return False, run.events
+    except Exception as error:  # of a rule, or one that no core may raise
+        where = f"seed {plan.seed}, at {run.now_ms} ms, after {run.events} events"
+        print(f"{where}: {type(error).__name__}: {error}\n  {run.swarm}")
+        if not isinstance(error, FAILURES):
+            traceback.print_exc()
+        return True, run.events
+
+
+def write_shrunk(plan: Plan, path: Path) -> None:
+    smaller = shrunk(plan)
+    path.write_text(smaller.to_json() + "\n")
+    print(f"{len(plan.schedule)} steps shrunk to {len(smaller.schedule)}, which break the same: {failure(smaller)}")
+    print(f"run them with --replay {path}")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,11 @@ def entries_of(data: bytes) -> list[Entry]:
     return [Entry(header.end_offset, header.epoch, header.crc) for _, header in headers(data)]
 
 
+def is_alike(one: ElectionState, other: ElectionState) -> bool:
+    """But for the voters, which do not change."""
+    return replace(one, voters=()) == replace(other, voters=())
+
+
 class LogSeen:
     """The log of a node as its appends and truncations make it, and how far it is on disk."""
 
@@ -60,6 +65,7 @@ class Rules:
         self.leaders: dict[int, int] = {}
         self.votes: dict[tuple[int, int], int] = {}
         self.persisted = [ElectionState(0)] * voters
+        self.on_its_way: list[ElectionState | None] = [None] * voters
         self.written: dict[tuple[int, int], tuple[Entry, Entry | None]] = {}
         self.committed: list[Entry] = []
         self.committed_in = 0
@@ -69,13 +75,17 @@ class Rules:
         if not kept:
             raise BrokenRuleError(f"{rule}: {what}")
 
+    def begin_to_persist(self, node: int, state: ElectionState) -> None:
+        """Should the process end in it, the disk has this or the one before."""
+        self.on_its_way[node] = state
+
     def persist(self, node: int, state: ElectionState) -> None:
         before = self.persisted[node]
         self.hold(before.epoch <= state.epoch, "R10", f"node {node} goes back from epoch {before.epoch}")
         if state.voted_for is not None:
             given = self.votes.setdefault((node, state.epoch), state.voted_for)
             self.hold(given == state.voted_for, "R7", f"node {node} votes for {given} and {state.voted_for}")
-        self.persisted[node] = state
+        self.persisted[node], self.on_its_way[node] = state, None
 
     def append(self, node: int, data: bytes) -> None:
         log = self.logs[node]
@@ -115,10 +125,11 @@ class Rules:
 
     def start(self, node: int, stored: ElectionState | None, data: bytes) -> None:
         """A process has recovered what is on its disk."""
-        found, log = entries_of(data), self.logs[node]
-        self.hold(
-            (stored or ElectionState(0)).epoch == self.persisted[node].epoch, "R10", f"node {node} lost its epoch"
-        )
+        found, log, state = entries_of(data), self.logs[node], stored or ElectionState(0)
+        possible = [one for one in (self.persisted[node], self.on_its_way[node]) if one is not None]
+        is_kept = any(is_alike(state, one) for one in possible)
+        self.hold(is_kept, "R7", f"node {node} has {state} on its disk, and not one of {possible}")
+        self.persist(node, state)
         kept = [entry for entry in log.entries if entry.end_offset <= log.flushed_end]
         self.hold(found[: len(kept)] == kept, "R8", f"node {node} lost what was on its disk")
         self.logs[node], self.applied[node] = LogSeen(found), 0
@@ -130,7 +141,7 @@ class Rules:
 
     def look_at(self, node: int, voter: Voter) -> None:
         """After every event of a node."""
-        is_on_disk = replace(voter.election, voters=()) == replace(self.persisted[node], voters=())
+        is_on_disk = is_alike(voter.election, self.persisted[node])
         self.hold(is_on_disk, "R7", f"node {node} goes by an election state that is not on its disk")
         if isinstance(voter.role, Leader):
             self.look_at_leader(node, voter, voter.role)

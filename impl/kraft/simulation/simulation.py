@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -28,11 +30,13 @@ from impl.kraft.raft.effects import (
 )
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request, Response
+from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import Rules
-from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Swarm, swarm_of
+from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
 from impl.kraft.storage.batches import Record
+from impl.kraft.storage.errors import DiskFullError, StorageEndedError
 from impl.kraft.storage.log import LogSettings, PendingFlush
-from impl.kraft.storage.simulated_disk import SimulatedDisk
+from impl.kraft.storage.simulated_disk import Fault, PowerLossError, ProcessKilledError, SimulatedDisk
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 DIRECTORY = "/data"
@@ -56,15 +60,18 @@ class Node:
         self.storage: QuorumStorage | None = None
         self.claimed: int | None = None
         self.timers: dict[tuple[Timer, int | None], int] = {}
+        self.paused_until_ms = 0
+        self.clock_percent = 100
 
 
 class Simulation:
-    """A run of a seed. digest: of all its events, in order."""
+    """A run of a plan. digest: of all its events, in order. watch: is given each of them."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = Random(seed)
-        self.swarm: Swarm = swarm_of(self.rng)
+    def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
+        self.rng = Random(f"run {plan.seed}")
+        self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
         self.rules = Rules(self.swarm.voters)
+        self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0
         self.is_quiet = False
@@ -73,20 +80,24 @@ class Simulation:
         self._cut: dict[tuple[int, int], int] = {}
         self._calls: dict[int, Callable[[Response], None]] = {}
         self.nodes = [self._formatted() for _ in range(self.swarm.voters)]
+        for node in self.nodes:
+            node.clock_percent += self.rng.randint(-self.swarm.drift, self.swarm.drift)
 
     @property
     def digest(self) -> str:
         return self._hash.hexdigest()
 
     def go(self) -> str:
-        """The digest of the run. Raises BrokenRuleError, NotRecoveredError, and whatever a core or a storage raises."""
+        """The digest of the run. Raises an error of FAILURES, and whatever a core or a storage raises."""
         for node in range(len(self.nodes)):
             self.start(node)
-        self.after(self.swarm.tick_ms, self.tick)
+        for step in self.schedule:
+            self.after(step.at_ms, partial(self.carry_out_step, step))
         self.run_until(self.swarm.chaos_ms)
         self.calm_down()
         self.run_until(self.swarm.chaos_ms + QUIET_MS)
         self.look_whether_recovered()
+        check(self.clients.history)
         return self.digest
 
     def run_until(self, end_ms: int) -> None:
@@ -102,9 +113,15 @@ class Simulation:
         """An event is part of the digest."""
         self.events += 1
         self._hash.update(repr((self.now_ms, *what)).encode())
+        if self.watch is not None:
+            self.watch(f"{self.now_ms:>7} {' '.join(str(one) for one in what)}")
 
     def drawn(self, chance: int) -> bool:
         return not self.is_quiet and self.rng.randrange(100) < chance
+
+    def clock_ms(self, number: int) -> int:
+        """The time of a node, whose clock may go wrong."""
+        return self.now_ms * self.nodes[number].clock_percent // 100
 
     def delayed(self, most_ms: int) -> int:
         return self.rng.randint(0, min(most_ms, QUIET_DELAY_MS) if self.is_quiet else most_ms)
@@ -118,8 +135,13 @@ class Simulation:
         return Node(disk)
 
     def start(self, number: int) -> None:
+        """A process recovers what is on its disk. It may fail there as anywhere, and is started again."""
+        with self.ending_with_faults(number):
+            self.recover(number)
+
+    def recover(self, number: int) -> None:
         node, swarm = self.nodes[number], self.swarm
-        settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=0)
+        settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         log = storage.log
         self.rules.start(number, storage.election, log.read(0, LOG_BYTES))
@@ -135,32 +157,62 @@ class Simulation:
         )
         node.raft = Raft(raft_settings, storage.election, LogEnds.recovered(log.end_offset, log.epochs.starts))
         self.note(number, "start", storage.election, log.end_offset)
-        self.hand_in(number, lambda raft: raft.start(self.now_ms))
+        self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
 
     def stop(self, number: int, *, loses_power: bool) -> None:
         node = self.nodes[number]
-        if node.raft is None:
-            return
         self.note(number, "power loss" if loses_power else "kill")
         node.life += 1
         node.raft = node.storage = node.claimed = None
         node.timers.clear()
         self.rules.stop(number)
+        self.clients.give_up(number)
         node.disk = node.disk.after_power_loss(self.rng.randrange) if loses_power else node.disk.after_kill()
-        self.after(self.rng.randrange(1, 4 * ELECTION_MS), lambda: self.start(number))
+        self.after(self.rng.randrange(1, 4 * ELECTION_MS), partial(self.start, number))
+
+    @contextmanager
+    def ending_with_faults(self, number: int) -> Iterator[None]:
+        """A fault of the disk ends the process that meets it; a leader whose disk is full resigns first."""
+        node = self.nodes[number]
+        try:
+            yield
+        except PowerLossError:
+            self.stop(number, loses_power=True)
+        except DiskFullError:
+            if node.raft is not None:
+                for effect in node.raft.resign(node.raft.voter.epoch, self.clock_ms(number)):
+                    self.carry_out(number, node.raft, effect)
+            self.stop(number, loses_power=False)
+        except (ProcessKilledError, StorageEndedError):
+            self.stop(number, loses_power=False)
+        except OSError as error:  # of a recovery, or of a flush, which runs in a thread of its own
+            if error.errno not in (errno.EIO, errno.ENOSPC):
+                raise
+            self.stop(number, loses_power=False)
 
     def alive(self, number: int, life: int, event: Callable[[], None]) -> Callable[[], None]:
-        """An event of a process, which is dropped with it."""
-        return lambda: event() if self.nodes[number].life == life and self.nodes[number].raft is not None else None
+        """An event of a process, which is dropped with it, and waits while that is paused."""
+        node = self.nodes[number]
+
+        def come() -> None:
+            if node.life != life or node.raft is None:
+                return
+            if node.paused_until_ms > self.now_ms:
+                self.after(node.paused_until_ms - self.now_ms, come)
+            else:
+                event()
+
+        return come
 
     # Cores and their effects.
 
     def hand_in(self, number: int, handed: Callable[[Raft], Effects]) -> None:
         raft = self.nodes[number].raft
         assert raft is not None
-        for effect in handed(raft):
-            self.carry_out(number, raft, effect)
-        self.rules.look_at(number, raft.voter)
+        with self.ending_with_faults(number):
+            for effect in handed(raft):
+                self.carry_out(number, raft, effect)
+            self.rules.look_at(number, raft.voter)
 
     def carry_out(self, number: int, raft: Raft, effect: Effect) -> None:
         node = self.nodes[number]
@@ -168,6 +220,7 @@ class Simulation:
         assert storage is not None
         match effect:
             case Persist(state=state):
+                self.rules.begin_to_persist(number, state)
                 storage.persist(state)
                 self.rules.persist(number, state)
             case AppendToLog(data=data, epoch=epoch):
@@ -176,8 +229,8 @@ class Simulation:
             case Flush():
                 self.flush_later(number, storage.begin_flush())
             case TruncateLog(end_offset=end):
+                self.rules.truncate(number, end)  # before: should it fail, the disk may have done it
                 storage.truncate(end)
-                self.rules.truncate(number, end)
             case Send(to=to, request=request):
                 self.rules.send(number, request)
                 self.send(number, to, request)
@@ -191,21 +244,29 @@ class Simulation:
             case Committed():
                 self.note(number, "committed", effect.end_offset)
                 self.rules.commit(number, effect, raft.voter)
+                log = [
+                    (one.end_offset, one.crc)
+                    for one in self.rules.logs[number].entries
+                    if one.end_offset <= effect.end_offset
+                ]
+                self.clients.commit(number, log, self.events)
             case Claim(epoch=claimed):
                 node.claimed = claimed
             case Renounce():
                 node.claimed = None
+                self.clients.give_up(number)
 
     def flush_later(self, number: int, pending: PendingFlush) -> None:
         node = self.nodes[number]
 
         def ended() -> None:
             assert node.storage is not None
-            pending.run()
-            end = node.storage.finish_flush(pending)
-            self.note(number, "flushed", end)
-            self.rules.flush(number, end)
-            self.hand_in(number, lambda raft: raft.on_flushed(end, self.now_ms))
+            with self.ending_with_faults(number):
+                pending.run()
+                end = node.storage.finish_flush(pending)
+                self.note(number, "flushed", end)
+                self.rules.flush(number, end)
+                self.hand_in(number, lambda raft: raft.on_flushed(end, self.clock_ms(number)))
 
         self.after(self.delayed(self.swarm.flush_ms), self.alive(number, node.life, ended))
 
@@ -218,10 +279,11 @@ class Simulation:
             if node.timers.get(which) == mine:
                 del node.timers[which]
                 self.note(number, effect.timer.value, effect.peer)
-                self.hand_in(number, lambda raft: raft.on_timer(effect.timer, self.now_ms, effect.peer))
+                self.hand_in(number, lambda raft: raft.on_timer(effect.timer, self.clock_ms(number), effect.peer))
 
         at_ms = effect.at_ms + self.rng.randint(0, effect.spread_ms)
-        self.after(max(0, at_ms - self.now_ms), self.alive(number, node.life, due))
+        due_ms = -(-at_ms * 100 // node.clock_percent)
+        self.after(max(0, due_ms - self.now_ms), self.alive(number, node.life, due))
 
     # The network.
 
@@ -233,7 +295,7 @@ class Simulation:
             if not is_over[0]:
                 is_over[0] = True
                 self.note(sender, "response", to, response)
-                self.hand_in(sender, lambda raft: raft.on_response(to, request, response, self.now_ms))
+                self.hand_in(sender, lambda raft: raft.on_response(to, request, response, self.clock_ms(sender)))
 
         self.after(REQUEST_TIMEOUT_MS, self.alive(sender, life, lambda: ended(None)))
         for _ in range(2 if self.drawn(self.swarm.twice) else 1):
@@ -244,7 +306,7 @@ class Simulation:
         call = self.numbers
         self._calls[call] = lambda response: self.deliver(to, sender, self.alive(sender, life, lambda: ended(response)))
         self.note(to, "request", request)
-        self.hand_in(to, lambda raft: raft.handle(call, request, self.now_ms))
+        self.hand_in(to, lambda raft: raft.handle(call, request, self.clock_ms(to)))
 
     def answer(self, call: int, response: Response) -> None:
         self._calls.pop(call)(response)
@@ -254,57 +316,90 @@ class Simulation:
         delay_ms = self.delayed(self.swarm.delay_ms)
         if self.drawn(self.swarm.lost) or self._cut.get((sender, to), 0) > self.now_ms:
             return
-        self.after(delay_ms, lambda: landing() if self.nodes[to].raft is not None else None)
+        self.after(delay_ms, lambda: self.alive(to, self.nodes[to].life, landing)())
 
     # Chaos, and the quiet after it.
 
-    def tick(self) -> None:
-        """Draw what happens now: clients that ask for something, and faults."""
-        if self.is_quiet:
-            return
-        swarm, number = self.swarm, self.rng.randrange(self.swarm.voters)
-        if self.drawn(swarm.append):
-            self.append_somewhere()
-        if self.drawn(swarm.resign):
-            self.resign_somewhere()
-        if self.drawn(swarm.partition):
-            self.cut_off(number)
-        if self.drawn(swarm.kill):
-            self.stop(number, loses_power=False)
-        if self.drawn(swarm.power_loss):
-            self.stop(number, loses_power=True)
-        self.after(swarm.tick_ms, self.tick)
+    def carry_out_step(self, step: Step) -> None:
+        """Clients ask for something, or a fault comes."""
+        rng, number = Random(step.seed), step.node
+        match step.kind:
+            case Kind.APPEND:
+                self.append_somewhere(rng)
+            case Kind.RESIGN:
+                self.resign_somewhere()
+            case Kind.PARTITION:
+                self.cut_off(number, rng)
+            case Kind.PAUSE:
+                self.pause(number, rng)
+            case Kind.DISK_FAULT:
+                self.fault_disk(number, rng)
+            case Kind.FULL_DISK:
+                self.fill_disk(number, rng)
+            case Kind.KILL | Kind.POWER_LOSS if self.nodes[number].raft is not None:
+                self.stop(number, loses_power=step.kind is Kind.POWER_LOSS)
 
-    def append_somewhere(self) -> None:
+    def append_somewhere(self, rng: Random) -> None:
         """Every controller that believes that it is active decides something of its own."""
         for number, node in enumerate(self.nodes):
             epoch = node.claimed
             if epoch is not None:
-                records = tuple(Record(b"%d %d" % (self.events, one)) for one in range(self.rng.randrange(1, 4)))
-                self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=self.now_ms))
+                records = tuple(Record(b"%d %d %d" % (number, self.events, one)) for one in range(rng.randrange(1, 4)))
+                now_ms, life, began = self.clock_ms(number), node.life, self.events
+                self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=now_ms))
+                if node.life == life:
+                    last = self.rules.logs[number].entries[-1]
+                    self.clients.begin(number, last.end_offset, last.crc, began)
 
     def resign_somewhere(self) -> None:
         for number, node in enumerate(self.nodes):
             epoch = node.claimed
             if epoch is not None:
                 self.note(number, "resign")
-                self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.now_ms))
+                self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.clock_ms(number)))
 
-    def cut_off(self, number: int) -> None:
+    def cut_off(self, number: int, rng: Random) -> None:
         """One node hears, or is heard by, none of some others for a while; or both."""
-        until_ms = self.now_ms + self.rng.randrange(1, 10 * ELECTION_MS)
-        direction = self.rng.randrange(3)
+        until_ms = self.now_ms + rng.randrange(1, 10 * ELECTION_MS)
+        direction = rng.randrange(3)
         for other in range(self.swarm.voters):
-            if other != number and self.rng.randrange(4):
+            if other != number and rng.randrange(4):
                 if direction != 0:
                     self._cut[number, other] = until_ms
                 if direction != 1:
                     self._cut[other, number] = until_ms
 
+    def pause(self, number: int, rng: Random) -> None:
+        """A process stands still: its clock has jumped when it goes on, and all that came meanwhile waits for it."""
+        self.nodes[number].paused_until_ms = self.now_ms + rng.randrange(1, 10 * ELECTION_MS)
+
+    def fault_disk(self, number: int, rng: Random) -> None:
+        """One of the next operations fails, finds no space, or is the last of the process or of the machine."""
+        disk = self.nodes[number].disk
+        disk.faults = {disk.operations + rng.randrange(1, 20): rng.choice(list(Fault))}
+
+    def fill_disk(self, number: int, rng: Random) -> None:
+        """There is little space left, until some is freed."""
+        self.nodes[number].disk.capacity_bytes = self.nodes[number].disk.used_bytes() + rng.randrange(1_000)
+        self.after(rng.randrange(1, 20 * ELECTION_MS), partial(self.free_disk, number))
+
+    def free_disk(self, number: int) -> None:
+        self.nodes[number].disk.capacity_bytes = None
+
     def calm_down(self) -> None:
         self.is_quiet = True
         self._cut.clear()
-        self.after(QUIET_MS // 2, self.append_somewhere)
+        for number, node in enumerate(self.nodes):
+            node.paused_until_ms = 0
+            node.disk.faults = {}
+            self.free_disk(number)
+        self.after(QUIET_MS // 2, self.append_in_the_quiet)
+
+    def append_in_the_quiet(self) -> None:
+        """Somebody must be active by now, and go on."""
+        if all(node.claimed is None for node in self.nodes):
+            raise NotRecoveredError(f"after {QUIET_MS // 2} ms of quiet nobody is active")
+        self.append_somewhere(self.rng)
 
     def look_whether_recovered(self) -> None:
         """One leads, and all have what it has appended in the quiet."""

@@ -1,8 +1,10 @@
-"""The faults of a run and how often they come, its sizes and its times, all drawn from the seed."""
+"""The faults of a run, how often and when they come, its sizes and its times, all drawn from the seed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from random import Random
 
 ELECTION_MS, FETCH_MS = 100, 200
@@ -12,7 +14,8 @@ ELECTION_MS, FETCH_MS = 100, 200
 class Swarm:
     """Chances are of a hundred; 0: this run has no such fault. chaos_ms: after that nothing fails any more.
 
-    lost, twice: of each message. partition, kill, power_loss, append, resign: at each tick of the chaos.
+    lost, twice: of each message; all others: at each tick of the chaos. drift: clocks go wrong by at most so many
+    percent. reserve_bytes: what the storage gives up on a full disk.
     """
 
     voters: int
@@ -30,6 +33,11 @@ class Swarm:
     power_loss: int
     append: int
     resign: int
+    pause: int
+    disk_fault: int
+    full_disk: int
+    drift: int
+    reserve_bytes: int
 
 
 def swarm_of(rng: Random) -> Swarm:
@@ -52,4 +60,66 @@ def swarm_of(rng: Random) -> Swarm:
         power_loss=maybe(12),
         append=rng.randrange(10, 60),
         resign=maybe(10),
+        pause=maybe(10),
+        disk_fault=maybe(12),
+        full_disk=maybe(5),
+        drift=rng.choice([0, 0, 10]),
+        reserve_bytes=rng.choice([0, 1_000]),
     )
+
+
+class Kind(StrEnum):
+    """What happens to a node at a step of the chaos. The values are those of the fields of `Swarm`."""
+
+    APPEND = "append"
+    RESIGN = "resign"
+    PARTITION = "partition"
+    KILL = "kill"
+    POWER_LOSS = "power_loss"
+    PAUSE = "pause"
+    DISK_FAULT = "disk_fault"
+    FULL_DISK = "full_disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """seed: of what is drawn when it is carried out, so that a step is the same whichever others are left out."""
+
+    at_ms: int
+    kind: Kind
+    node: int
+    seed: int
+
+
+def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
+    return tuple(
+        Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
+        for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
+        for kind in Kind
+        if rng.randrange(100) < getattr(swarm, kind.value)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a run goes by. seed: of delays, losses, timers, and of what a power loss leaves."""
+
+    seed: int
+    swarm: Swarm
+    schedule: tuple[Step, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Raises ValueError, KeyError, TypeError for what is no plan."""
+        found = json.loads(text)
+        steps = tuple(Step(**{**step, "kind": Kind(step["kind"])}) for step in found["schedule"])
+        return cls(found["seed"], Swarm(**found["swarm"]), steps)
+
+
+def plan_of(seed: int) -> Plan:
+    rng = Random(seed)
+    swarm = swarm_of(rng)
+    return Plan(seed, swarm, schedule_of(rng, swarm))

@@ -1,7 +1,7 @@
-"""Plant the bug of each switch of the spec, and count the seeds until the simulation finds it.
+"""Plant the bug of each switch of the spec, or leave out a rule of the disk; count the seeds until that is found.
 
-python -m tests.impl.kraft.simulation.planted [WORD] (only those whose switch has WORD in it); exit code 1: some are not
-found within the most seeds, or not quickly in the median.
+python -m tests.impl.kraft.simulation.planted [WORD] (only what has WORD in its name); exit code 1: some are not found
+within the most seeds, or not quickly in the median.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from statistics import median
 
 from tests.conform.faults.patched import patched
+from tests.impl.kraft.storage.test_planted_faults import FAULTS, planted
 
 MOST_SEEDS = 300
 MEDIAN_SEEDS = 200
@@ -56,14 +59,30 @@ PLANTED: dict[str, tuple[str, str, str]] = {
 """By switch: a function, a fragment of it, and what stands for that when the guard is left out."""
 
 
-def seeds_until_found(switch: str, first: int) -> int | None:
+DISK_RULES = {
+    fault.rule: fault
+    for fault in FAULTS
+    if fault.module not in ("snapshots", "batches") and not fault.script and not fault.torn_sector
+}
+"""Those of the storage that random crashes can find, but for snapshots, which the simulation has not."""
+
+
+@contextmanager
+def fault_planted(name: str) -> Iterator[None]:
+    """A switch is off, or a rule of the disk is left out."""
+    with patched(*PLANTED[name], adapter="raft") if name in PLANTED else planted(DISK_RULES[name]):
+        yield
+
+
+def seeds_until_found(name: str, first: int) -> int | None:
     """How many seeds it takes, from a first one on. None: more than the most."""
-    with patched(*PLANTED[switch], adapter="raft"):
+    with fault_planted(name):
         simulation = importlib.import_module("impl.kraft.simulation.simulation")
+        swarm = importlib.import_module("impl.kraft.simulation.swarm")
         failures = importlib.import_module("impl.kraft.simulation.__main__").FAILURES
         for count in range(1, MOST_SEEDS + 1):
             try:
-                simulation.Simulation(first + count - 1).go()
+                simulation.Simulation(swarm.plan_of(first + count - 1)).go()
             except failures:
                 return count
     return None
@@ -72,11 +91,11 @@ def seeds_until_found(switch: str, first: int) -> int | None:
 def main(words: list[str]) -> int:
     logging.disable(logging.WARNING)
     is_slow = False
-    for switch in (switch for switch in PLANTED if all(word in switch for word in words)):
-        found = [seeds_until_found(switch, first) for first in STARTS]
+    for name in (name for name in (*PLANTED, *DISK_RULES) if all(word in name for word in words)):
+        found = [seeds_until_found(name, first) for first in STARTS]
         middle = median(count or MOST_SEEDS + 1 for count in found)
         is_slow |= middle > MEDIAN_SEEDS
-        print(f"{switch}: {', '.join(str(count or 'not found') for count in found)} seeds; median {middle}", flush=True)
+        print(f"{name}: {', '.join(str(count or 'not found') for count in found)} seeds; median {middle}", flush=True)
     return int(is_slow)
 
 
