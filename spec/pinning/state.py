@@ -164,6 +164,11 @@ def believes_in_office(process: BrokerProcess) -> bool:
     return process.phase == Phase.ELECTED or process.phase == Phase.IN_OFFICE
 
 
+def takes_part(process: BrokerProcess) -> bool:
+    """It has looked at `ready`, or at who is preferred, for an election that it has yet to win or to leave."""
+    return process.phase == Phase.PULLED or process.phase == Phase.ABSTAINS or process.phase == Phase.LAPSED
+
+
 def is_in_office(s: Cluster, broker: Broker) -> bool:
     """A broker is in office, as it believes and as ZooKeeper has it."""
     return s.brokers[broker].phase == Phase.IN_OFFICE and owns_office(s, broker)

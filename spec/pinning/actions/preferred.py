@@ -13,7 +13,7 @@ from spec.pinning.actions.sessions import is_dead
 from spec.pinning.actions.target import hears
 from spec.pinning.decisions.office import out_of_office
 from spec.pinning.decisions.watching import after_pull, notified
-from spec.pinning.state import Cluster, Member, believes_in_office
+from spec.pinning.state import Cluster, Member, takes_part
 from spec.pinning.types import Broker, Path, Phase
 
 Registered = Annotated[Member, MemberOf("members")]
@@ -29,13 +29,20 @@ def end_dead_session_of_member(s: Cluster, member: Registered) -> None:
 
 @action(who="broker {broker}", source="linkedin/kafka, changes 42 and 211", kafka="PreferredControllerChangeHandler")
 def hear_preferred(s: Cluster, broker: Broker) -> None:
-    """A broker outside the set, and outside office, hears of its members; if it abstains, it looks again."""
+    """A broker outside the set hears that its members have changed; if it takes part in an election, it begins again.
+
+    A controller that finds members left is to resign: `resign_for_member`.
+    """
     process = s.brokers[broker]
-    require(hears(s, broker, Path.PREFERRED) and not believes_in_office(process))
+    require(hears(s, broker, Path.PREFERRED) and (process.phase != Phase.IN_OFFICE or len(s.members) == 0))
     process.events = process.events[1:]
     process.armed |= {Path.PREFERRED}
-    if process.phase == Phase.ABSTAINS and s.controller is None:
-        s.brokers[broker] = after_pull(s, broker, s.brokers[broker])
+    if takes_part(process):
+        if s.controller is None:
+            s.brokers[broker] = after_pull(s, broker, s.brokers[broker])
+        else:
+            process.phase = Phase.WATCHING
+            process.waits_for = None
 
 
 @action(who="broker {broker}", source="linkedin/kafka, changes 42 and 211", kafka="PreferredControllerChangeHandler")

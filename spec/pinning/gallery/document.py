@@ -269,7 +269,7 @@ PREFERRED_HANGS = Bug(
     model=models.alternatives.PREFERRED,
     constants={"abstention_lapses": False},
     violates=properties.liveness.there_is_a_controller,
-    states=6,
+    states=7,
     guard="A broker that has abstained for a time runs all the same.",
 )
 
@@ -278,12 +278,12 @@ NO_FALLBACK = Bug(
     title="Without fallback there is no controller while no preferred broker runs",
     label="shipped, in a public fork; by design",
     found_in="preferred controllers in a fork of Apache Kafka 2.x and 3.0, without fallback",
-    story="""One preferred broker hangs, the other dies. The third runs, is outside the set, and never becomes the
-        controller. KIP-39 rejects whitelists for this reason.""",
+    story="""Of the preferred brokers one dies, the other hangs or dies, too. The others are outside the set, and never
+        become the controller. KIP-39 rejects whitelists for this reason.""",
     model=models.alternatives.PREFERRED,
     constants={"fallback": False},
     violates=properties.liveness.there_is_a_controller,
-    states=6,
+    states=7,
     guard="Fallback: others run while no preferred broker is registered.",
 )
 

@@ -13,6 +13,7 @@ from spec.pinning.models.requests import (
     CRASH,
     ELECTION,
     HANDOVER,
+    LAPSES,
     NOT_MODELLED,
     REQUEST,
     REQUESTED,
@@ -36,7 +37,7 @@ LIVE = Model(
     actions=fairly(
         *REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, election.lapse, faults.hang, faults.lapse_early
     ),
-    properties=ENDS,
+    properties=(*LAPSES, *ENDS),
     constants={"max_requests": 2, "answers": 1, "max_hangs": 1, "max_early_lapses": 1},
     settings=WANTED,
     faults="two requests, one broker that hangs for good, one that is too impatient",

@@ -27,9 +27,25 @@ SERVED = (
     properties.requests.served_request_is_gone,
     properties.requests.request_is_served_once,
     properties.requests.request_ends_for_cause,
+    properties.requests.resigns_for_the_request_that_stands,
 )
 DEAD = (properties.requests.dead_target_moves_nobody,)
-TOLD = (properties.requests.served_is_told_of_served,)
+TOLD = (properties.requests.served_is_told_of_served, properties.steps.answer_is_what_was_read)
+MEMORY = (
+    properties.memory.stopped_process_has_forgotten,
+    properties.memory.memory_is_of_the_phase,
+    properties.memory.watches_are_set,
+    properties.memory.vacancy_is_known_or_heard_of,
+)
+READY = (properties.memory.pull_is_up_to_date, properties.memory.request_is_known_or_heard_of)
+LEFT = (properties.steps.office_is_left_with_controller,)
+SESSION = (properties.steps.session_is_needed, properties.steps.session_ends_whole)
+LAPSES = (properties.steps.lapse_has_a_cause,)
+SETTLED = (
+    properties.steps.election_serves_its_own_request,
+    properties.steps.request_is_settled_in_office,
+    properties.steps.ready_is_taken_back_by_its_owner,
+)
 LEMMAS = (
     properties.lemmas.session_is_of_one_process,
     properties.lemmas.office_names_its_owner,
@@ -77,7 +93,20 @@ PIN = Model(
     doc="Three brokers, one request to move the controller, and one crash.",
     init=broker_0_in_office,
     actions=(*REQUEST, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH),
-    properties=(*OFFICE, *MOVES, *SERVED, *DEAD, properties.witnesses.handed_over, *CASES),
+    properties=(
+        *MEMORY,
+        *READY,
+        *LEFT,
+        *SESSION,
+        *LAPSES,
+        *SETTLED,
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *DEAD,
+        properties.witnesses.handed_over,
+        *CASES,
+    ),
     constants={"max_requests": 1, "max_crashes": 1},
     settings=REQUESTED,
     faults="one request, one broker that dies at any time and starts again",
@@ -131,6 +160,9 @@ HUNG = Model(
     init=broker_0_in_office,
     actions=(*REQUEST, *ANSWERS, *ELECTION, *ABSTENTION, *HANDOVER, *CRASH, faults.hang, faults.lapse_early),
     properties=(
+        *MEMORY,
+        *READY,
+        *LAPSES,
         *OFFICE,
         *MOVES,
         *SERVED,
@@ -161,6 +193,8 @@ REFUSED = Model(
         operator.delete_by_hand,
     ),
     properties=(
+        *LEFT,
+        properties.memory.nobody_unable_is_in_office,
         *OFFICE,
         *MOVES,
         *SERVED,

@@ -3,9 +3,9 @@
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.pinning.properties import lemmas, liveness, moves, office, requests, witnesses
+from spec.pinning.properties import lemmas, liveness, memory, moves, office, requests, steps, witnesses
 
-__all__ = ["lemmas", "liveness", "moves", "office", "requests", "witnesses"]
+__all__ = ["lemmas", "liveness", "memory", "moves", "office", "requests", "steps", "witnesses"]
 
 STATEMENTS = {
     "P1": "No write and no request of a controller takes effect after a later epoch was issued, and epochs are "

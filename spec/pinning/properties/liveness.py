@@ -8,7 +8,7 @@ from __future__ import annotations
 from checker.lang import eventually_always, leads_to
 from spec.pinning.decisions.office import must_hand_over
 from spec.pinning.state import Cluster, is_in_office, is_target, owns_ready, runs
-from spec.pinning.types import Broker, Phase, ProcessState
+from spec.pinning.types import Broker, Path, Phase, ProcessState
 
 
 def somebody_in_office(s: Cluster) -> bool:
@@ -47,6 +47,13 @@ def unaware_winner_hands_over(s: Cluster, broker: Broker) -> tuple[bool, bool]:
     """A controller that was elected although another is ready for its request hands over."""
     owes = s.brokers[broker].phase == Phase.IN_OFFICE and s.ready is not None and must_hand_over(s, broker)
     return owes, not owes
+
+
+@leads_to(source="linkedin/kafka, changes 42 and 211")
+def change_of_members_is_handled(s: Cluster, broker: Broker) -> tuple[bool, bool]:
+    """A broker that hears of the preferred ones looks at them, unless it stops running."""
+    waits = Path.PREFERRED in s.brokers[broker].events and runs(s.brokers[broker])
+    return waits, not waits
 
 
 @leads_to(source="KIP-39, New or Changed Public Interfaces (the document has no answer) (P11)")

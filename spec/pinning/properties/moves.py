@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import invariant, transition_invariant
 from spec.pinning.design import Design
 from spec.pinning.state import Cluster, believes_in_office, owns_office
-from spec.pinning.types import Broker, Phase, is_legacy, is_preferred
+from spec.pinning.types import Broker, Path, Phase, is_legacy, is_preferred
 
 
 @transition_invariant(source="KIP-39, Motivation (minimize controller moves) (P2)")
@@ -56,6 +56,25 @@ def outsider_resigns_for_member(before: Cluster, after: Cluster) -> bool:
         or owns_office(after, b)
         or before.brokers[b].session != after.brokers[b].session
         or (not is_preferred(b) and len(before.members) > 0)
+        for b in Broker
+    )
+
+
+@transition_invariant(source="linkedin/kafka, changes 42 and 211")
+def outsider_hears_of_member(before: Cluster, after: Cluster) -> bool:
+    """A controller outside the set has yet to hear of a member that registers, and does not stay once it has."""
+    return all(
+        not believes_in_office(before.brokers[b])
+        or not believes_in_office(after.brokers[b])
+        or is_preferred(b)
+        or (
+            (Path.PREFERRED in after.brokers[b].events or all(member in before.members for member in after.members))
+            and (
+                Path.PREFERRED in after.brokers[b].events
+                or Path.PREFERRED not in before.brokers[b].events
+                or len(before.members) == 0
+            )
+        )
         for b in Broker
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from checker.lang import invariant, transition_invariant
+from spec.pinning.design import Design
 from spec.pinning.state import Cluster, is_in_office, is_target, owns_ready, runs
 from spec.pinning.types import Answer, Broker, Path, Phase, is_legacy
 
@@ -35,6 +36,20 @@ def request_is_served_once(before: Cluster, after: Cluster) -> bool:
         or after.controller is not None
         or ready is None
         or before.wanted == ready.broker
+        or not resigned(before, after, before.controller.broker)
+    )
+
+
+@transition_invariant(source="KIP-39, Handling the admin request (f) (P2); design switch request_checked")
+def resigns_for_the_request_that_stands(before: Cluster, after: Cluster) -> bool:
+    """A controller resigns only for the `ready` of the request that stands, not for one of its target's former ones."""
+    standing, ready = before.next_controller, before.ready
+    return (
+        not Design.request_checked
+        or not Design.resigns_for_other
+        or before.controller is None
+        or after.controller is not None
+        or (standing is not None and ready is not None and standing.request == ready.request)
         or not resigned(before, after, before.controller.broker)
     )
 

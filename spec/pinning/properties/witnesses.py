@@ -5,8 +5,10 @@ from __future__ import annotations
 from checker.lang import witness
 from spec.pinning.decisions.office import is_coming
 from spec.pinning.design import Design
-from spec.pinning.state import Cluster, believes_in_office, is_in_office, owns_office, runs
-from spec.pinning.types import Broker, Phase, ProcessState, is_legacy, is_preferred
+from spec.pinning.state import Cluster, believes_in_office, is_in_office, is_target, owns_office, owns_ready, runs
+from spec.pinning.types import Broker, Path, Phase, ProcessState, is_legacy, is_preferred
+from spec.zookeeper.tree import CREATED
+from spec.zookeeper.watches import is_next
 
 
 @witness
@@ -141,9 +143,67 @@ def office_unknown(s: Cluster) -> bool:
 
 
 @witness
+def resignation_unknown(s: Cluster) -> bool:
+    """A broker has deleted its /controller, and does not know it: the reply was lost."""
+    return (
+        s.faults.lost_replies > 0
+        and s.controller is None
+        and any(s.brokers[b].phase == Phase.IN_OFFICE and is_next(s.brokers[b].events, Path.READY) for b in Broker)
+    )
+
+
+@witness
+def ready_unknown(s: Cluster) -> bool:
+    """A target has set `ready` for the first request, and does not know it: that reply was lost, since the office has
+    not moved."""
+    standing, ready = s.next_controller, s.ready
+    return (
+        s.faults.lost_replies > 0
+        and s.faults.requests == 1
+        and s.controller is not None
+        and standing is not None
+        and ready is not None
+        and standing.request == ready.request
+        and any(owns_ready(s, b) and is_target(s, b) and is_next(s.brokers[b].events, Path.NEXT) for b in Broker)
+    )
+
+
+@witness
+def request_missed(s: Cluster) -> bool:
+    """A request that replaced another asks for the controller, which was elected for the other: it has read no later
+    one."""
+    standing = s.next_controller
+    return standing is not None and standing.version > CREATED and any(elected_without(s, b) for b in Broker)
+
+
+def elected_without(s: Cluster, broker: Broker) -> bool:
+    return broker != Broker(0) and is_target(s, broker) and owns_office(s, broker)
+
+
+@witness
+def request_taken(s: Cluster) -> bool:
+    """A broker has taken a request of a later controller, which is in office."""
+    return any(
+        is_in_office(s, b) and b != Broker(0) and s.brokers[b].epoch == heard
+        for b in Broker
+        for other in Broker
+        for heard in s.brokers[other].heard
+        if other != b
+    )
+
+
+@witness
 def outsider_in_office(s: Cluster) -> bool:
     """A broker outside the preferred set is in office."""
     return any(is_in_office(s, b) and not is_preferred(b) for b in Broker)
+
+
+@witness
+def outsider_waited_in_vain(s: Cluster) -> bool:
+    """A broker outside the preferred set is in office though a member is there: it had waited for that one too long."""
+    return len(s.members) > 0 and any(
+        is_in_office(s, b) and not is_preferred(b) and Path.PREFERRED not in s.brokers[b].events for b in Broker
+    )
 
 
 @witness

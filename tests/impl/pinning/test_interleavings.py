@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conform.faults.patched import patched
+from tests.conform.faults.patched import patched, put_back
 from tests.impl.pinning import interleavings
 
 MOST_STATES = 40_000
@@ -57,7 +57,7 @@ def explored_with(function: str, old: str, new: str) -> Iterator[Any]:
         try:
             yield importlib.import_module(interleavings.__name__).explored
         finally:
-            sys.modules[interleavings.__name__] = kept
+            put_back({interleavings.__name__: kept})
 
 
 FAULTS = [

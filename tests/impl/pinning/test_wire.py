@@ -158,12 +158,19 @@ def test_frames_are_cut_wherever_the_bytes_arrive(contents: list[bytes], step: i
 @pytest.mark.parametrize("size", ["ff ff ff ff", "00 00 00 0b", "7f ff ff ff"])
 def test_a_frame_of_no_size_or_too_large_is_refused_before_it_is_read(size: str) -> None:
     with pytest.raises(WireError, match="up to 10 are read"):
-        Frames(max_bytes=10).feed(bytes.fromhex(size))
+        next(Frames(max_bytes=10).feed(bytes.fromhex(size)))
+
+
+def test_frames_before_one_that_is_refused_are_read() -> None:
+    found = Frames(max_bytes=10).feed(frame(b"one") + frame(b"two") + bytes.fromhex("7f ff ff ff"))
+    assert [next(found), next(found)] == [b"one", b"two"]
+    with pytest.raises(WireError, match="up to 10 are read"):
+        next(found)
 
 
 def test_a_stream_that_ends_within_a_frame_is_refused() -> None:
     frames = Frames()
-    assert frames.feed(frame(b"abc")[:-1]) == []
+    assert list(frames.feed(frame(b"abc")[:-1])) == []
     with pytest.raises(WireError, match="after 6 bytes"):
         frames.end()
 
