@@ -3,7 +3,7 @@
 Read in this order: `design` (constants and switches), `types`, `messages`, `metadata`, `processes`, `state`, `initial`;
 `decisions` (pure: `partition`, `membership`, `log`); `actions` (`controller`, `broker`, `replica`, `shutdown`,
 `network`, `faults`, `quorum`, `snapshot`, then `administration`, `topics`, `clients` and `coarse_lifecycle`);
-`properties`, `models` and `gallery`, whose files are called after the actions. `timed`, `replica_logs`, `abstract_isr`,
-`quorum_log` and `raft` stand alone: a lease in time, the logs of replicas with leader epochs, a replicated partition
-without a controller, the quorum's log on one page, and the quorum by messages, disks and crashes.
+`properties`, `models` and `gallery`, whose files are called after the actions. `timed`, `replica_logs`, `quorum_log`
+and `raft` stand alone: a lease in time, the logs of replicas with leader epochs, the quorum's log on one page, and the
+quorum by messages, disks and crashes. `abstract_isr` says which partition of `spec.replication` a cluster implements.
 """

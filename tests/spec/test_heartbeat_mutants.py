@@ -24,6 +24,9 @@ MUTANTS = [
     Mutant("no_write_is_lost", "legacy", "can_write", "own.partition.version == s.partition.version", "True"),
     Mutant("former_controller_controls_nobody", "zombie", "is_sent",
            "seen is None or own.epoch is None or seen <= own.epoch", "True"),
+    Mutant("legacy_is_who_registered_so", "upgrade", "adopting", "legacy=controller.legacy - {broker}"),
+    Mutant("as_partition", "disk_and_failover", "record_after",
+           "s.partition.isr == frozenset({broker}) and known is not None", "known is not None"),
 ]  # fmt: skip
 
 

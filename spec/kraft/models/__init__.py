@@ -16,7 +16,7 @@ from spec.kraft.models import (
 
 MODELS = [
     *replication.MODELS,
-    abstract_isr.ABSTRACT_ISR,
+    abstract_isr.page.ABSTRACT_ISR,
     *administration.MODELS,
     *failover.MODELS,
     *full.MODELS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checker.lang import Model
 from spec.kraft import properties, replica_logs
 from spec.kraft.design import SETTINGS
@@ -40,21 +42,35 @@ MOVED_LEADS = Model(
     not_modelled="a second record, crashes, changes of the ISR; " + NOT_MODELLED,
 )
 
+CHANGES_OF_THE_ISR = (
+    replica_logs.remove_slow,
+    replica_logs.add_caught_up,
+    replica_logs.lose_broker,
+    replica_logs.bring_back,
+)
+CHANGED_ISR = (
+    properties.replica_logs.leader_is_in_its_isr,
+    properties.replica_logs.only_slow_members_leave,
+    properties.replica_logs.only_caught_up_replicas_join,
+    properties.replica_logs.acknowledged_by_one,
+    properties.replica_logs.slow_follower_has_left,
+    properties.replica_logs.follower_has_joined,
+)
+
 EPOCH_LOGS = Model(
     name="epoch_logs",
     doc="Two replicas, logs of two records with leader epochs, the ISR and its changes; two crashes.",
     init=replica_logs.empty_logs,
     actions=(
-        *FOLLOWING,
-        replica_logs.remove_slow,
-        replica_logs.add_caught_up,
-        replica_logs.lose_broker,
-        replica_logs.bring_back,
+        *(action for action in FOLLOWING if action is not replica_logs.truncate_to_epoch),
+        replace(replica_logs.truncate_to_epoch, fair="weak"),
+        *CHANGES_OF_THE_ISR,
     ),
     properties=(
         *SAME_LOGS,
+        *CHANGED_ISR,
+        properties.replica_logs.follower_is_reconciled,
         properties.replica_logs.two_epochs_in_a_log,
-        properties.replica_logs.acknowledged_by_one,
     ),
     constants={"records": 2, "max_crashes": 2},
     settings=SETTINGS,
@@ -62,4 +78,16 @@ EPOCH_LOGS = Model(
     not_modelled=NOT_MODELLED,
 )
 
-MODELS = [MOVED_LEADS, EPOCH_LOGS]
+JOINING = Model(
+    name="joining",
+    doc="Three replicas, logs of one record, the ISR and its changes; one crash. Who joins has what others had.",
+    init=replica_logs.empty_logs,
+    actions=(*FOLLOWING, *CHANGES_OF_THE_ISR),
+    properties=(*SAME_LOGS, *CHANGED_ISR),
+    constants={"brokers": 3, "max_crashes": 1},
+    settings=SETTINGS,
+    faults="one crash, and any number of moves of the lead",
+    not_modelled="a second record; " + NOT_MODELLED,
+)
+
+MODELS = [MOVED_LEADS, EPOCH_LOGS, JOINING]

@@ -254,6 +254,8 @@ EXPANSION = Model(
         properties.replication.high_watermark_waits_for_the_caught_up,
         *CHANGES,
         properties.replication.record_outlives_its_leader,
+        properties.replication.only_laggards_are_slow,
+        properties.replication.slow_member_has_left,
         properties.isr.maximal_isr_beyond_committed,
     ),
     constants={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import invariant, transition_invariant, witness
+from checker.lang import invariant, leads_to, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.replica_logs import LogReplica, RecordEpochs, ReplicatedLog, is_leading, knows_newest
 from spec.kraft.types import Broker
@@ -55,8 +55,52 @@ def has_prefix(s: ReplicatedLog, follower: LogReplica) -> bool:
 
 @invariant(source="KIP-101")
 def log_reaches_its_high_watermark(s: ReplicatedLog) -> bool:
-    """The high watermark of a replica is not past the end of its log."""
-    return all(s.replicas[broker].high_watermark <= len(s.replicas[broker].log) for broker in Broker)
+    """The high watermark of a replica is not past the end of its log, nor past what a leader has acknowledged."""
+    return all(
+        s.replicas[broker].high_watermark <= len(s.replicas[broker].log)
+        and s.replicas[broker].high_watermark <= len(s.acknowledged)
+        for broker in Broker
+    )
+
+
+@invariant(source="KIP-631, Leaders and ISRs (S3, S4)")
+def leader_is_in_its_isr(s: ReplicatedLog) -> bool:
+    """The leader, where there is one, is in the ISR, which has a member; one that is down only if it is the last."""
+    return (
+        len(s.isr) > 0
+        and (s.leader is None or s.leader in s.isr)
+        and all(s.replicas[member].alive or s.isr == {member} for member in s.isr)
+    )
+
+
+@transition_invariant(source="KIP-497; Kafka, Partition.getOutOfSyncReplicas")
+def only_slow_members_leave(before: ReplicatedLog, after: ReplicatedLog) -> bool:
+    """Whoever leaves the ISR has died, or the leader, which knows of it, has not seen it to have all of its log."""
+    return all(
+        broker not in before.isr or broker in after.isr or leaves_for_cause(before, after, broker) for broker in Broker
+    )
+
+
+def leaves_for_cause(before: ReplicatedLog, after: ReplicatedLog, member: Broker) -> bool:
+    leader = before.leader
+    if leader is None or not after.replicas[member].alive:
+        return not after.replicas[member].alive
+    is_slow = before.replicas[leader].log_ends[member] < len(before.replicas[leader].log)
+    return is_slow and member not in after.replicas[leader].isr
+
+
+@transition_invariant(source="KIP-497; Kafka, Partition.isFollowerInSync")
+def only_caught_up_replicas_join(before: ReplicatedLog, after: ReplicatedLog) -> bool:
+    """Whoever joins the ISR has fetched up to the leader's high watermark, and up to the start of its epoch."""
+    return all(broker in before.isr or broker not in after.isr or is_caught_up(before, broker) for broker in Broker)
+
+
+def is_caught_up(s: ReplicatedLog, follower: Broker) -> bool:
+    leader = s.leader
+    if leader is None:
+        return False
+    end = s.replicas[leader].log_ends[follower]
+    return end >= s.replicas[leader].high_watermark and end >= s.replicas[leader].epoch_start
 
 
 @transition_invariant(source="KIP-101; Kafka, UnifiedLog.append")
@@ -77,6 +121,20 @@ def keeps_its_records(old: LogReplica, new: LogReplica, broker: Broker) -> bool:
     if not is_leading(old, broker) or old.leader_epoch != new.leader_epoch:
         return True
     return new.log[: len(old.log)] == old.log
+
+
+@leads_to(source="KIP-101; KIP-279")
+def follower_is_reconciled(s: ReplicatedLog, follower: Broker) -> tuple[bool, bool]:
+    """A follower of a leader that is there comes to have nothing that its leader lacks, unless the lead moves."""
+    replica = s.replicas[follower]
+    leader = replica.leader
+    waits = (
+        leader is not None
+        and not replica.is_reconciled
+        and is_leading(s.replicas[leader], leader)
+        and s.replicas[leader].leader_epoch == replica.leader_epoch
+    )
+    return waits, not waits
 
 
 # Witnesses.
@@ -113,6 +171,18 @@ def is_deposed_beside(s: ReplicatedLog, one: Broker, other: Broker) -> bool:
     if not is_leading(deposed, one) or not is_leading(newest, other) or not knows_newest(s, other):
         return False
     return len(deposed.log) > 0 and len(newest.log) > 0 and deposed.log[-1] != newest.log[-1]
+
+
+@witness
+def slow_follower_has_left(s: ReplicatedLog) -> bool:
+    """The ISR is smaller though nobody has died."""
+    return s.crashes == 0 and any(broker not in s.isr for broker in Broker)
+
+
+@witness
+def follower_has_joined(s: ReplicatedLog) -> bool:
+    """All replicas are in the ISR after a crash: the one that died has caught up."""
+    return s.crashes > 0 and all(broker in s.isr for broker in Broker)
 
 
 @witness

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import Option, Set, invariant, transition_invariant, witness
 from spec.kraft.actions.shutdown import leads_partition
 from spec.kraft.design import Design
-from spec.kraft.metadata import Metadata
+from spec.kraft.metadata import Metadata, Partition
 from spec.kraft.processes import Leadership, Replica, is_alive
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leader_election import leads_broker_1
@@ -24,6 +24,34 @@ def high_watermark_waits_for_the_caught_up(before: Cluster, after: Cluster) -> b
         for process in Process
         for p in TopicPartition
     )
+
+
+@transition_invariant(source="Kafka, replica.lag.time.max.ms: ReplicaState.isCaughtUp, Partition.getOutOfSyncReplicas")
+def only_laggards_are_slow(before: Cluster, after: Cluster) -> bool:
+    """Who falls behind lacks what its leader has, and only who has fallen behind is to leave the ISR."""
+    return all(
+        falls_behind_for_cause(before.processes[process].replicas[p], after.processes[process].replicas[p])
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def falls_behind_for_cause(old: Replica, new: Replica) -> bool:
+    was, now = old.leadership, new.leadership
+    if was is None or now is None or old.leader_epoch != new.leader_epoch:
+        return True
+    change = now.pending_change
+    if was.pending_change is None and change is not None and change.epoch is None:
+        return not any(change.member in one.followers for one in now.caught_up)
+    return all(
+        is_cause(old, was.replicas_with_record, one.followers - other.followers)
+        for one in was.caught_up
+        for other in now.caught_up
+    )
+
+
+def is_cause(leader: Replica, have_it: Set[Broker], fell_behind: Set[Broker]) -> bool:
+    return len(fell_behind) == 0 or (leader.has_record and len(fell_behind & have_it) == 0)
 
 
 def is_with_the_caught_up(leadership: Option[Leadership], leader: Broker) -> bool:
@@ -168,6 +196,20 @@ def is_seen(follower: Replica, leader: Replica) -> bool:
 
 
 # Witnesses.
+
+
+@witness
+def slow_member_has_left(s: Cluster) -> bool:
+    """The ISR is smaller though nobody has died, and no lease has run out."""
+    return (
+        s.faults.crashes == 0
+        and s.faults.early_expiries == 0
+        and any(has_left(committed(s).partitions[p]) for p in TopicPartition)
+    )
+
+
+def has_left(partition: Option[Partition]) -> bool:
+    return partition is not None and any(broker not in partition.isr for broker in Broker)
 
 
 @witness
