@@ -43,14 +43,16 @@ class Verdict:
 class Summary:
     """The totals of a corpus, or of a part of it.
 
-    actions: action -> events that are certainly steps of it; endless: accepted traces that say nowhere how many events
-    they have, and so may have been cut between two lines.
+    actions: action -> events that are certainly steps of it; possible: actions of steps that may have been taken,
+    certain ones among them; endless: accepted traces that say nowhere how many events they have, and so may have been
+    cut between two lines.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
     events: int = 0
     endless: int = 0
     actions: dict[str, int] = field(default_factory=dict)
+    possible: set[str] = field(default_factory=set)
     transitions: Words = field(default_factory=lambda: np.zeros(0, np.uint64))
     verdicts: list[Verdict] = field(default_factory=list)
     seconds: float = 0.0
@@ -74,6 +76,7 @@ class Summary:
             self.counts[status] += count
         for action, count in other.actions.items():
             self.actions[action] = self.actions.get(action, 0) + count
+        self.possible |= other.possible
         self.events += other.events
         self.endless += other.endless
         self.transitions = np.union1d(self.transitions, other.transitions)
@@ -83,8 +86,8 @@ class Summary:
         """The object that `--json` prints."""
         return {
             **self.counts, "events": self.events, "endless": self.endless, "actions": self.actions,
-            "transitions": len(self.transitions), "seconds": round(self.seconds, 3), "stopped": self.stopped,
-            "verdicts": [asdict(v) for v in self.verdicts],
+            "possible": sorted(self.possible), "transitions": len(self.transitions), "seconds": round(self.seconds, 3),
+            "stopped": self.stopped, "verdicts": [asdict(v) for v in self.verdicts],
         }  # fmt: skip
 
 
@@ -132,8 +135,10 @@ def validate(
     except KeyboardInterrupt:
         summary.stopped = INTERRUPTED
     summary.seconds = time.monotonic() - started
-    summary.actions = dict(zip(validator.coverage.names, validator.coverage.actions.tolist(), strict=True))
-    summary.transitions = validator.coverage.transitions()
+    coverage = validator.coverage
+    summary.actions = dict(zip(coverage.names, coverage.actions.tolist(), strict=True))
+    summary.possible = {name for name, possible in zip(coverage.names, coverage.possible, strict=True) if possible}
+    summary.transitions = coverage.transitions()
     return summary
 
 

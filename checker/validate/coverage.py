@@ -15,7 +15,8 @@ _SHIFT = np.uint64(29)
 class Coverage:
     """Counts events whose step is known for certain: one transition explains them, and no other.
 
-    actions: per action of the model how many such events. `transitions()`: their distinct hashes.
+    actions: per action of the model how many such events; possible: whether any step that was tried is one of it,
+    unobserved ones among them. `transitions()`: the distinct hashes of the certain ones.
     """
 
     def __init__(self, model: BoundModel) -> None:
@@ -23,6 +24,7 @@ class Coverage:
         counts = [len(list(bindings(model.parameters(action)))) for action in model.model.actions]
         self._action_of = np.repeat(np.arange(len(counts)), counts)
         self.actions = np.zeros(len(counts), dtype=np.int64)
+        self.possible = np.zeros(len(counts), dtype=bool)
         self._hashes = np.zeros(0, dtype=np.uint64)
         self._new: list[Words] = []
 
@@ -30,6 +32,7 @@ class Coverage:
         """Take in the steps of one round: whose they are, the states before them, the instances."""
         if not len(item):
             return
+        self.note_possible(instances)
         certain = (np.bincount(item) == 1)[item]
         words, instances = words[certain], instances[certain]
         self.actions += np.bincount(self._action_of[instances], minlength=len(self.actions))
@@ -40,6 +43,10 @@ class Coverage:
         self._new.append(np.unique(hashes))
         if sum(map(len, self._new)) > max(1 << 16, len(self._hashes)):
             self.transitions()
+
+    def note_possible(self, instances: Longs) -> None:
+        """Take in steps of which it is not certain that they were taken."""
+        self.possible[self._action_of[instances]] = True
 
     def transitions(self) -> Words:
         """A hash of each distinct transition (64 bits: of a billion, two may be taken for one)."""

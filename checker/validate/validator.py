@@ -248,6 +248,8 @@ class Validator:
             cut = frontier.item[found.cut_sources]
             items.cut[cut[self._unobserved(batch, items.trace[cut], found.cut_instances)]] = True
             unobserved = self._unobserved(batch, items.trace[frontier.item[found.sources]], found.instances)
+            if items.is_counted:
+                self.coverage.note_possible(found.instances[unobserved])
             words = np.ascontiguousarray(found.words[unobserved])
             after = self.numbers.after(frontier.take(found.sources[unobserved]), words, found.survivors[unobserved])
             further = after.beyond(candidates)

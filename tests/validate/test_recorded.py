@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli.commands.trace.validate import validate as trace_validate
+from checker.cli.commands.trace.validate_text import corpus_text
 from checker.explicit.simulate import simulate
 from checker.lang.loader import BoundModel, load
 from checker.validate.corpus import CorpusOptions, Summary, Verdict, validate
@@ -240,6 +241,13 @@ def test_silent_steps_are_taken_up_to_the_bound_that_is_declared(lease: BoundMod
     assert judged(lease, lines(START, served, silent={"steps": 1, "actions": ["grant"]})).exit_code == 0
     verdict = only(judged(lease, lines(START, served, silent={"steps": 1, "actions": ["expire"]})))
     assert verdict.reason.startswith("within 1 silent steps, no action leads")
+
+
+def test_an_action_that_may_have_been_taken_unobserved_is_possible(lease: BoundModel) -> None:
+    found = judged(lease, lines(START, '{"state":{"serving":["broker0"]}}'), silent=1)
+    certain = {name for name, events in found.actions.items() if events}
+    assert (certain, found.possible) == ({"start_serving"}, {"grant", "start_serving"})
+    assert "\n  perhaps: grant\n  never: " in corpus_text(lease, found, 1)
 
 
 def test_a_trace_may_start_anywhere_where_it_says_so(lease: BoundModel) -> None:

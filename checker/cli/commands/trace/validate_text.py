@@ -22,9 +22,11 @@ def corpus_text(model: BoundModel, found: Summary, most: int) -> str:
         lines += [f"{len(found.verdicts) - most:,} more that are not accepted (--show, --json)", ""]
     taken = [("action", "events"), *[(name, f"{events:,}") for name, events in found.actions.items() if events]]
     lines += [model.name, *table(taken, (False, True))] if len(taken) > 1 else [model.name]
-    never = [name for name, events in found.actions.items() if not events]
-    if never:
-        lines.append(f"  never: {', '.join(never)}")
+    uncertain = [name for name, events in found.actions.items() if not events]
+    for word, is_possible in (("perhaps", True), ("never", False)):
+        names = [name for name in uncertain if (name in found.possible) == is_possible]
+        if names:
+            lines.append(f"  {word}: {', '.join(names)}")
     rate = count(int(found.events / max(1e-9, found.seconds)))
     steps = plural(len(found.transitions), "distinct transition")
     lines += ["", f"{plural(found.events, 'event')}, {steps}; {found.seconds:.2f} s, {rate}/s"]
