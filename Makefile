@@ -49,7 +49,7 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	isr_spurious refused epoch_logs moved_leads conflicts_end registered_again membership twins_spurious creation \
 	deletion moved_record expansion listed_shutdown metadata reassignment recreated shutdown_late unregistration \
 	snapshot failover_twins failover_shutdown removal failover_reassignment refusal late zombie rolling shutdown \
-	stopped_record isr twins lossy failover_crash failover_record failover quorum operated_shutdown moved_disk \
+	stopped_record joining isr twins lossy failover_crash failover_record failover quorum operated_shutdown moved_disk \
 	snapshot_reassignment failover_images timed_registration unfencing_ends leases_end shutdown_ends restarts_end \
 	reassignment_ends changes_end elections_end failover_ends failover_changes
 MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \

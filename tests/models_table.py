@@ -100,11 +100,13 @@ def _table(models: list[BoundModel]) -> Iterator[str]:
         constants = ", ".join(f"{name}={value}" for name, value in model.model.constants.items())
         counts = [f"{pinned[name]:,}" if name in pinned else "–" for name in ("distinct", "generated", "depth")]
         took = f"{seconds[model.name]:.1f}" if model.name in seconds else "–"
-        cells = [f"`{model.name}`", constants, str(_words(model)), *counts, took, _establishes(model, pinned)]
+        cells = [f"`{model.name}`", constants, str(words(model)), *counts, took, _establishes(model, pinned)]
         yield f"| {' | '.join(cells)} |"
 
 
-def _words(model: BoundModel) -> int:
+def words(model: BoundModel) -> int:
+    """The 64-bit words of a packed state, under the model's own constants."""
+    model.bind()
     leaves, bags = state_leaves(model)
     return Layout(leaves, bags, {}).words
 

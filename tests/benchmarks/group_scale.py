@@ -22,7 +22,9 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -115,8 +117,16 @@ class Load:
 
     def longest_rebalance_ms(self, of: Callable[[str], bool]) -> int:
         """The longest rebalance of a group that was done, with every member started."""
-        lines = [json.loads(one) for one in self.log().splitlines() if '"rebalance has ended"' in one]
+        lines = self.lines("rebalance has ended")
         return max((one["took_ms"] for one in lines if one["outcome"] == "done" and of(one["group"])), default=-1)
+
+    def lines(self, event: str) -> list[dict[str, Any]]:
+        """The lines of the brokers' logs about an event."""
+        return [json.loads(one) for one in self.log().splitlines() if f'"event": "{event}"' in one]
+
+    def elected_s(self) -> float:
+        """When the newest coordinator was elected, in s of the wall clock."""
+        return max(datetime.fromisoformat(one["time"]).timestamp() for one in self.lines("elected"))
 
     def cpu_s(self) -> tuple[float, float]:
         """The processor time used so far: by the coordinator, and by these consumers."""
@@ -137,17 +147,23 @@ def is_started(consumer: LoadingConsumer) -> bool:
     return consumer.core.state is State.JOINED and consumer.core.is_started
 
 
-def pings_line(before: dict[str, float], after: dict[str, float]) -> str:
-    """What was answered between two looks, and how fast."""
-    found = {name: after[name] - before.get(name, 0.0) for name in after if name.startswith("PingTimeMs_")}
-    count = found["PingTimeMs_count"]
-    bounds = sorted(
-        (float(name.removeprefix("PingTimeMs_bucket")), value)
-        for name, value in found.items()
-        if name.startswith("PingTimeMs_bucket") and not name.endswith("+Inf")
-    )
-    p99 = next((bound for bound, below in bounds if below >= 0.99 * count), float("inf"))
-    return f"{count:,.0f}, 99% of them within {p99:,.0f} ms"
+def within_ms(name: str, share: float, before: dict[str, float], after: dict[str, float]) -> float:
+    """A bound of a histogram's below which this share is of what was observed between two looks."""
+    count = after[f"{name}_count"] - before[f"{name}_count"]
+    buckets = [one for one in after if one.startswith(f"{name}_bucket")]
+    bounds = {float(one.removeprefix(f"{name}_bucket")): after[one] - before[one] for one in buckets}
+    return min(bound for bound, below in bounds.items() if below >= share * count)
+
+
+def told(before: dict[str, float], after: dict[str, float], took_s: float) -> None:
+    """What was answered between two looks, and how fast; how late the coordinator was, and by whose doing."""
+    count = after["PingTimeMs_count"] - before["PingTimeMs_count"]
+    p99_ms = within_ms("PingTimeMs", 0.99, before, after)
+    line(f"pings answered in {took_s:.0f} s", f"{count:,.0f}, 99% of them within {p99_ms:,.0f} ms", "100 ms")
+    late_ms = [f"{within_ms('LoopLagMs', share, before, after):,.0f} ms" for share in (0.99, 1.0)]
+    line("timers of the coordinator late, 99% of them, and all", f"by up to {' and '.join(late_ms)}", "-")
+    waited_ms = after["ProcessorWaitMs_total"] - before["ProcessorWaitMs_total"]
+    line("of each second, it waited for a processor", f"{waited_ms / took_s:.0f} ms", "-")
 
 
 async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float, largest: int) -> None:
@@ -170,7 +186,10 @@ async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float,
     count = after["PingTimeMs_count"] - before["PingTimeMs_count"]
     each = " and ".join(f"{1e6 * (b - a) / count:.0f} us" for a, b in zip(used_before_s, used_s, strict=True))
     line("processor time a ping, of the coordinator and of consumers", each, "-")
-    line(f"pings answered in {time.monotonic() - began_s:.0f} s", pings_line(before, after), "100 ms")
+    told(before, after, time.monotonic() - began_s)
+    for one in await asyncio.to_thread(load.lines, "this process is late"):
+        waited = f"{one['waited_ms']:,} ms of it without a processor, {one['used_ms']:,} ms with one"
+        line(f"broker {one['broker']} was late by {one['late_ms']:,} ms", waited)
     committed = after["CommittedOffsetsPerSec_total"] - before["CommittedOffsetsPerSec_total"]
     line("offsets committed in that time", f"{committed:,.0f}", "-")
     suspected = (await asyncio.to_thread(load.log)).count('"event": "removed"')
@@ -182,10 +201,13 @@ async def measure(cluster: Cluster, consumers: int, groups: int, minutes: float,
         line(f"the longest rebalance of a group of {largest:,}", f"{took_ms:,} ms", "10,000 ms")
     killed = cluster.coordinator()
     assert killed is not None, "somebody is the coordinator"
+    killed_s = time.time()
     cluster.brokers[killed].kill()
     epochs = [one.core.coordinator_epoch for one in load.consumers]
     newest = max(epochs)
     took_s = await load.until(lambda one: one.core.coordinator_epoch > newest and is_started(one))
+    elected_s = await asyncio.to_thread(load.elected_s) - killed_s
+    line("another broker was elected after", f"{elected_s:.1f} s", "-")
     line(f"all {len(epochs):,} started after a failover", f"{took_s:.1f} s", f"{_LONGEST_MS / 1000 + 10:.0f} s")
     line("processes that wanted to run, in the last minute", f"{os.getloadavg()[0]:.1f}", "-")
     moves.cancel()

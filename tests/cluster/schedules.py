@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -34,6 +34,7 @@ from tests.conftest import ROOT
 
 _BATCH = 25
 _TRIALS = 3
+_LOOK_S = 0.2
 _MOST_CANDIDATES = 300_000
 
 
@@ -216,7 +217,7 @@ class Schedules(Generic[S]):
                 with ThreadPoolExecutor(at_once) as pool:
                     try:
                         running = [pool.submit(self._one, ensemble, seed, folder, outages) for seed in seeds]
-                        ended = [one.result() for one in running]
+                        _wait_for(running)
                     except BaseException:
                         pool.shutdown(cancel_futures=True)
                         raise
@@ -224,6 +225,7 @@ class Schedules(Generic[S]):
                 log = ensemble.transactions()
             finally:
                 outages.close()
+        ended = [one.result() for one in running]
         return [one if isinstance(one, Run) else one.put_together(log) for one in ended if one is not None]
 
     def _one(self, ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended | Run | None:
@@ -329,3 +331,16 @@ class Schedules(Generic[S]):
             counts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in total.items())
             found.append(f"{setup.name}: {counts}")
         return found + [f"seed {line['seed']}: {line['reason']}" for line in lines if line["reason"]]
+
+
+def _wait_for(running: Iterable[Future[Any]]) -> None:
+    """Wait for all, or for the first that raises, and raise that.
+
+    Looks again and again: a signal that another thread receives is handled only when the main thread runs, and one that
+    waits for a lock alone does not.
+    """
+    others = set(running)
+    while others:
+        done, others = wait(others, _LOOK_S, FIRST_EXCEPTION)
+        for one in done:
+            one.result()

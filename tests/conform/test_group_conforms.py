@@ -21,10 +21,10 @@ PINS = [
     Pin("late", "draft", {"max_time_outs": 1}, 2_406, 1_167),
     Pin("crash", "repaired", {}, 5_736, 2_306),
     Pin("death", "repaired", {"max_early_suspicions": 0}, 4_012, 1_944),
-    Pin("failover", "repaired", {"consumers": 1}, 1_473, 732),
+    Pin("failover", "repaired", {"consumers": 1}, 1_473, 760),
     Pin("failover", "draft", {"consumers": 1}, 242, 136),
-    Pin("failover", "shipped", {"consumers": 1}, 3_092, 1_515),
-    Pin("offsets", "repaired", {"consumers": 1}, 2_846, 1_314),
+    Pin("failover", "shipped", {"consumers": 1}, 3_092, 1_537),
+    Pin("offsets", "repaired", {"consumers": 1}, 2_846, 1_378),
     Pin("offsets", "draft", {"consumers": 1}, 729, 388),
     Pin("pings", "repaired", {"records": 1, "max_out_of_range": 0}, 2_064, 758),
     Pin("pings", "shipped", {"records": 0}, 953, 391),
@@ -34,8 +34,22 @@ PINS = [
     Pin("topics", "draft", {"new_partitions": 1}, 2_792, 1_200),
     Pin("three", "repaired", {"max_crashes": 0}, 4_474, 1_962),
     Pin("two_groups", "repaired", {}, 690, 358),
+    Pin("section2", "repaired", {"consumers": 1, "max_crashes": 0}, 2_027, 935),
+    Pin("section2", "section2", {"max_crashes": 0, "max_expiries": 0}, 154, 82),
     Pin("barrier", "shipped", {"max_expiries": 0}, 3_169, 1_341),
 ]
+
+
+LARGE_PINS = [
+    Pin("section2", "repaired", {"max_expiries": 0}, 5_212, 1_894),
+    Pin("section2", "section2", {"consumers": 1}, 4_755, 2_100),
+]
+
+
+@pytest.mark.large("more of a protocol that is an alternative")
+@pytest.mark.parametrize("pin", LARGE_PINS, ids=str)
+def test_conforms_further(pin: Pin) -> None:
+    assert_conforms(pin, SYSTEM, "group")
 
 
 @pytest.mark.parametrize("pin", cases(PINS, quick=2_000), ids=str)
@@ -46,7 +60,6 @@ def test_conforms(pin: Pin) -> None:
 @pytest.mark.parametrize(
     ("model", "changes", "why"),
     [
-        ("section2", {}, "section 2 is not implemented"),
         ("timed", {}, "no sessions in time"),
         ("join", {"response_first": "false"}, "always comes first"),
         ("two_groups", {"handlers": "2"}, "one thread is driven"),

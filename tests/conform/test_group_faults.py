@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+import impl.group
 from checker.conform.check import ConformOptions, conform
 from checker.lang.loader import load
 from tests.conform.faults.group_faults import FAULTS, MODELS
@@ -22,3 +25,10 @@ def test_is_found(fault: Fault) -> None:
         report = conform(model, system, "group", ConformOptions(jobs=1))
         assert report.verdict == "diverges"
         assert report.divergence is not None and len(report.divergence.trace.steps) <= MOST_STEPS
+
+
+def test_a_fault_leaves_no_other_module_behind() -> None:
+    former, fault = impl.group, FAULTS[0]
+    with patched(fault.function, fault.old, fault.new, "group"):
+        assert sys.modules["impl.group"] is impl.group is not former
+    assert sys.modules["impl.group"] is impl.group is former

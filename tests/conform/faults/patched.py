@@ -9,7 +9,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -115,4 +115,13 @@ def patched(function: str, old: str, new: str, design: str = "kraft", adapter: s
         sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if f"{name}.".startswith(loaded)]:
             del sys.modules[name]
-        sys.modules.update(kept)
+        put_back(kept)
+
+
+def put_back(kept: Mapping[str, ModuleType]) -> None:
+    """Make modules those of their names again, for imports and as attributes of their packages."""
+    sys.modules.update(kept)
+    for name, module in kept.items():
+        package, _, last = name.rpartition(".")
+        if package in sys.modules:
+            setattr(sys.modules[package], last, module)

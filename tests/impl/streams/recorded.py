@@ -1,4 +1,4 @@
-"""Runs of members that are recorded, and held against `streams/full` with the constants of the run."""
+"""Runs of members that are recorded, and held against `streams/full` or `streams/offline` with their constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from impl.runtime.recorder import Recorder
 from impl.streams.codec import SHIPPED
 from impl.streams.config import StreamsConfig
 from impl.streams.design import Design
-from impl.streams.recording import SILENT, GroupWatch, MemberRecorder, spec_versions
+from impl.streams.recording import SILENT, GroupWatch, MemberRecorder, MemberWatch, spec_versions
 from impl.streams.versions import RELEASES
 from traces.merging import merge
 
@@ -23,6 +23,7 @@ _RELEASES = {1: "R0_10_0", 2: "R1_1", 3: "R1_2", 4: "POST_1_2", 5: "LATER"}
 """A release of the spec for each of its versions."""
 _ROOM = 9
 """For faults: more than a run has."""
+_SILENT_STEPS = 3
 Stage = tuple[str, bool]
 """A release, and whether upgrade.from is set."""
 
@@ -32,7 +33,11 @@ def stage_of(config: StreamsConfig) -> Stage:
 
 
 class RecordedRun(GroupWatch):
-    """The traces of a run. stages: what a process is after so many bounces."""
+    """The traces of a run. stages: what a process is after so many bounces.
+
+    offline: all are stopped before one is started with the last stage. Recorded from there on: the model begins with a
+    stable group.
+    """
 
     def __init__(
         self,
@@ -41,9 +46,12 @@ class RecordedRun(GroupWatch):
         stages: Sequence[Stage],
         tasks: int = 0,
         clock: Callable[[], int] | None = None,
+        *,
+        offline: bool = False,
     ) -> None:
         self._folder, self._stages, self._clock = folder, tuple(stages), clock
         releases = [RELEASES[name] for name, _ in stages]
+        self._model = "streams/offline" if offline else "streams/full"
         self._versions = spec_versions(release.latest for release in releases)
         old, new = (_RELEASES[self._versions[releases[place].latest]] for place in (0, -1))
         design = releases[-1].design
@@ -54,6 +62,7 @@ class RecordedRun(GroupWatch):
             "from_release": old,
             "to_release": new,
             "sets_upgrade_from": any(held for _, held in stages),
+            "offline": offline,
             "rolls_in_turn": False,
             "first_roll_ends": False,
             **{f"max_{fault}": _ROOM for fault in ("crashes", "expiries", "rollbacks")},
@@ -65,10 +74,10 @@ class RecordedRun(GroupWatch):
         self._next = dict.fromkeys(range(processes), self._stages[0])
         self._turns = itertools.count(1)
 
-    def starts(self, process: int, config: StreamsConfig) -> MemberRecorder:
+    def starts(self, process: int, config: StreamsConfig) -> MemberWatch:
         """A process starts, after the bounces that bring it there."""
-        if process not in self._watches:
-            self._watches[process] = self._watch(process)
+        if self.constants["offline"] and stage_of(config) == self._stages[0]:
+            return MemberWatch()
         self._does(process, "start")
         if self._next[process] != stage_of(config):
             self._stops(process, stage_of(config))
@@ -76,7 +85,11 @@ class RecordedRun(GroupWatch):
         return self._watches[process]
 
     def stops(self, process: int, then: StreamsConfig | None = None) -> None:
-        self._stops(process, self._next[process] if then is None else stage_of(then))
+        if not self.constants["offline"]:
+            self._stops(process, self._next[process] if then is None else stage_of(then))
+        elif self._next[process] != self._stages[-1]:
+            self._next = dict.fromkeys(self._next, self._stages[-1])
+            self._does(process, "stop_all")
 
     def _stops(self, process: int, stage: Stage) -> None:
         was, will = (self._stages.index(one) for one in (self._next[process], stage))
@@ -85,12 +98,15 @@ class RecordedRun(GroupWatch):
         self._does(process, {1: "bounce", 0: "crash", -1: "roll_back"}[step])
 
     def _does(self, process: int, action: str) -> None:
+        if process not in self._watches:
+            self._watches[process] = self._watch(process)
         self._watches[process].operator(action, next(self._turns))
 
     def _watch(self, process: int) -> MemberRecorder:
         path, name = self._folder / f"c{process}.ndjson", f"c{process}"
-        header = {"constants": self.constants, "silent": SILENT}
-        self._recorders[process] = Recorder(path, "streams/full", name, clock=self._clock, **header)
+        silent = [action for action in SILENT if not self.constants["offline"] or action != "expire_early"]
+        header = {"constants": self.constants, "silent": {"steps": _SILENT_STEPS, "actions": silent}}
+        self._recorders[process] = Recorder(path, self._model, name, clock=self._clock, **header)
         has_tasks = self.constants["tasks"] > 0
         return MemberRecorder(self._recorders[process], process, self._versions, self._form, has_tasks=has_tasks)
 
@@ -104,7 +120,7 @@ class RecordedRun(GroupWatch):
         """What `fencepost trace validate` finds of traces of this run."""
         changes = {name: str(value) for name, value in self.constants.items()}
         files = [(f"run {number}", trace.encode()) for number, trace in enumerate(traces)]
-        return validate(load("streams/full", changes), files, CorpusOptions())
+        return validate(load(self._model, changes), files, CorpusOptions())
 
     def assert_accepted(self) -> None:
         """The run is a behaviour of the spec."""

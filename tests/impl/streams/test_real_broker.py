@@ -26,8 +26,8 @@ pytestmark = [
     pytest.mark.xdist_group("streams_broker"),
 ]
 if not WHY:
+    from impl.runtime.client import Address
     from impl.streams.errors import Cause
-    from impl.streams.process import Address
     from tests.impl.streams.real_group import PARTITIONS, TOPIC, broker, group
     from tests.impl.streams.recorded import RecordedRun
 
@@ -153,7 +153,8 @@ def test_members_survive_a_broker_that_is_killed(kafka: tuple[Address, Node], tm
                 members.start(process, "2.4")
             await members.settles({5})
             node.kill()
-            await asyncio.sleep(0.5)
+            cores = [one.core for one in members.members.values()]
+            await members.until(lambda: not any(core.has_coordinator for core in cores), "they have lost the broker")
             (node.folder / "log").write_text("")
             node.start()
             await asyncio.to_thread(until, node.has_started, "the broker starts again")

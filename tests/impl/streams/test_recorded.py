@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checker.validate.validator import REJECTED
+from checker.validate.validator import ACCEPTED, REJECTED
 from impl.streams.errors import Cause
 from impl.streams.matrix import Cell, Disturbance, Outcome, Upgrade
 from impl.streams.recording import spec_versions
@@ -25,7 +25,8 @@ def recorded(
     """A run of three processes of one thread, by one bounce each."""
     stages = [(cell.release(is_new=is_new).name, False) for is_new in (False, True)]
     folder.mkdir(exist_ok=True)
-    run = RecordedRun(folder, 3, stages, clock=lambda: upgrade.group.now_ms)
+    offline = disturbance is Disturbance.OFFLINE
+    run = RecordedRun(folder, 3, stages, clock=lambda: upgrade.group.now_ms, offline=offline)
     upgrade = Upgrade(cell, disturbance, first, after_ms, threads=1, watch=run)
     return run, upgrade.run()
 
@@ -60,6 +61,17 @@ def test_members_die_as_in_the_spec(
     run, outcome = recorded(tmp_path, cell, disturbance, first)
     assert set(outcome.deaths) == {cause}
     run.assert_accepted()
+
+
+@pytest.mark.long("a kernel is compiled")
+def test_an_offline_upgrade_is_a_behaviour_of_the_spec(tmp_path: Path) -> None:
+    """From version 2 to 3 without upgrade.from. That a process was not stopped with the others is a lie."""
+    run, outcome = recorded(tmp_path, Cell("0.10.2", "1.2"), Disturbance.OFFLINE)
+    assert not outcome.broken
+    trace = run.trace()
+    (stop,) = [line for line in trace.splitlines(keepends=True) if json.loads(line).get("action") == "stop_all"]
+    found = run.judged(trace, trace.replace(stop, ""))
+    assert (found.counts[ACCEPTED], found.counts[REJECTED]) == (1, 1), [one.reason for one in found.verdicts]
 
 
 def reply_above(event: Event) -> None:
