@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,12 +42,21 @@ async def is_in(members: Group, real: RealApplication) -> None:
     await members.until(lambda: len(members.owned()) < 3 and real.has_joined(), what)
 
 
+async def below_one_of_ours(meet: Callable[[int], Awaitable[str | None]]) -> str:
+    """Let them meet again where our member came back so late that Kafka made the application the leader (None)."""
+    for attempt in range(5):
+        printed = await meet(attempt)
+        if printed is not None:
+            return printed
+    raise AssertionError("in five groups none of ours led")
+
+
 @pytest.mark.parametrize(("leader", "dies"), [("2.1", True), ("2.3.1", False)])
 def test_a_real_2_0_1_below_our_leader(kafka: tuple[Address, Node], leader: str, dies: bool, tmp_path: Path) -> None:
     """It takes over version 4, which 2.1 offers for itself, and cannot send it; 2.3.1 offers the minimum of all."""
-    name = f"below-{leader}"
 
-    async def meet() -> str:
+    async def meet(attempt: int) -> str | None:
+        name = f"below-{leader}-{attempt}"
         async with group(kafka[0], name, GroupWatch()) as members:
             members.start(0, leader)
             await members.settles({4})
@@ -55,16 +64,18 @@ def test_a_real_2_0_1_below_our_leader(kafka: tuple[Address, Node], leader: str,
             try:
                 await is_in(members, real)
                 members.start(1, leader)
-                if dies:
-                    await members.until(lambda: "died of" in real.printed(), "the application dies")
-                else:
-                    await members.until(lambda: members.used() == [3, 3] and members.is_at_rest(), "all go on in 3")
-                    assert len(members.owned()) < PARTITIONS, "the application has a share of this generation"
+                await members.until(
+                    lambda: "died of" in real.printed() or (members.used() == [3, 3] and members.is_at_rest()),
+                    "the application dies, or all go on in 3",
+                )
+                if not any(one.core.leads for one in members.members.values()):
+                    return None
+                assert dies or len(members.owned()) < PARTITIONS, "the application has a share of this generation"
                 return real.printed()
             finally:
                 real.kill()
 
-    printed = asyncio.run(meet())
+    printed = asyncio.run(below_one_of_ours(meet))
     assert ("version must be between 1 and 3; was: 4" in printed) is dies
     assert ("died of" in printed) is dies
 
