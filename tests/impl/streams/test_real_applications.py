@@ -43,12 +43,16 @@ async def is_in(members: Group, real: RealApplication) -> None:
 
 
 async def below_one_of_ours(meet: Callable[[int], Awaitable[str | None]]) -> str:
-    """Let them meet again where our member came back so late that Kafka made the application the leader (None)."""
+    """Let them meet again where the application leads before it has an assignment of ours, and nobody dies (None).
+
+    A leader of 2.1 leaves the group to join it again as soon as it has assigned; an application that had not yet asked
+    for its assignment then is the only member.
+    """
     for attempt in range(5):
         printed = await meet(attempt)
         if printed is not None:
             return printed
-    raise AssertionError("in five groups none of ours led")
+    raise AssertionError("in five groups the application had no assignment of ours")
 
 
 @pytest.mark.parametrize(("leader", "dies"), [("2.1", True), ("2.3.1", False)])
@@ -68,7 +72,7 @@ def test_a_real_2_0_1_below_our_leader(kafka: tuple[Address, Node], leader: str,
                     lambda: "died of" in real.printed() or (members.used() == [3, 3] and members.is_at_rest()),
                     "the application dies, or all go on in 3",
                 )
-                if not any(one.core.leads for one in members.members.values()):
+                if dies and "died of" not in real.printed():
                     return None
                 assert dies or len(members.owned()) < PARTITIONS, "the application has a share of this generation"
                 return real.printed()
