@@ -1,7 +1,7 @@
 """Run seeds, and print what each broke: python -m impl.kraft.simulation --seeds 100 [--first 0]
 
 Exit codes: 0 every rule held, 1 a rule was broken (run its seed alone with `--first SEED --seeds 1`), 2 a file is no
-plan, 3 interrupted.
+plan, or there is no folder to write one to, 3 interrupted, 6 the plan could not be written.
 """
 
 from __future__ import annotations
@@ -35,6 +35,11 @@ def main(arguments: list[str]) -> int:
     try:
         if options.replay is not None:
             return replay(Path(options.replay))
+        if options.shrink is not None and not Path(options.shrink).parent.is_dir():
+            print(
+                f"{options.shrink} cannot be written: there is no folder {Path(options.shrink).parent}", file=sys.stderr
+            )
+            return 2
         return run_seeds(range(options.first, options.first + options.seeds), options.shrink)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -59,8 +64,7 @@ def run_seeds(seeds: range, shrink_to: str | None) -> int:
         broken += is_broken
         events += count
         if is_broken and shrink_to is not None:
-            write_shrunk(plan, Path(shrink_to))
-            return 1
+            return write_shrunk(plan, Path(shrink_to))
     print(f"{len(seeds)} runs, {events} events, {broken} broken")
     return 1 if broken else 0
 
@@ -81,11 +85,20 @@ def run_plan(plan: Plan, watch: Callable[[str], None] | None, *, prints_digest: 
         return True, run.events
 
 
-def write_shrunk(plan: Plan, path: Path) -> None:
+def write_shrunk(plan: Plan, path: Path) -> int:
+    """The exit code."""
     smaller = shrunk(plan)
-    path.write_text(smaller.to_json() + "\n")
+    try:
+        path.write_text(smaller.to_json() + "\n")
+    except OSError as error:
+        print(
+            f"the plan of seed {plan.seed}, made small, could not be written to {path}: {error.strerror}",
+            file=sys.stderr,
+        )
+        return 6
     print(f"{len(plan.schedule)} steps shrunk to {len(smaller.schedule)}, which break the same: {failure(smaller)}")
     print(f"run them with --replay {path}")
+    return 1
 
 
 if __name__ == "__main__":

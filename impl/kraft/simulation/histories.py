@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 
 class NotLinearizableError(AssertionError):
-    """No log explains what clients were answered."""
+    """No log explains what clients were answered. The message begins with what is wrong, and a colon."""
 
 
 @dataclass(slots=True)
 class Operation:
-    """value: what it has appended, unlike any other. Times are of one clock. seen: the log, once it is answered."""
+    """value: what it has appended, unlike any other. seen: the log, once it is answered.
+
+    Times are counts of events: what begins at the count at which another is answered begins after that.
+    """
 
     value: int
     began: int
@@ -31,21 +34,22 @@ def check(history: Sequence[Operation]) -> None:
     longest = answered[-1].seen if answered else ()
     places = {value: place for place, value in enumerate(longest)}
     if len(places) < len(longest):
-        raise NotLinearizableError("something was appended twice")
+        twice = [value for place, value in enumerate(longest) if places[value] != place]
+        raise NotLinearizableError(f"appended twice: {twice}")
     for one in answered:
         if one.seen[-1:] != (one.value,):
-            raise NotLinearizableError(f"the append of {one.value} is answered with a log that does not end in it")
+            raise NotLinearizableError(f"does not end in it: what the append of {one.value} is answered with")
         if one.seen != longest[: len(one.seen)]:
-            raise NotLinearizableError(f"the append of {one.value} has seen a log that others have not")
+            raise NotLinearizableError(f"others have not seen it: the log that the append of {one.value} has")
     ends = sorted((one.answered, places[one.value]) for one in answered if one.answered is not None)
     furthest, following = -1, iter([*ends, (None, 0)])
     end, place = next(following)
     for one in sorted(answered, key=lambda one: one.began):
-        while end is not None and end < one.began:
+        while end is not None and end <= one.began:
             furthest = max(furthest, place)
             end, place = next(following)
         if places[one.value] <= furthest:
-            raise NotLinearizableError(f"the append of {one.value} is before one that was answered when it began")
+            raise NotLinearizableError(f"before one that was answered when it began: the append of {one.value}")
 
 
 class Clients:

@@ -1,6 +1,8 @@
 """The rules of the quorum (R1-R8, R10), held at every event by one that sees all nodes, their disks, and what was once.
 
-R3 is held by induction: a batch is known by its offset and epoch, and with it the batch before.
+R3 is held by induction: a batch is known by its offset and epoch, and with it the batch before. R9 is about snapshots,
+which are not simulated. Of what must eventually happen, `Simulation` asks for a leader, and that all catch up, after
+the last fault; here nobody may follow itself, which would wait for ever.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ class Rules:
         self.hold(self.applied[node] < end, "R5", f"node {node} goes back from {self.applied[node]} to {end}")
         self.applied[node] = end
         entries = [entry for entry in self.logs[node].entries if entry.end_offset <= end]
-        self.hold(bool(entries) and entries[-1].end_offset == end, "R9", f"{end} is within a batch of node {node}")
+        self.hold(bool(entries) and entries[-1].end_offset == end, "R4", f"{end} is within a batch of node {node}")
         shared = min(len(entries), len(self.committed))
         self.hold(entries[:shared] == self.committed[:shared], "R4", f"node {node} has applied something else")
         if len(entries) > len(self.committed):
@@ -146,7 +148,7 @@ class Rules:
         if isinstance(voter.role, Leader):
             self.look_at_leader(node, voter, voter.role)
         follows_itself = isinstance(voter.role, Follower) and voter.election.leader == node
-        self.hold(not follows_itself, "RL1", f"node {node} follows itself (KAFKA-18379)")
+        self.hold(not follows_itself, "KAFKA-18379", f"node {node} follows itself")
         count = sum(log.has(self.committed, log.flushed_end) for log in self.logs)
         self.hold(2 * count > len(self.logs), "R6", "what is committed is not on the disks of a majority")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
-from impl.kraft.simulation.simulation import Simulation
+from impl.kraft.simulation.histories import NotLinearizableError
+from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import Plan, Swarm
 
 CALM = Swarm(
@@ -16,11 +19,13 @@ CALM = Swarm(
 
 
 def failure(plan: Plan) -> str | None:
-    """The rule that a run of a plan breaks; None: it breaks none."""
+    """What a run of a plan breaks, without the numbers, which change as it shrinks; None: it breaks nothing."""
     try:
         Simulation(plan).go()
-    except Exception as error:  # an exception of a core, too, is one to be shrunk
+    except (BrokenRuleError, NotLinearizableError, NotRecoveredError) as error:
         return f"{type(error).__name__}: {str(error).partition(':')[0]}"
+    except Exception as error:  # of a core or a storage: known by the function that raises it
+        return f"{type(error).__name__} in {traceback.extract_tb(error.__traceback__)[-1].name}"
     return None
 
 

@@ -47,7 +47,7 @@ LOG_BYTES = 1 << 30
 
 
 class NotRecoveredError(AssertionError):
-    """After the last fault, the quorum did not come back in time."""
+    """After the last fault, the quorum did not come back in time. The message begins with what lacks, and a colon."""
 
 
 class Node:
@@ -165,6 +165,7 @@ class Simulation:
         node.life += 1
         node.raft = node.storage = node.claimed = None
         node.timers.clear()
+        node.paused_until_ms = 0
         self.rules.stop(number)
         self.clients.give_up(number)
         node.disk = node.disk.after_power_loss(self.rng.randrange) if loses_power else node.disk.after_kill()
@@ -244,17 +245,18 @@ class Simulation:
             case Committed():
                 self.note(number, "committed", effect.end_offset)
                 self.rules.commit(number, effect, raft.voter)
-                log = [
-                    (one.end_offset, one.crc)
-                    for one in self.rules.logs[number].entries
-                    if one.end_offset <= effect.end_offset
-                ]
-                self.clients.commit(number, log, self.events)
+                self.answer_clients(number, effect.end_offset)
             case Claim(epoch=claimed):
                 node.claimed = claimed
             case Renounce():
                 node.claimed = None
                 self.clients.give_up(number)
+
+    def answer_clients(self, number: int, end_offset: int) -> None:
+        """Those that wait for what is before this offset are answered with the log up to what they have appended."""
+        entries = self.rules.logs[number].entries
+        log = [(one.end_offset, one.crc) for one in entries if one.end_offset <= end_offset]
+        self.clients.commit(number, log, self.events)
 
     def flush_later(self, number: int, pending: PendingFlush) -> None:
         node = self.nodes[number]
@@ -340,23 +342,34 @@ class Simulation:
                 self.stop(number, loses_power=step.kind is Kind.POWER_LOSS)
 
     def append_somewhere(self, rng: Random) -> None:
-        """Every controller that believes that it is active decides something of its own."""
+        """Every controller that believes that it is active decides something of its own, once it is not paused."""
         for number, node in enumerate(self.nodes):
-            epoch = node.claimed
-            if epoch is not None:
-                records = tuple(Record(b"%d %d %d" % (number, self.events, one)) for one in range(rng.randrange(1, 4)))
-                now_ms, life, began = self.clock_ms(number), node.life, self.events
-                self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=now_ms))
-                if node.life == life:
-                    last = self.rules.logs[number].entries[-1]
-                    self.clients.begin(number, last.end_offset, last.crc, began)
+            if node.claimed is not None:
+                self.numbers += 1  # no two values are alike
+                records = tuple(Record(b"%d %d" % (self.numbers, one)) for one in range(rng.randrange(1, 4)))
+                self.alive(number, node.life, partial(self.append, number, records, self.events))()
+
+    def append(self, number: int, records: tuple[Record, ...], began: int) -> None:
+        """began: the count of events when the client asked."""
+        node = self.nodes[number]
+        if (epoch := node.claimed) is None:
+            return  # it has renounced since
+        self.note(number, "append", epoch)
+        now_ms, life = self.clock_ms(number), node.life
+        self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=now_ms))
+        if node.life == life:
+            last = self.rules.logs[number].entries[-1]
+            self.clients.begin(number, last.end_offset, last.crc, began)
 
     def resign_somewhere(self) -> None:
         for number, node in enumerate(self.nodes):
-            epoch = node.claimed
-            if epoch is not None:
-                self.note(number, "resign")
-                self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.clock_ms(number)))
+            if node.claimed is not None:
+                self.alive(number, node.life, partial(self.resign, number))()
+
+    def resign(self, number: int) -> None:
+        if (epoch := self.nodes[number].claimed) is not None:
+            self.note(number, "resign")
+            self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.clock_ms(number)))
 
     def cut_off(self, number: int, rng: Random) -> None:
         """One node hears, or is heard by, none of some others for a while; or both."""
@@ -371,7 +384,8 @@ class Simulation:
 
     def pause(self, number: int, rng: Random) -> None:
         """A process stands still: its clock has jumped when it goes on, and all that came meanwhile waits for it."""
-        self.nodes[number].paused_until_ms = self.now_ms + rng.randrange(1, 10 * ELECTION_MS)
+        node = self.nodes[number]
+        node.paused_until_ms = max(node.paused_until_ms, self.now_ms + rng.randrange(1, 10 * ELECTION_MS))
 
     def fault_disk(self, number: int, rng: Random) -> None:
         """One of the next operations fails, finds no space, or is the last of the process or of the machine."""
@@ -398,7 +412,7 @@ class Simulation:
     def append_in_the_quiet(self) -> None:
         """Somebody must be active by now, and go on."""
         if all(node.claimed is None for node in self.nodes):
-            raise NotRecoveredError(f"after {QUIET_MS // 2} ms of quiet nobody is active")
+            raise NotRecoveredError(f"nobody is active: after {QUIET_MS // 2} ms of quiet")
         self.append_somewhere(self.rng)
 
     def look_whether_recovered(self) -> None:
@@ -407,5 +421,6 @@ class Simulation:
         ends = [log.end_offset for log in self.rules.logs]
         if len(active) != 1 or set(self.rules.applied) != {max(ends)} or set(ends) != {max(ends)}:
             raise NotRecoveredError(
-                f"after {QUIET_MS} ms of quiet {active} are active, logs end at {ends}, applied is {self.rules.applied}"
+                f"not one leads whom all follow: after {QUIET_MS} ms of quiet {active} are active, logs end at {ends}, "
+                f"applied is {self.rules.applied}"
             )

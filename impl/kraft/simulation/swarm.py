@@ -115,8 +115,16 @@ class Plan:
     def from_json(cls, text: str) -> Plan:
         """Raises ValueError, KeyError, TypeError for what is no plan."""
         found = json.loads(text)
+        swarm = Swarm(**found["swarm"])
         steps = tuple(Step(**{**step, "kind": Kind(step["kind"])}) for step in found["schedule"])
-        return cls(found["seed"], Swarm(**found["swarm"]), steps)
+        if swarm.voters < 1:
+            raise ValueError(f"there are {swarm.voters} voters")
+        for step in steps:
+            if not 0 <= step.node < swarm.voters:
+                raise ValueError(
+                    f"the step at {step.at_ms} ms names node {step.node}, of {swarm.voters} voters from 0 on"
+                )
+        return cls(found["seed"], swarm, steps)
 
 
 def plan_of(seed: int) -> Plan:

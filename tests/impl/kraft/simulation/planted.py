@@ -1,16 +1,20 @@
 """Plant the bug of each switch of the spec, or leave out a rule of the disk; count the seeds until that is found.
 
-python -m tests.impl.kraft.simulation.planted [WORD] (only what has WORD in its name); exit code 1: some are not found
-within the most seeds, or not quickly in the median.
+python -m tests.impl.kraft.simulation.planted [--most 300] [--starts 3] [--results FILE] [WORD ...] (only what has each
+WORD in its name). What FILE has is not counted again. Exit code 1: some are not found within the most seeds, or not
+quickly in the median.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import json
 import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 
 from tests.conform.faults.patched import patched
@@ -55,8 +59,17 @@ PLANTED: dict[str, tuple[str, str, str]] = {
         "voter.enter_epoch(voter.epoch + 1, None)",
         "voter.attach()",
     ),
+    "answers_what_is_committed": (
+        "Simulation.append",
+        "self.clients.begin(number, last.end_offset, last.crc, began)",
+        "self.clients.begin(number, last.end_offset, last.crc, began)\nself.answer_clients(number, last.end_offset)",
+    ),
+    "deposed_answers_nobody": ("Simulation.carry_out", "self.clients.give_up(number)", "pass"),
 }
-"""By switch: a function, a fragment of it, and what stands for that when the guard is left out."""
+"""By switch: a function, a fragment of it, and what stands for that when the guard is left out.
+
+The last two are about what a controller answers its clients, which only their histories tell of.
+"""
 
 
 DISK_RULES = {
@@ -74,27 +87,50 @@ def fault_planted(name: str) -> Iterator[None]:
         yield
 
 
-def seeds_until_found(name: str, first: int) -> int | None:
+def seeds_until_found(name: str, first: int, most: int = MOST_SEEDS) -> int | None:
     """How many seeds it takes, from a first one on. None: more than the most."""
     with fault_planted(name):
-        simulation = importlib.import_module("impl.kraft.simulation.simulation")
+        shrinking = importlib.import_module("impl.kraft.simulation.shrinking")
         swarm = importlib.import_module("impl.kraft.simulation.swarm")
-        failures = importlib.import_module("impl.kraft.simulation.__main__").FAILURES
-        for count in range(1, MOST_SEEDS + 1):
-            try:
-                simulation.Simulation(swarm.plan_of(first + count - 1)).go()
-            except failures:
+        for count in range(1, most + 1):
+            if shrinking.failure(swarm.plan_of(first + count - 1)) is not None:
                 return count
     return None
 
 
-def main(words: list[str]) -> int:
+class Results:
+    """Counts of seeds by fault and first seed, each kept in a file as soon as it is known."""
+
+    def __init__(self, path: Path | None, most: int) -> None:
+        self.path, self.most = path, most
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        self.known: dict[tuple[str, int, int], int | None] = {}
+        for name, first, most_then, count in map(json.loads, lines):
+            self.known[name, first, most_then] = count
+
+    def count(self, name: str, first: int) -> int | None:
+        key = name, first, self.most
+        if key not in self.known:
+            self.known[key] = seeds_until_found(name, first, self.most)
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([*key, self.known[key]]) + "\n")
+        return self.known[key]
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.impl.kraft.simulation.planted", description=__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--most", type=int, default=MOST_SEEDS, help=f"seeds to try (default: {MOST_SEEDS})")
+    parser.add_argument("--starts", type=int, default=len(STARTS), help=f"first seeds: so many of {STARTS}")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="keep each count, and go on from those there")
+    options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
-    is_slow = False
-    for name in (name for name in (*PLANTED, *DISK_RULES) if all(word in name for word in words)):
-        found = [seeds_until_found(name, first) for first in STARTS]
-        middle = median(count or MOST_SEEDS + 1 for count in found)
-        is_slow |= middle > MEDIAN_SEEDS
+    results, is_slow = Results(options.results, options.most), False
+    for name in (name for name in (*PLANTED, *DISK_RULES) if all(word in name for word in options.words)):
+        found = [results.count(name, first) for first in STARTS[: options.starts]]
+        middle = median(count or options.most + 1 for count in found)
+        is_slow |= middle > MEDIAN_SEEDS or None in found
         print(f"{name}: {', '.join(str(count or 'not found') for count in found)} seeds; median {middle}", flush=True)
     return int(is_slow)
 

@@ -19,11 +19,12 @@ def test_one_log_explains_it() -> None:
 @pytest.mark.parametrize(
     ("lie", "why"),
     [
-        ([FIRST, Operation(2, 6, 9, (2,))], "has seen a log|does not end"),
+        ([FIRST, Operation(2, 6, 9, (2,))], "others have not seen it"),
         ([Operation(1, 0, 5, (2, 1)), Operation(2, 6, 9, (2,))], "before one that was answered"),
-        ([FIRST, Operation(2, 6, 9, (3, 2))], "others have not"),
+        ([Operation(1, 0, 5, (2, 1)), Operation(2, 5, 9, (2,))], "before one that was answered"),  # right after it
+        ([FIRST, Operation(2, 6, 9, (3, 2))], "others have not seen it"),
         ([Operation(1, 0, 5, (2,))], "does not end in it"),
-        ([FIRST, Operation(2, 6, 9, (1, 1, 2))], "twice"),
+        ([FIRST, Operation(2, 6, 9, (1, 1, 2))], "appended twice"),
     ],
 )
 def test_a_lie_is_refused(lie: list[Operation], why: str) -> None:

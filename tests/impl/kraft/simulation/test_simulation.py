@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
+from typing import NoReturn
 
 import pytest
 
 from impl.kraft.raft import Raft
 from impl.kraft.simulation.__main__ import main
-from impl.kraft.simulation.shrinking import shrunk
+from impl.kraft.simulation.invariants import Entry
+from impl.kraft.simulation.shrinking import CALM, failure, shrunk
 from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
-from impl.kraft.simulation.swarm import Plan, plan_of
+from impl.kraft.simulation.swarm import Kind, Plan, Step, plan_of
 from tests.conftest import ROOT
 from tests.impl.kraft.simulation.planted import fault_planted, seeds_until_found
 
@@ -64,6 +67,83 @@ def test_a_failing_run_is_shrunk() -> None:
     Simulation(Plan.from_json(text)).go()
 
 
+@pytest.mark.parametrize(
+    ("fault", "rule"),
+    [
+        ("answers_what_is_committed", "others have not seen it"),
+        ("deposed_answers_nobody", "does not end in it"),
+    ],
+)
+def test_what_clients_see_can_fail(fault: str, rule: str) -> None:
+    """A controller that answers too early, or once it is deposed, breaks no rule of the quorum; its clients tell."""
+    with fault_planted(fault):
+        shrinking = importlib.import_module("impl.kraft.simulation.shrinking")
+        plan = importlib.import_module("impl.kraft.simulation.swarm").plan_of(13 if fault.startswith("deposed") else 1)
+        assert shrinking.failure(plan) == f"NotLinearizableError: {rule}"
+    Simulation(plan_of(plan.seed)).go()
+
+
+@pytest.mark.long("some runs, again and again")
+def test_a_run_that_does_not_recover_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs, times and who is active are other ones in each smaller run: what lacks is the same."""
+    monkeypatch.setattr(Simulation, "append_in_the_quiet", lie)
+    plan = plan_of(1)
+    smaller = shrunk(plan)
+    assert failure(smaller) == failure(plan) == "NotRecoveredError: not one leads whom all follow"
+    assert not smaller.schedule
+
+
+def lie(run: Simulation) -> None:
+    """The log of node 0 is said to be longer than all that was appended, by another number in every run."""
+    run.rules.logs[0].entries.append(Entry(run.rules.logs[0].end_offset + 1 + run.events, 1, 0))
+
+
+def test_an_exception_is_known_by_who_raises_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text has paths and numbers, which change as a run shrinks."""
+
+    def started(raft: Raft, now_ms: int) -> NoReturn:
+        raise ValueError(f"at {id(raft)} and {now_ms}")
+
+    monkeypatch.setattr(Raft, "start", started)
+    assert failure(plan_of(0)) == "ValueError in started"
+
+
+def test_a_paused_process_appends_and_resigns_once_it_goes_on() -> None:
+    run, leader = led()
+    epoch, log, node = run.nodes[leader].claimed, run.rules.logs[leader], run.nodes[leader]
+    end, asked = log.end_offset, len(run.clients.history)
+    goes_on_ms = node.paused_until_ms = run.now_ms + 5
+    run.append_somewhere(Random(0))
+    run.resign_somewhere()
+    run.run_until(goes_on_ms - 1)
+    assert (node.claimed, log.end_offset, len(run.clients.history)) == (epoch, end, asked)
+    run.run_until(goes_on_ms)
+    assert node.claimed is None and log.end_offset > end and len(run.clients.history) == asked + 1
+
+
+def test_what_was_asked_of_a_paused_process_is_gone_with_it() -> None:
+    """Nor is the process that comes after it paused."""
+    run, leader = led()
+    node = run.nodes[leader]
+    node.paused_until_ms = run.now_ms + 10_000
+    run.append_somewhere(Random(0))
+    asked = len(run.clients.history)
+    run.stop(leader, loses_power=False)
+    assert node.paused_until_ms == 0
+    run.run_until(run.now_ms + 5_000)
+    assert node.raft is not None and len(run.clients.history) == asked
+
+
+def led() -> tuple[Simulation, int]:
+    """A run without faults whose controller is active, and which of the nodes it is."""
+    run = Simulation(Plan(0, CALM, ()))
+    for node in range(CALM.voters):
+        run.start(node)
+    run.run_until(2_000)
+    [leader] = [number for number, node in enumerate(run.nodes) if node.claimed is not None]
+    return run, leader
+
+
 def test_a_run_that_breaks_nothing_is_not_shrunk() -> None:
     with pytest.raises(ValueError, match="nothing to shrink"):
         shrunk(plan_of(0))
@@ -87,3 +167,30 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "plan").write_text("[]")
     assert main(["--replay", str(tmp_path / "plan")]) == 2
     assert "is no plan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"node": 0', '"node": 7', "names node 7, of 3 voters"),
+        ('"voters": 3', '"voters": 0', "there are 0 voters"),
+    ],
+)
+def test_a_plan_names_voters(tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, why: str) -> None:
+    plan = Plan(0, CALM, (Step(10, Kind.KILL, 0, 0),))
+    (tmp_path / "plan").write_text(plan.to_json().replace(old, new))
+    assert main(["--replay", str(tmp_path / "plan")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert why in line
+
+
+def test_a_plan_that_cannot_be_written_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing folder is told of before anything runs."""
+    monkeypatch.setattr(Raft, "start", lambda raft, now_ms: 1 // 0)
+    assert main(["--shrink", str(tmp_path / "missing" / "plan"), "--seeds", "1"]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    assert main(["--shrink", str(tmp_path), "--seeds", "1"]) == 6
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"the plan of seed 0, made small, could not be written to {tmp_path}: Is a directory"
