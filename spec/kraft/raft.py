@@ -457,8 +457,13 @@ def extended(voter: VoterState, reply: Records) -> VoterState:
 
 
 def truncated(voter: VoterState, reply: Diverging) -> VoterState:
-    """A follower that has cut off, durably, what its leader's log cannot have."""
-    end = min(reply.end, entries_up_to(voter.log, reply.epoch))
+    """A follower that has cut off, durably, what its leader's log cannot have.
+
+    Of an epoch that its own log has not it makes nothing of the leader's end, which may be within one of its batches.
+    """
+    end = entries_up_to(voter.log, reply.epoch)
+    if known_epoch(voter.log, reply.epoch) == reply.epoch:
+        end = min(reply.end, end)
     return replace(voter, log=voter.log[:end], flushed=min(voter.flushed, end), reply=None)
 
 
