@@ -12,13 +12,14 @@ MUTANTS = [
            "supported(bounces)"),
     Mutant("some_old_member_lives", "two_bounces", "kills", "supports(s, leader) < 3", "supports(s, leader) < 4",
            {"sets_upgrade_from": "false"}),
-    Mutant("upgrade_from_holds_all_back", "two_bounces", "answer", "own < 3 and not Design.answers_in_lowest",
+    Mutant("upgrade_from_holds_all_back", "two_bounces", "version_of_answers", "own < 3 and not Design.answers_in_lowest",
            "own >= 3"),
     Mutant("each_task_is_assigned_once", "tasks", "share_of", "owners[task] == thread", "owners[task] is not None"),
     Mutant("each_task_is_assigned", "tasks", "share_of", "owners[task] == thread",
            "owners[task] == thread and task in had(s, leader, thread)"),
     Mutant("who_waits_owns_nothing", "tasks", "waiting", "tasks=frozenset()", "tasks=own.tasks"),
-    Mutant("tasks_stay", "tasks", "share_of", "had(s, leader, thread)", "frozenset()",
+    Mutant("who_has_it_is_listed", "tasks", "listed", "version > 1", "version > 3"),
+    Mutant("tasks_stay", "tasks", "kept_in_probe", "had(s, leader, thread)", "frozenset()",
            {"probe_moves_tasks": "false"}),
 ]  # fmt: skip
 

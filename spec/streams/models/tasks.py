@@ -13,6 +13,9 @@ OWNERSHIP = (
     properties.tasks.each_task_is_assigned,
     properties.tasks.who_waits_owns_nothing,
     properties.tasks.each_task_has_one_owner,
+    properties.tasks.tasks_wait_for_one_generation,
+    properties.tasks.who_is_listed_has_it,
+    properties.tasks.who_has_it_is_listed,
 )
 
 TASKS = Model(
@@ -28,6 +31,7 @@ TASKS = Model(
         properties.tasks.each_member_is_assigned_a_task,
         *SEEN,
         properties.witnesses.zombie_owns,
+        properties.witnesses.unlisted,
     ),
     constants={"processes": 2, "tasks": 3, "max_expiries": 1},
     settings=PROBES,

@@ -1,11 +1,11 @@
-"""Tasks: one owner (T1, T3), some owner (T2), the same owner as before (T4)."""
+"""Tasks: one owner (T1, T3), some owner (T2), the same owner as before (T4), listed with their owner (T5)."""
 
 from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, transition_invariant
 from spec.streams.design import Design
 from spec.streams.state import Assignment, Cluster, is_member
-from spec.streams.types import GroupState, Task, Thread, ThreadState
+from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, process_of
 
 
 def has(assignment: Option[Assignment], task: Task) -> bool:
@@ -67,12 +67,59 @@ def each_task_has_one_owner(s: Cluster) -> bool:
     return all(sum(1 for t in Thread if task in s.threads[t].tasks and is_member(s, t)) <= 1 for task in Task)
 
 
+def assigns(before: Cluster, after: Cluster) -> bool:
+    """The leader has sent the assignments of a generation."""
+    return (
+        before.group.state == GroupState.COMPLETING
+        and after.group.state == GroupState.STABLE
+        and not are_told_of_an_error(after)
+        and before.faults.failovers == after.faults.failovers
+    )
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
+def tasks_wait_for_one_generation(before: Cluster, after: Cluster) -> bool:
+    """A task that nobody was given in a probe is assigned in the next generation."""
+    return not assigns(before, after) or all(
+        any(has(after.group.assignments[t], task) for t in Thread) for task in before.left
+    )
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (GlobalAssignment) (T5)")
+def who_is_listed_has_it(before: Cluster, after: Cluster) -> bool:
+    """No process is listed with a task that none of its threads is given in that generation."""
+    return not assigns(before, after) or all(
+        is_in_process(after, task, p) for p in Process for task in after.group.hosts[p]
+    )
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (GlobalAssignment) (T5)")
+def who_has_it_is_listed(before: Cluster, after: Cluster) -> bool:
+    """But in a probe, and in version 1, each process is listed with every task that a thread of it is given."""
+    exempt = not assigns(before, after) or after.probed or has_no_list(after)
+    return exempt or all(
+        task in after.group.hosts[p] or not is_in_process(after, task, p) for p in Process for task in Task
+    )
+
+
+def is_in_process(s: Cluster, task: Task, process: Process) -> bool:
+    return any(process_of(t) == process and has(s.group.assignments[t], task) for t in Thread)
+
+
+def has_no_list(s: Cluster) -> bool:
+    return any(is_of_version_1(s.group.assignments[t]) for t in Thread)
+
+
+def is_of_version_1(assignment: Option[Assignment]) -> bool:
+    return assignment is not None and assignment.used == 1
+
+
 @transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
 def tasks_stay(before: Cluster, after: Cluster) -> bool:
     """A task moves from a member to one that is new, or that has two tasks fewer; from no other."""
-    assigns = before.group.state == GroupState.COMPLETING and after.group.state == GroupState.STABLE
+    assigned = before.group.state == GroupState.COMPLETING and after.group.state == GroupState.STABLE
     new = frozenset(t for t in Thread if is_member(after, t)) - before.settled
-    return not assigns or all(stays(before, after, task, new) for task in Task)
+    return not assigned or all(stays(before, after, task, new) for task in Task)
 
 
 def stays(before: Cluster, after: Cluster, task: Task, new: Set[Thread]) -> bool:

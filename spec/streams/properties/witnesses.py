@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import witness
 from spec.streams.decisions.assignor import is_probe
 from spec.streams.design import Design
-from spec.streams.properties.tasks import are_assigned
+from spec.streams.properties.tasks import are_assigned, has
 from spec.streams.state import Cluster, is_member, is_settled
 from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, last_bounce, process_of, supported
 
@@ -126,6 +126,16 @@ def zombie_owns(s: Cluster) -> bool:
 def task_without_owner(s: Cluster) -> bool:
     """A task is assigned to nobody: a probe."""
     return s.group.state == GroupState.STABLE and not are_assigned(s)
+
+
+@witness
+def unlisted(s: Cluster) -> bool:
+    """In a probe a member is given a task with which no process is listed."""
+    return any(
+        has(s.group.assignments[t], task) and all(task not in s.group.hosts[p] for p in Process)
+        for t in Thread
+        for task in Task
+    )
 
 
 @witness
