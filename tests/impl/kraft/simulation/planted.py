@@ -59,7 +59,6 @@ PLANTED: dict[str, tuple[str, str, str]] = {
         "voter.enter_epoch(voter.epoch + 1, None)",
         "voter.attach()",
     ),
-    "cuts_no_batch_in_two": ("follower.is_truncated", "known == epoch", "True"),
     "answers_what_is_committed": (
         "Simulation.append",
         "self.clients.begin(number, last.end_offset, last.crc, began)",
@@ -69,8 +68,7 @@ PLANTED: dict[str, tuple[str, str, str]] = {
 }
 """By switch: a function, a fragment of it, and what stands for that when the guard is left out.
 
-The last three are none of the spec's: its batches have no offsets within; and of what a controller answers its clients
-only their histories tell.
+The last two are about what a controller answers its clients, which only their histories tell of.
 """
 
 
