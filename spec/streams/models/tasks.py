@@ -6,7 +6,7 @@ from checker.lang import Model
 from spec.streams import properties
 from spec.streams.actions import membership
 from spec.streams.initial import all_old
-from spec.streams.models.probing import BY_LEAVING, GROUP, LEAVES, NOT_MODELLED, PROBES, ROLL, SEEN, VERSIONS
+from spec.streams.models.probing import BY_LEAVING, GROUP, IN_STEP, LEAVES, NOT_MODELLED, PROBES, ROLL, SEEN, VERSIONS
 
 OWNERSHIP = (
     properties.tasks.each_task_is_assigned_once,
@@ -26,7 +26,11 @@ TASKS = Model(
     properties=(
         *VERSIONS,
         *OWNERSHIP,
+        *IN_STEP,
         properties.tasks.tasks_stay,
+        properties.tasks.owners_are_who_took_last,
+        properties.tasks.probe_is_remembered_as_one,
+        properties.tasks.tasks_are_shared_out_evenly,
         properties.tasks.each_task_is_assigned_in_a_probe,
         properties.tasks.each_member_is_assigned_a_task,
         *SEEN,

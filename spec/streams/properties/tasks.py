@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, transition_invariant
 from spec.streams.design import Design
-from spec.streams.state import Assignment, Cluster, is_member
-from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, process_of
+from spec.streams.state import Assignment, Cluster, Subscription, is_member, supports
+from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, Version, process_of
 
 
 def has(assignment: Option[Assignment], task: Task) -> bool:
@@ -135,3 +135,46 @@ def stays(before: Cluster, after: Cluster, task: Task, new: Set[Thread]) -> bool
 def owned(s: Cluster, thread: Thread) -> int:
     """How many tasks a member took last."""
     return sum(1 for task in Task if s.owners[task] == thread)
+
+
+@invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
+def owners_are_who_took_last(s: Cluster) -> bool:
+    """What T4 goes by: a member that runs is remembered as the owner of its tasks, and of no others."""
+    return s.settled <= frozenset(t for t in Thread if is_member(s, t)) and all(
+        (s.owners[task] != t or t in s.settled)
+        and (
+            not is_member(s, t)
+            or s.threads[t].state != ThreadState.RUNNING
+            or (task in s.threads[t].tasks) == (s.owners[task] == t)
+        )
+        for t in Thread
+        for task in Task
+    )
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
+def probe_is_remembered_as_one(before: Cluster, after: Cluster) -> bool:
+    """What T2 goes by: a generation is a probe if its leader was sent a version that it does not support."""
+    return not assigns(before, after) or after.probed == any(
+        sent_above(before.group.subscriptions[t], supports(before, leader))
+        for t in Thread
+        for leader in Thread
+        if before.group.leader == leader
+    )
+
+
+def sent_above(subscription: Option[Subscription], version: Version) -> bool:
+    return subscription is not None and subscription.used > version
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
+def tasks_are_shared_out_evenly(before: Cluster, after: Cluster) -> bool:
+    """No member is given two tasks more than another."""
+    return not assigns(before, after) or all(
+        given(after, t) <= given(after, other) + 1 for t in Thread for other in Thread if is_member(after, other)
+    )
+
+
+def given(s: Cluster, thread: Thread) -> int:
+    """How many tasks a member is assigned."""
+    return sum(1 for task in Task if has(s.group.assignments[thread], task))
