@@ -196,6 +196,8 @@ MUTANTS = [
            "end >= replica.epoch_start", "end < replica.epoch_start"),
     Mutant("only_laggards_are_slow", "expansion", "fall_behind",
            "replica.has_record and follower not in leadership.replicas_with_record", "True"),
+    Mutant("only_the_stale_end", "conflicts_end", "stop_when_stale",
+           "isinstance(reply, HeartbeatReply) and reply.error == Error.STALE_BROKER_EPOCH", "True"),
     Mutant("who_has_all_is_caught_up", "expansion", "fetch", "one.followers | {member}", "one.followers"),
     Mutant("member_is_added_as_registered", "membership", "fetch", "has_seen_epoch(leadership, broker_epoch)"),
     Mutant("alter_isr_reply_is_true", "moved_record", "alter_isr_reply",
