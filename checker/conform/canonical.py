@@ -21,12 +21,11 @@ DIGEST_BYTES = 16
 PARTED = (tuple, frozenset)
 PLAIN = frozenset({int, str, bool, type(None)})
 LIKELY = 2  # so deep in a structure are the parts that are mostly the same from state to state, as whole hosts are
-SORT_BYTES, VALUE_BYTES = 8, 24
+SORT_BITS, VALUE_BITS = 64, 192
 
 Digest = bytes
 """Of a structure: the same in every process."""
-Ordinals = tuple[str, ...]
-"""By their numbers: strings, which are hashed once, in the order of the ordinals of a sort."""
+Ordinals = tuple[int, ...]
 Ranks = dict[Any, int]
 
 
@@ -54,7 +53,7 @@ class Canonical:
         self._codes: dict[Any, Code] = {}
         self._read: dict[Structure, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, with the first of equal ones
         self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of those that were met again themselves
-        self._numbers: dict[Ordinal, str] = {}
+        self._numbers: dict[Ordinal, int] = {}
 
     def of(self, structure: Structure) -> Digest:
         """Equal for structures that are equal by rank."""
@@ -85,6 +84,9 @@ class Canonical:
         """The code of a tuple or set, and the ordinals in it as they stand there."""
         is_set = isinstance(node, frozenset)
         if depth == LIKELY or (is_set and depth > 0):
+            same = self._same.get(id(node))
+            if same is not None:
+                return same[1]
             known = self._read.get(node)
             if known is None:
                 known = self._read[node] = node, self._of_set(node) if is_set else self._of(node, depth)
@@ -95,18 +97,15 @@ class Canonical:
 
     def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
         codes: list[Any] = []
-        ordinals: list[str] = []
-        numbers, same, below = self._numbers, self._same, depth + 1
+        ordinals: list[int] = []
         for part in node:
-            kind = part.__class__
-            if kind in PLAIN:
+            if part.__class__ in PLAIN:
                 codes.append(part)
-            elif kind is Ordinal:
+            elif part.__class__ is Ordinal:
                 codes.append(self._code(part.sort))
-                ordinals.append(numbers.get(part) or self._number(part))
+                ordinals.append(self._numbers.get(part) or self._number(part))
             elif isinstance(part, PARTED):
-                known = same.get(id(part))
-                code, inside = self._flat(part, below) if known is None else known[1]
+                code, inside = self._flat(part, depth + 1)
                 codes.append(code)
                 ordinals += inside
             else:
@@ -119,11 +118,10 @@ class Canonical:
         code = self._code((frozenset, *[code for code, _ in members]))
         return code, tuple([ordinal for _, inside in members for ordinal in inside])
 
-    def _number(self, ordinal: Ordinal) -> str:
+    def _number(self, ordinal: Ordinal) -> int:
         """A number that is in order with those of the same sort, and the same in every process."""
-        sort = blake2b(ordinal.sort.encode(), digest_size=SORT_BYTES).digest()
-        value = ordinal.value + (1 << 8 * VALUE_BYTES - 1)
-        made = self._numbers[ordinal] = (sort + value.to_bytes(VALUE_BYTES, "big")).decode("latin-1")
+        sort = int.from_bytes(blake2b(ordinal.sort.encode(), digest_size=SORT_BITS // 8).digest(), "big")
+        made = self._numbers[ordinal] = (2 * sort + 1 << VALUE_BITS) + ordinal.value
         return made
 
     def _code(self, parts: Any) -> Code:

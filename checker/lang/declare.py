@@ -11,7 +11,6 @@ import enum
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
@@ -24,7 +23,6 @@ C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
 O = TypeVar("O", bound=Ordinal)
 F = TypeVar("F", bound=Callable[..., Any])
-PLAIN = frozenset({bool, int, str, type(None)})  # in which there is no ordinal
 
 
 # Constants.
@@ -139,17 +137,11 @@ def _copied(value: Any) -> Any:
     return Map(dict(value.items()), value._store) if isinstance(value, Map) else value
 
 
-@cache
-def _field_types() -> Callable[[type[Any]], Mapping[str, Any] | None]:
-    """`resolve.field_types`; that module imports this one."""
-    from checker.lang.resolve import field_types
-
-    return field_types
-
-
 def _stored(record: Any, name: str, value: Any) -> Any:
     """`value` as the declared type of the field keeps it: checked and copied."""
-    types = _field_types()(type(record))
+    from checker.lang.resolve import field_types
+
+    types = field_types(type(record))
     if types is None:
         return _copied(value)
     if name not in types:
@@ -175,13 +167,10 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
     if info.frozen:
 
         def check(self: Any) -> None:
-            fields = self.__dict__
-            types = _field_types()(type(self))
             for f in dataclasses.fields(self):
-                value = fields[f.name]
-                fields[f.name] = _copied(value) if types is None else types[f.name].store(value)
-            if types is None:
-                fields[UNCHECKED] = True
+                object.__setattr__(self, f.name, _stored(self, f.name, getattr(self, f.name)))
+            if Binding.version == 0:
+                self.__dict__[UNCHECKED] = True
 
         cls.__post_init__ = check
     else:
@@ -235,14 +224,12 @@ def _ordinals(value: Any, sort: type[O]) -> list[O]:
     if isinstance(value, Ordinal):
         return [value] if isinstance(value, sort) else []
     if isinstance(getattr(type(value), MARK, None), RecordInfo):
-        parts = vars(value).values()
+        parts = [getattr(value, f.name) for f in dataclasses.fields(value)]
     elif isinstance(value, Map):
-        parts = value.values()
-    elif isinstance(value, tuple | frozenset | Bag):
-        parts = value
+        parts = list(value.values())
     else:
-        return []
-    return [o for part in parts if type(part) not in PLAIN for o in _ordinals(part, sort)]
+        parts = list(value) if isinstance(value, tuple | frozenset | Bag) else []
+    return [o for part in parts for o in _ordinals(part, sort)]
 
 
 # Actions and properties.

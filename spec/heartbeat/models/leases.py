@@ -38,7 +38,50 @@ RECORDS = (
     properties.records.acknowledged_record_survives,
     properties.records.maximal_isr_covers_committed,
 )
-SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS, abstract_isr.as_partition)
+MEMORY = (
+    properties.memory.stopped_process_has_forgotten,
+    properties.memory.only_leaders_keep_an_isr,
+    properties.memory.leader_is_as_new_as_its_version,
+    properties.memory.request_is_what_is_asked_for,
+    properties.memory.message_is_of_its_sender,
+    properties.memory.who_is_unregistered_is_fenced,
+    properties.memory.znode_names_its_process,
+    properties.memory.registry_is_of_the_term,
+    properties.memory.copy_is_as_new_as_its_version,
+    properties.memory.history_has_the_highest,
+    properties.memory.who_has_acknowledged_is_informed,
+    properties.memory.partition_names_who_is_known,
+    properties.memory.record_is_where_it_was_written,
+    properties.memory.answer_is_of_a_version,
+)
+STEPS = (
+    properties.steps.znode_goes_with_its_session,
+    properties.steps.incarnation_is_higher_than_any,
+    properties.steps.fence_falls_by_an_answer,
+    properties.steps.fence_rises_for_a_cause,
+    properties.steps.process_stops_for_a_cause,
+    properties.steps.target_is_asked_for,
+    properties.steps.heartbeat_names_the_controller_known,
+    properties.steps.nothing_reaches_who_is_cut_off,
+    properties.steps.fault_has_its_effect,
+    properties.steps.record_is_copied_from_the_leader,
+    properties.steps.follower_is_seen_as_it_is,
+    properties.steps.record_takes_its_course,
+    properties.steps.leader_asks_for_one_member,
+    properties.steps.process_turns_to_the_controller,
+)
+TERM_STEPS = (
+    properties.terms.term_begins_with_what_is_there,
+    properties.terms.broker_goes_out_for_a_cause,
+    properties.terms.broker_comes_in_by_a_heartbeat,
+    properties.terms.answer_is_what_was_decided,
+    properties.terms.incarnation_follows_a_lower_one,
+    properties.terms.isr_changes_for_a_cause,
+    properties.terms.request_is_acknowledged_by_who_takes_it,
+    properties.terms.leader_takes_the_answer,
+)
+SOFT_STATE = (*MEMORY, *STEPS, *TERM_STEPS)
+SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS, *SOFT_STATE, abstract_isr.as_partition)
 
 LEMMAS = (
     properties.lemmas.controller_is_in_office,

@@ -3,9 +3,19 @@
 `STATEMENTS` numbers what the design must guarantee; a property names in its source the statements that it is part of.
 """
 
-from spec.heartbeat.properties import incarnations, leadership, lemmas, liveness, records, witnesses
+from spec.heartbeat.properties import (
+    incarnations,
+    leadership,
+    lemmas,
+    liveness,
+    memory,
+    records,
+    steps,
+    terms,
+    witnesses,
+)
 
-__all__ = ["incarnations", "leadership", "lemmas", "liveness", "records", "witnesses"]
+__all__ = ["incarnations", "leadership", "lemmas", "liveness", "memory", "records", "steps", "terms", "witnesses"]
 
 STATEMENTS = {
     "S1": "Once any controller went by an incarnation of an id, nothing of a lower one changes committed state or is "

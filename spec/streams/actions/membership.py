@@ -244,7 +244,6 @@ def fail_over(s: Cluster) -> None:
         joined=frozenset(),
         syncing=frozenset(),
         assignments=s.stored.assignments,
-        hosts=s.stored.hosts,
     )
 
 
