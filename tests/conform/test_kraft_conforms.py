@@ -83,6 +83,7 @@ PINS = [
     Pin("snapshot_reassignment", {"snapshots": 0, "pending_batches": 1}, 106_659, 25_058, 492),
     Pin("reassignment_ends", {"max_crashes": 0}, 4_788, 2_184, 2_391),
     Pin("moved_disk", {"max_crashes": 0}, 9_456, 1_624, 1_297),
+    Pin("moved_record", {"max_crashes": 0}, 297_415, 70_105, 4_696),
 ]  # fmt: skip
 NOT_PINNED = {
     "membership": "the seeded faults have it; whole it takes minutes",
@@ -91,7 +92,6 @@ NOT_PINNED = {
     "large": "hundreds of millions of transitions",
     "failover": "as small as it can be made it has a million transitions; failover_record has its steps and more",
     "failover_changes": "3,282,356 transitions with its one failover, and next to none without",
-    "moved_record": "297,415 transitions without its crash; reassignment, moved_disk and isr_spurious have its steps",
     "stopped_record": "as small as it can be made it has 168,421 transitions; shutdown and lossy have its steps",
     "shutdown_ends": "the behaviours of restarts",
     "restarts_end": "those of restarts, and a crash",
