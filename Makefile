@@ -8,11 +8,12 @@
 # make mutate-pinning: those of all pinning models. It takes an hour or two, and goes on where it was stopped.
 # make mutate-heartbeat: those of all heartbeat models. It takes hours, and goes on where it was stopped.
 # make mutate-group: those of all group models but the largest. It takes hours, and goes on where it was stopped.
+# make mutate-streams: those of the streams models but the largest. It takes an hour or two, and goes on where it was stopped.
 # make mutate-impl: those of the core of impl/kraft. It takes an hour or two, and goes on where it was stopped.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: check test verify large bench docs mutate mutate-pinning mutate-heartbeat mutate-group mutate-impl clean
+.PHONY: check test verify large bench docs mutate mutate-pinning mutate-heartbeat mutate-group mutate-streams mutate-impl clean
 
 # The main job: KIP-631's membership explored, a historical bug found with one switch off, the repaired design held.
 check: .venv/.installed
@@ -52,15 +53,18 @@ MUTATED := abstract_isr timed timed_failover stuck_reassignment lifecycle electi
 	stopped_record joining isr twins lossy failover_crash failover_record failover quorum operated_shutdown moved_disk \
 	snapshot_reassignment failover_images timed_registration unfencing_ends leases_end shutdown_ends restarts_end \
 	reassignment_ends changes_end elections_end failover_ends failover_changes
-MUTATED_PINNING := lost_reply pin zombie takeover preferred live_crash live mixed refused repin live_late live_refused \
-	live_takeover rolling_takeover rolling expiry hung repin_crash
+MUTATED_PINNING := lost_reply pin zombie lost_takeover takeover preferred live_crash live mixed refused repin live_late \
+	live_refused live_takeover rolling_takeover rolling expiry hung repin_crash
 MUTATED_HEARTBEAT := leases live_legacy live_stopping refused late sessions live_crash live timed legacy \
 	disk_and_failover stopping failover live_upgrade isr zombie upgrade
 MUTATED_GROUP := two_groups join crash late death pings topics three timed failover offsets section2 barrier shutdown former
+MUTATED_STREAMS := offline missing_topic beside_old two_bounces tasks probing leaving rebalances rebalances_leaving matrix \
+	failover crash expiry two_bounces_crash rollback three_versions tasks_leaving threads
 VERDICTS := build/mutants.ndjson
 VERDICTS_PINNING := build/pinning-mutants.ndjson
 VERDICTS_HEARTBEAT := build/heartbeat-mutants.ndjson
 VERDICTS_GROUP := build/group-mutants.ndjson
+VERDICTS_STREAMS := build/streams-mutants.ndjson
 BEFORE = $(2:.ndjson=-before.ndjson)
 JUDGE = $(BIN)/fencepost mutate $(1) $(if $(wildcard $(2)),--resume,--checkpoint) $(2) \
 	$(if $(wildcard $(BEFORE)),--killers $(BEFORE))
@@ -80,6 +84,10 @@ mutate-heartbeat: .venv/.installed
 mutate-group: .venv/.installed
 	mkdir -p $(dir $(VERDICTS_GROUP))
 	$(call JUDGE,$(MUTATED_GROUP:%=group/%),$(VERDICTS_GROUP))
+
+mutate-streams: .venv/.installed
+	mkdir -p $(dir $(VERDICTS_STREAMS))
+	$(call JUDGE,$(MUTATED_STREAMS:%=streams/%),$(VERDICTS_STREAMS))
 
 mutate-impl: .venv/.installed
 	$(BIN)/python -m tests.impl_mutation

@@ -21,11 +21,12 @@ DIGEST_BYTES = 16
 PARTED = (tuple, frozenset)
 PLAIN = frozenset({int, str, bool, type(None)})
 LIKELY = 2  # so deep in a structure are the parts that are mostly the same from state to state, as whole hosts are
-SORT_BITS, VALUE_BITS = 64, 192
+SORT_BYTES, VALUE_BYTES = 8, 24
 
 Digest = bytes
 """Of a structure: the same in every process."""
-Ordinals = tuple[int, ...]
+Ordinals = tuple[str, ...]
+"""By their numbers: strings, which are hashed once, in the order of the ordinals of a sort."""
 Ranks = dict[Any, int]
 
 
@@ -53,7 +54,7 @@ class Canonical:
         self._codes: dict[Any, Code] = {}
         self._read: dict[Structure, tuple[Any, tuple[Code, Ordinals]]] = {}  # of parts, with the first of equal ones
         self._same: dict[int, tuple[Any, tuple[Code, Ordinals]]] = {}  # of those that were met again themselves
-        self._numbers: dict[Ordinal, int] = {}
+        self._numbers: dict[Ordinal, str] = {}
 
     def of(self, structure: Structure) -> Digest:
         """Equal for structures that are equal by rank."""
@@ -84,9 +85,6 @@ class Canonical:
         """The code of a tuple or set, and the ordinals in it as they stand there."""
         is_set = isinstance(node, frozenset)
         if depth == LIKELY or (is_set and depth > 0):
-            same = self._same.get(id(node))
-            if same is not None:
-                return same[1]
             known = self._read.get(node)
             if known is None:
                 known = self._read[node] = node, self._of_set(node) if is_set else self._of(node, depth)
@@ -97,15 +95,18 @@ class Canonical:
 
     def _of(self, node: Any, depth: int) -> tuple[Code, Ordinals]:
         codes: list[Any] = []
-        ordinals: list[int] = []
+        ordinals: list[str] = []
+        numbers, same, below = self._numbers, self._same, depth + 1
         for part in node:
-            if part.__class__ in PLAIN:
+            kind = part.__class__
+            if kind in PLAIN:
                 codes.append(part)
-            elif part.__class__ is Ordinal:
+            elif kind is Ordinal:
                 codes.append(self._code(part.sort))
-                ordinals.append(self._numbers.get(part) or self._number(part))
+                ordinals.append(numbers.get(part) or self._number(part))
             elif isinstance(part, PARTED):
-                code, inside = self._flat(part, depth + 1)
+                known = same.get(id(part))
+                code, inside = self._flat(part, below) if known is None else known[1]
                 codes.append(code)
                 ordinals += inside
             else:
@@ -118,10 +119,11 @@ class Canonical:
         code = self._code((frozenset, *[code for code, _ in members]))
         return code, tuple([ordinal for _, inside in members for ordinal in inside])
 
-    def _number(self, ordinal: Ordinal) -> int:
+    def _number(self, ordinal: Ordinal) -> str:
         """A number that is in order with those of the same sort, and the same in every process."""
-        sort = int.from_bytes(blake2b(ordinal.sort.encode(), digest_size=SORT_BITS // 8).digest(), "big")
-        made = self._numbers[ordinal] = (2 * sort + 1 << VALUE_BITS) + ordinal.value
+        sort = blake2b(ordinal.sort.encode(), digest_size=SORT_BYTES).digest()
+        value = ordinal.value + (1 << 8 * VALUE_BYTES - 1)
+        made = self._numbers[ordinal] = (sort + value.to_bytes(VALUE_BYTES, "big")).decode("latin-1")
         return made
 
     def _code(self, parts: Any) -> Code:

@@ -28,6 +28,7 @@ T = TypeVar("T")
 FREE = "free"
 MOST_REMEMBERED, MOST_CONTEXTS = 1 << 16, 1 << 8  # immutable objects, contexts; beyond it all are forgotten
 SCALARS = (int, str, bool, type(None), bytes, float, UUID)
+ITSELF = frozenset(SCALARS)
 BUILTINS = (OrderedDict, dict, list, deque, set, frozenset, tuple, bytearray, *SCALARS)  # a subclass before its base
 POINTER_BYTES = struct.calcsize("P")
 PICKLE_PROTOCOL = 4
@@ -77,11 +78,19 @@ Fields = Mapping[str, Rule | LeftOut | Elsewhere]
 Rules = Mapping[type, Fields]
 Reader = Callable[[Any], Structure]
 Plan = tuple[Callable[[list[Structure]], Structure], list[tuple[str, Rule | None]]]
+"""What makes a structure of an object's parts, and of which fields; None: those that stand for themselves."""
 
 
 def plain(value: Any, _: Any, graph: Graph) -> Structure:
     """The value stands for itself: there are only so many of them."""
     return graph.of(value)
+
+
+def unknown(value: Any, _: Any, graph: Graph) -> Structure:
+    """The value of a field that no other rule is about."""
+    made = graph.of(value)
+    is_counted = isinstance(value, ACCUMULATING) and not isinstance(value, bool | enum.Enum)
+    return Free(made) if is_counted else made
 
 
 @dataclass(frozen=True)
@@ -187,7 +196,7 @@ class Graph:
 
     def _sequence(self, value: Any) -> Structure:
         try:
-            return tuple([self.of(part) for part in value])
+            return tuple([part if part.__class__ in ITSELF else self.of(part) for part in value])
         except UnreadableStateError:
             return tuple([self._part(f"[{number}]", part) for number, part in enumerate(value)])
 
@@ -227,8 +236,9 @@ class Graph:
     def by(self, fields: Fields | None, value: Any) -> Structure:
         """An object by other rules than those of its class."""
         kind = value.__class__
-        if any(value is owner for owner in self._owners):
-            return ("cycle", kind.__name__)
+        for owner in self._owners:
+            if owner is value:
+                return ("cycle", kind.__name__)
         names = slots_of(kind)
         if hasattr(value, "__dict__"):
             names += tuple(value.__dict__)
@@ -237,12 +247,14 @@ class Graph:
             plan = self._plans[kind, id(fields), names] = self._plan(kind, fields, names)
         make, read = plan
         parts: list[Structure] = []
-        unknown = self._unknown if self._is_named else self.of
         self._owners.append(value)
         try:
             for name, rule in read:
                 part = getattr(value, name, None)
-                parts.append(unknown(part) if rule is None else rule(part, value, self))
+                if rule is None:
+                    parts.append(part if part.__class__ in ITSELF else self.of(part))
+                else:
+                    parts.append(rule(part, value, self))
         except UnreadableStateError as error:
             error.places.append(f".{name}")
             raise
@@ -259,16 +271,11 @@ class Graph:
             raise UnreadableStateError(f"a {kind.__name__} without the fields {', '.join(sorted(missing))}")
         read: list[tuple[str, Rule | None]] = []
         for name in sorted(set(names)):
-            rule = known.get(name)
+            rule = known.get(name, unknown if self._is_named else plain)
             if not isinstance(rule, LeftOut | Elsewhere):
-                read.append((name, rule))
+                read.append((name, None if rule is plain else rule))
         make = _named if self._is_named else _unnamed
         return make(kind.__name__, tuple(name for name, _ in read)), read
-
-    def _unknown(self, value: Any) -> Structure:
-        made = self.of(value)
-        is_counted = isinstance(value, ACCUMULATING) and not isinstance(value, bool | enum.Enum)
-        return Free(made) if is_counted else made
 
 
 def _key(pair: tuple[Any, Any]) -> Any:

@@ -124,15 +124,12 @@ class _Entries:
 
 
 class SpecSide:
-    """Decodes and expands packed states of one model. Not for several threads at once.
-
-    fixed: by instance, the call of one whose arguments are the same in every state, else None.
-    """
+    """Decodes and expands packed states of one model. Not for several threads at once."""
 
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], canonical: Canonical) -> None:
         self.reference = Reference(model)
         self.classes = MappingProxyType(classes_of(model.state_type))
-        self.fixed = [self._without_members(i) for i in range(len(self.reference.instances))]
+        self._fixed = [self._without_members(i) for i in range(len(self.reference.instances))]
         self._type, self._layout = model.state_type, kernel.layout
         self._walker = Walker(kernel)
         self._kinds = np.full(FIRED + 1, -1, dtype=np.int8)
@@ -149,6 +146,7 @@ class SpecSide:
         self._parts = {name: self._reading(name, part) for name, part in self._type.fields.items()}
 
     def _without_members(self, instance: int) -> Call | None:
+        """The call of an instance whose arguments are the same in every state, else None."""
         action, binding = self.reference.instances[instance]
         if any(isinstance(candidate, Member) for candidate in binding):
             return None
@@ -158,7 +156,7 @@ class SpecSide:
 
     def _call(self, instance: int, state: Any) -> Call:
         """An instance whose members are all there in `state`."""
-        fixed = self.fixed[instance]
+        fixed = self._fixed[instance]
         if fixed is not None:
             return fixed
         values = self.reference.arguments(state, instance)

@@ -75,7 +75,8 @@ class System(Protocol[S]):
     def step(self, system: S, action: str, arguments: Mapping[str, Any], before: Any) -> S | Refusal:
         """Do what the spec's action says, through public entry points.
 
-        before: the spec state, to find what is meant (which message is it?), not to decide.
+        before: the spec state, to find what is meant (which message is it?), not to decide. Which of its fields are
+        read is noted, of records in it too, so that the step is recalled where they are the same.
         """
 
     def attempts(self, actions: Collection[str]) -> Collection[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import pickle
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from checker.conform.behaviour import Behaviour
 from checker.conform.canonical import DIGEST_BYTES, Canonical, Digest, by_rank
 from checker.conform.driver import Diverges, Driver, Held
-from checker.conform.spec_side import Moves, SpecSide, digest_of
+from checker.conform.noting import Noting, Reading, noted, reads_alike
+from checker.conform.spec_side import Call, Moves, SpecSide, digest_of
 from checker.conform.system import Probe, Receiver, SetsApart, Structure, System
 from checker.explicit.kernel import abi
 from checker.explicit.kernel.kernel import Kernel
@@ -30,17 +31,39 @@ STEP, ATTEMPT, PROBE, GROWTH = range(4)
 class Reached:
     """A SUT, which stands for all that look like it, have its key, and are not set apart from it.
 
-    after: those that it came to, by instances whose arguments never change. It travels between processes without these.
+    after: by instance, the SUT that it came to. tried: of the last attempts, how they ended. It travels between
+    processes without these.
     """
 
-    __slots__ = ("after", "key", "looks", "system")
+    __slots__ = ("after", "key", "looks", "system", "tried")
 
     def __init__(self, system: Any, key: Digest, looks: Digest) -> None:
         self.system, self.key, self.looks = system, key, looks
-        self.after: dict[int, Reached] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what it did."""
+        self.after: dict[int, After] = {}
+        self.tried: Tried | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Reached, (self.system, self.key, self.looks)
+
+
+class After(NamedTuple):
+    """The SUT after a step. arguments, reading: what the step went by."""
+
+    to: Reached
+    arguments: Mapping[str, Any]
+    reading: Reading
+
+
+class Tried(NamedTuple):
+    """Attempts at what the spec refuses. calls, reading: what they went by. ended: of each, whether it was tried."""
+
+    calls: tuple[Call, ...]
+    reading: Reading
+    ended: tuple[bool, ...]
 
 
 Pair = tuple[int, bool, Packed, Reached]  # its number, whether it is the first with its spec state, that, the SUT
@@ -136,6 +159,7 @@ class Worker:
     def __init__(self, model: BoundModel, kernel: Kernel, system: System[Any], number: int, jobs: int) -> None:
         self._model, self._kernel, self._system = model, kernel, system
         self._number, self._jobs = number, jobs
+        self._is_shared = isinstance(system, SetsApart)
         self._held = memory.Held()
         self._canonical = Canonical()
         self._spec = SpecSide(model, kernel, system, self._canonical)
@@ -167,7 +191,7 @@ class Worker:
             words = packed(row)
             try:
                 state, looks = self._spec.state(words), self._spec.looks(words)
-                reached = self._reached(self._driver.begin(self._model.constants, state, looks), looks)
+                reached = self._first_like(self._driver.begin(self._model.constants, state, looks), looks)
             except Diverges:
                 self._portion.divergence = Place(BEGIN, STEP, number)
                 break
@@ -201,43 +225,55 @@ class Worker:
             counts.transitions += len(moves.steps)
         return (
             self._steps(number, moves, reached)
-            or self._attempts(number, moves, reached.system)
+            or self._attempts(number, moves, reached)
             or self._probes(number, moves, reached.system)
         )
 
     def _steps(self, number: int, moves: Moves, before: Reached) -> Place | None:
-        step, looks, fixed, after = self._driver.step, self._spec.looks, self._spec.fixed, before.after
-        counts = self._portion.counts
+        looks, counts, actions = self._spec.looks, self._portion.counts, self._actions
         for call, target, digest, outside in moves.steps:
-            instance = call.instance
-            counts.driven[self._actions[instance]] += 1
-            to_look, to = looks(target), after.get(instance)
+            counts.driven[actions[call.instance]] += 1
+            to_look = looks(target)
+            to = self._recalled(before, call, moves.state)
             if to is None or to.looks != to_look:
                 try:
-                    held = step(before.system, call.action, call.arguments, moves.state, to_look)
+                    to = self._driven(before, call, moves.state, to_look)
                 except Diverges:
-                    return Place(number, STEP, instance)
-                to = self._reached(held, to_look)
-                if fixed[instance] is not None:
-                    after[instance] = to
+                    return Place(number, STEP, call.instance)
             if outside:
                 counts.outside += 1
             elif (pair := digest + to.key) not in self._seen:
-                self._come_to(Candidate(number, instance, pair), target, to)
+                self._come_to(Candidate(number, call.instance, pair), target, to)
         return None
 
-    def _reached(self, held: Held, looks: Digest) -> Reached:
+    def _recalled(self, before: Reached, call: Call, state: Any) -> Reached | None:
+        """The SUT after a step that it took before, where all is the same that the step went by."""
+        known = before.after.get(call.instance)
+        if known is None or known.arguments != call.arguments or not reads_alike(known.reading, state):
+            return None
+        return known.to
+
+    def _driven(self, before: Reached, call: Call, state: Any, looks: Digest) -> Reached:
+        """The SUT after a step. Raises Diverges."""
+        if not self._is_shared:
+            return self._first_like(self._driver.step(before.system, *call[1:], state, looks), looks)
+        noting = Noting(state, "", {})
+        to = self._first_like(self._driver.step(before.system, *call[1:], noting, looks), looks)
+        before.after[call.instance] = After(to, call.arguments, noted(noting.read))
+        return to
+
+    def _first_like(self, held: Held, looks: Digest) -> Reached:
         """Of SUTs that are alike in all that decides the first, which goes on for all, in whichever spec states.
 
         Only an adapter that sets SUTs apart says so of its keys; by others, each goes on in its own spec state.
         """
-        if not isinstance(self._system, SetsApart):
+        if not self._is_shared:
             return Reached(held.system, held.key, looks)
         found = self._first.get(held.apart)
         if found is None:
             if len(self._first) > MOST_REMEMBERED:
                 for one in self._first.values():
-                    one.after.clear()
+                    one.forget()
                 self._first.clear()
             found = self._first[held.apart] = Reached(held.system, held.key, looks)
         return found
@@ -247,15 +283,23 @@ class Worker:
         self._portion.candidates.append(candidate)
         self._found.append((words, reached))
 
-    def _attempts(self, number: int, moves: Moves, system: Any) -> Place | None:
-        state, attempt, counts = moves.state, self._driver.attempt, self._portion.counts
+    def _attempts(self, number: int, moves: Moves, reached: Reached) -> Place | None:
+        counts, actions = self._portion.counts, self._actions
         counts.nothing = [one + more for one, more in zip(counts.nothing, moves.nothing, strict=True)]
-        for instance, action, arguments in moves.refused:
-            try:
-                tried = attempt(system, action, arguments, state)
-            except Diverges:
-                return Place(number, ATTEMPT, instance)
-            (counts.tried if tried else counts.nothing)[self._actions[instance]] += 1
+        tried = reached.tried
+        if tried is None or tried.calls != moves.refused or not reads_alike(tried.reading, moves.state):
+            noting, ended = Noting(moves.state, "", {}), list[bool]()
+            before = noting if self._is_shared else moves.state
+            for instance, action, arguments in moves.refused:
+                try:
+                    ended.append(self._driver.attempt(reached.system, action, arguments, before))
+                except Diverges:
+                    return Place(number, ATTEMPT, instance)
+            tried = Tried(moves.refused, noted(noting.read), tuple(ended))
+            if self._is_shared:
+                reached.tried = tried
+        for call, was_tried in zip(tried.calls, tried.ended, strict=True):
+            (counts.tried if was_tried else counts.nothing)[actions[call.instance]] += 1
         return None
 
     def _receiving(self, system: Any, state: Any) -> Iterable[Receiver]:

@@ -11,6 +11,7 @@ import enum
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 
 from checker.lang.errors import Place, SpecError
@@ -23,6 +24,7 @@ C = TypeVar("C", bound=type[Any])
 R = TypeVar("R")
 O = TypeVar("O", bound=Ordinal)
 F = TypeVar("F", bound=Callable[..., Any])
+PLAIN = frozenset({bool, int, str, type(None)})  # in which there is no ordinal
 
 
 # Constants.
@@ -137,11 +139,17 @@ def _copied(value: Any) -> Any:
     return Map(dict(value.items()), value._store) if isinstance(value, Map) else value
 
 
-def _stored(record: Any, name: str, value: Any) -> Any:
-    """`value` as the declared type of the field keeps it: checked and copied."""
+@cache
+def _field_types() -> Callable[[type[Any]], Mapping[str, Any] | None]:
+    """`resolve.field_types`; that module imports this one."""
     from checker.lang.resolve import field_types
 
-    types = field_types(type(record))
+    return field_types
+
+
+def _stored(record: Any, name: str, value: Any) -> Any:
+    """`value` as the declared type of the field keeps it: checked and copied."""
+    types = _field_types()(type(record))
     if types is None:
         return _copied(value)
     if name not in types:
@@ -167,10 +175,13 @@ def _record_class(cls: type[Any], info: RecordInfo) -> type[Any]:
     if info.frozen:
 
         def check(self: Any) -> None:
+            fields = self.__dict__
+            types = _field_types()(type(self))
             for f in dataclasses.fields(self):
-                object.__setattr__(self, f.name, _stored(self, f.name, getattr(self, f.name)))
-            if Binding.version == 0:
-                self.__dict__[UNCHECKED] = True
+                value = fields[f.name]
+                fields[f.name] = _copied(value) if types is None else types[f.name].store(value)
+            if types is None:
+                fields[UNCHECKED] = True
 
         cls.__post_init__ = check
     else:
@@ -224,12 +235,14 @@ def _ordinals(value: Any, sort: type[O]) -> list[O]:
     if isinstance(value, Ordinal):
         return [value] if isinstance(value, sort) else []
     if isinstance(getattr(type(value), MARK, None), RecordInfo):
-        parts = [getattr(value, f.name) for f in dataclasses.fields(value)]
+        parts = vars(value).values()
     elif isinstance(value, Map):
-        parts = list(value.values())
+        parts = value.values()
+    elif isinstance(value, tuple | frozenset | Bag):
+        parts = value
     else:
-        parts = list(value) if isinstance(value, tuple | frozenset | Bag) else []
-    return [o for part in parts for o in _ordinals(part, sort)]
+        return []
+    return [o for part in parts if type(part) not in PLAIN for o in _ordinals(part, sort)]
 
 
 # Actions and properties.

@@ -52,9 +52,11 @@ def cached(key: Any, make: Any) -> Any:
 
 def field_types(cls: type[Any]) -> dict[str, Type] | None:
     """The types of a record's fields; None before any model's constants are bound."""
-    if binding_version() == 0:
+    version = binding_version()
+    if version == 0:
         return None
-    return record_type(cls).fields
+    found: RecordType = _cache.get((version, cls)) or record_type(cls)
+    return found.fields
 
 
 def record_type(cls: type[Any]) -> RecordType:

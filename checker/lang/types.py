@@ -362,7 +362,7 @@ class RecordType(Type):
             raise wrong(value, self)
         if self.frozen and UNCHECKED not in value.__dict__:
             return value  # it was checked when it was made
-        return self.cls(**{name: getattr(value, name) for name in self.fields})
+        return self.make({name: type_.store(getattr(value, name)) for name, type_ in self.fields.items()})
 
     def itf(self, value: Any) -> Any:
         return {name: t.itf(getattr(value, name)) for name, t in self.fields.items()}

@@ -194,6 +194,10 @@ class Map(Generic[K, V]):
     def items(self) -> Iterable[tuple[K, V]]:
         return self._items.items()
 
+    def copied(self, copy: Callable[[V], V]) -> Map[K, V]:
+        """A map of copies of the values, which are stored in it as in this one."""
+        return Map({key: copy(value) for key, value in self._items.items()}, self._store)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Map) and self._items == other._items
 

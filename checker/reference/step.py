@@ -6,7 +6,6 @@ is read-only meanwhile; only one that reaches its first assignment is run again 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 from checker.lang.declare import Declared
 from checker.lang.ir import EventKind
 from checker.lang.loader import BoundModel
+from checker.lang.marks import MARK
 from checker.lang.parameters import Parameter, bindings
 from checker.lang.scalars import canonical
-from checker.lang.values import Cut, Disabled, RuntimeViolation, WriteToReadOnly, _Mode
+from checker.lang.values import Cut, Disabled, Map, RuntimeViolation, WriteToReadOnly, _Mode
 from checker.lang.where import raised_at
 
 # what plain Python raises where a spec's operation has no result
@@ -49,12 +49,21 @@ class read_only:
 
 def copy_state(state: Any, origin: Any = None) -> Any:
     """A copy to assign to; `fresh` issues ordinals above those of `origin`."""
-    made = copy.copy(state)
-    made.__dict__.clear()
-    for name in state.__dataclass_fields__:
-        setattr(made, name, getattr(state, name))
+    made = _copied(state)
     if origin is not None:
         made.__dict__["_origin"] = origin
+    return made
+
+
+def _copied(value: Any) -> Any:
+    """A value that was stored, with copies of all in it that can be assigned to. It is not checked again."""
+    if isinstance(value, Map):
+        return value.copied(_copied)
+    info = getattr(type(value), MARK, None)
+    if info is None or info.frozen:
+        return value
+    made = object.__new__(type(value))
+    made.__dict__.update({name: _copied(part) for name, part in vars(value).items()})
     return made
 
 

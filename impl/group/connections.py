@@ -141,6 +141,9 @@ class Connection(asyncio.Protocol):
                 self.refuse(str(error))
             except OSError:
                 self._close_here()  # nothing can be stored
+            except Exception:
+                self._close_here()  # a fault of ours: nobody is to wait for this answer
+                raise
             else:
                 self._send(answer)
         if self._waiting or self._answering is not None:
@@ -167,6 +170,9 @@ class Connection(asyncio.Protocol):
             self.transport.write(task.result())
         except WireError as error:
             self.refuse(str(error))
+        except Exception:
+            self._close_here()
+            raise
         self._answer_waiting()
 
     def _end(self) -> None:
@@ -190,6 +196,8 @@ class Connections:
         self._max_idle_s = max_idle_ms / 1000
         self._numbers = itertools.count(1)
         self._open = dict[int, Connection]()
+        self._ending = set[Connection]()
+        """Closed by the coordinator; what is unsent may be read yet."""
         self._server: asyncio.Server | None = None
         self._looking: asyncio.TimerHandle | None = None
 
@@ -205,13 +213,13 @@ class Connections:
         return Connection(next(self._numbers), self)
 
     async def stop(self) -> None:
-        """Take no more connections, and close those there are."""
+        """Take no more connections, and end those there are: what their other ends do not take now is lost."""
         if self._server is not None:
             self._server.close()
         if self._looking is not None:
             self._looking.cancel()
-        for connection in tuple(self._open.values()):
-            connection.transport.close()
+        for connection in (*self._open.values(), *self._ending):
+            connection.transport.abort()
         await asyncio.sleep(0)
 
     def _look_for_idle(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -246,6 +254,7 @@ class Connections:
     def close(self, number: int) -> None:
         connection = self._open.pop(number, None)
         if connection is not None:
+            self._ending.add(connection)
             connection.close()
 
     def close_all(self) -> None:
@@ -264,6 +273,7 @@ class Connections:
     def is_lost(self, connection: Connection, *, is_closed_there: bool) -> None:
         """is_closed_there: else its consumer may fetch on, and is dead once its pings have failed."""
         self._open.pop(connection.number, None)
+        self._ending.discard(connection)
         if connection.is_consumers and is_closed_there:
             self._process.is_closed(connection)
 

@@ -18,16 +18,19 @@ from impl.group.protocol import UNKNOWN, ErrorCode, RegisterConsumerRequest, Reg
 from impl.group.rebalance import Rebalances
 from impl.group.registration import Judgement, judge, new_member
 from impl.group.registry import Group, Member, Phase, Rebalance
-from impl.group.scripts import RefusedError, Script, children, data, do
+from impl.group.scripts import RefusedError, Script, children, data, do, refusal
 from impl.group.settings import BrokerSettings
 from impl.group.topic_count import Subscription
 from impl.group.work import Item, Work
 from impl.group.znodes import GROUPS, SEAT, is_group, member_path, members_path
-from impl.zookeeper import Create, Delete, SetData
+from impl.zookeeper import Connected, Create, Delete, Failed, SetData
+from impl.zookeeper import ErrorCode as ZooKeeperError
 from impl.zookeeper.office import fenced
 
 _FIELDS = {"topic_count": str, "auto_commit": bool, "auto_offset_reset": str, "session_timeout_ms": int}
 """What is stored of a member, and its type."""
+_SETTLES_DELETION = (ZooKeeperError.NO_NODE, ZooKeeperError.BAD_VERSION, ZooKeeperError.SESSION_EXPIRED)
+"""It is gone, or another coordinator's to judge."""
 
 
 def coordinator_of(settings: BrokerSettings) -> Coordinator:
@@ -156,6 +159,11 @@ class SocketCoordinator(Coordinator):
 
     rebalances: SocketRebalances
 
+    def __init__(self, settings: BrokerSettings) -> None:
+        super().__init__(settings)
+        self._strays = set[str]()
+        """Znodes of who is no member, or none yet: a later coordinator would wait for it."""
+
     def _make_rebalances(self) -> Rebalances:
         made = SocketRebalances(
             self.context, self.design, self.settings, self.store, self.topics, self.pings, self._remove,
@@ -174,6 +182,15 @@ class SocketCoordinator(Coordinator):
             self.context.effects.append(Close(member.connection))
 
     # What is stored.
+
+    def _connected(self, event: Connected) -> None:
+        super()._connected(event)
+        for path in sorted(self._strays):
+            self.scripts.begin(self._delete(path))
+
+    def _forget(self) -> None:
+        self._strays.clear()
+        super()._forget()
 
     def _script(self, item: Item) -> Script[None]:
         return self._start_up() if item.work is Work.READ_TOPICS else super()._script(item)
@@ -203,6 +220,13 @@ class SocketCoordinator(Coordinator):
             group.members[consumer] = new_member(UNKNOWN, request, judged.subscription, self.context.now_ms)
             self.rebalances.ask(group, "a new coordinator")
 
+    def _register(self, connection: int, request: RegisterConsumerRequest, subscription: Subscription) -> Script[None]:
+        """One that comes to nothing leaves nothing behind."""
+        yield from super()._register(connection, request, subscription)
+        path = member_path(request.group, request.consumer)
+        if path in self._strays:
+            self.scripts.begin(self._delete(path))
+
     def _before_registering(self, request: RegisterConsumerRequest, *, has_legacy: bool) -> Script[None]:
         """Store a member that is new; else check that this is the coordinator."""
         group = self.groups.get(request.group, Group(request.group))
@@ -210,6 +234,7 @@ class SocketCoordinator(Coordinator):
         path = member_path(request.group, request.consumer)
         value = json.dumps({field: getattr(request, field) for field in _FIELDS}).encode()
         stores = () if is_refused or request.consumer in group.members else (Create(path, value), SetData(path, value))
+        self._strays.update(write.path for write in stores)
         try:
             for write in stores:
                 with suppress(ConflictError):
@@ -228,11 +253,18 @@ class SocketCoordinator(Coordinator):
     def _remove(self, member: Member, cause: str) -> None:
         super()._remove(member, cause)
         path = member_path(member.group, member.consumer)
+        self._strays.add(path)
         self.scripts.begin(self._delete(path))
 
     def _delete(self, path: str) -> Script[None]:
-        """With a fence in every setting: who is no coordinator any more forgets nobody's members."""
-        yield from do(fenced(self.store.office, Delete(path), seat=SEAT))
+        """With a fence in every setting: who is no coordinator any more forgets nobody's members.
+
+        What is lost with the connection, or refused, is tried again with the next one.
+        """
+        outcome = yield from do(fenced(self.store.office, Delete(path), seat=SEAT))
+        if isinstance(outcome, Failed) and outcome.code not in _SETTLES_DELETION:
+            raise refusal(outcome)
+        self._strays.discard(path)
 
     # Registrations.
 
@@ -275,6 +307,7 @@ class SocketCoordinator(Coordinator):
         is_back = request.consumer in group.members
         member = new_member(connection, request, subscription, self.context.now_ms)
         group.members[request.consumer] = self.members[connection] = member
+        self._strays.discard(member_path(request.group, request.consumer))
         self.context.log("registered", group=request.group, consumer=request.consumer)
         self.context.did(
             "register", consumer=request.consumer, group=request.group, epoch=self.term.epoch, accepted=True

@@ -286,6 +286,8 @@ class Broker:
             self.request.lost(item.number)
         elif isinstance(item, Path | Call | TimeUp):
             self.queue = [item, *(other for other in self.queue if other != item)]
+        elif item is Timer.TAKE_OVER:
+            self.member.seen = None  # its multi may have raised the epoch; `next` is read again with a new connection
 
     def _enqueue(self, item: Item) -> None:
         if item not in self.queue:
@@ -360,7 +362,7 @@ class Broker:
             self._enqueue(Path(CONTROLLER))
         if member.design.pinning:
             self._enqueue(Path(NEXT))
-            if not is_idle:
+            if not is_idle and self.elector.looks_at_ready:
                 self._enqueue(Path(READY))
         for timer, phase in ((Timer.DECIDE, Phase.PULLED), (Timer.DECIDE, Phase.LAPSED), (Timer.BEGIN, Phase.ELECTED)):
             if member.phase is phase:

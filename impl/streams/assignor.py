@@ -156,8 +156,9 @@ def assign(
         return _errors(received)
     tasks = tasks_of(sources.groups, sources.partitions)
     active, standby = _shares(received, list(tasks), standby_replicas)
-    hosts, standby_hosts = _hosts(received, tasks, active), _hosts(received, tasks, standby)
     design = release.design
+    listed = active if design.lists_what_is_given else _shared_out(received, list(tasks), standby_replicas)[0]
+    hosts, standby_hosts = _hosts(received, tasks, listed), _hosts(received, tasks, standby)
     used = release.latest if not release.probes and not design.answers_in_lowest else received.lowest
     supported = UNKNOWN if used < FIRST_PROBING else received.offered
     shared = shared_bytes(used, hosts, standby_hosts, release.form)
@@ -183,10 +184,23 @@ def _shares(
     received: Received, tasks: Sequence[TaskId], standby_replicas: int
 ) -> tuple[Mapping[str, Sequence[TaskId]], Mapping[str, Sequence[TaskId]]]:
     """Active and standby tasks by member."""
+    known, design = received.known, received.release.design
+    if not received.future or design.probe_moves_tasks:
+        return _shared_out(received, tasks, standby_replicas)
+    there = set(tasks)
+    if design.thread_keeps_its_own:
+        return {member: sorted(there.intersection(info.previous)) for member, info in known.items()}, {}
+    had: dict[UUID, set[TaskId]] = {}
+    for info in known.values():
+        had.setdefault(info.process_id, set()).update(info.previous)
+    return {member: sorted(there & had[info.process_id]) for member, info in known.items()}, {}
+
+
+def _shared_out(
+    received: Received, tasks: Sequence[TaskId], standby_replicas: int
+) -> tuple[Mapping[str, Sequence[TaskId]], Mapping[str, Sequence[TaskId]]]:
+    """Active and standby tasks by member, where tasks are assigned as ever."""
     known = received.known.items()
-    if received.future and not received.release.design.probe_moves_tasks:
-        there = set(tasks)
-        return {member: sorted(there.intersection(info.previous)) for member, info in known}, {}
     candidates = [
         Candidate(member, info.process_id, info.previous, [one.task for one in info.standby]) for member, info in known
     ]

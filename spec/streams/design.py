@@ -79,6 +79,11 @@ class Design:
     "KAFKA-10455: no two subscriptions of a member that wants a rebalance are alike."
     probe_moves_tasks: bool = True
     "In a probe, tasks are assigned as ever. Off: everybody keeps what it had, and the tasks of the others wait."
+    thread_keeps_its_own: bool = True
+    "With probe_moves_tasks off: a thread keeps what it had. Off: what all threads of its process had."
+    lists_what_is_given: bool = True
+    """With probe_moves_tasks off: processes are listed with what they keep. Off: with what they would have been given,
+    had tasks been assigned as ever."""
     future_gets_tasks: bool = True
     "In a probe, who probes gets its share. Off: an empty assignment, in the leader's version."
     probe_is_taken: bool = True
@@ -145,6 +150,8 @@ SHIPPED_2_0: dict[str, bool | int] = {
     "lower_sender_rises_at_once": False,
     "leader_rises_at_once": False,
     "probe_moves_tasks": False,
+    "thread_keeps_its_own": False,
+    "lists_what_is_given": False,
     "future_gets_tasks": False,
     "probe_is_taken": False,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import Bug
 from spec.streams.models.matrix import MATRIX
 from spec.streams.models.probing import LEAVING, PROBING
-from spec.streams.models.tasks import TASKS
+from spec.streams.models.tasks import TASKS, THREADS
 from spec.streams.models.upgrades import BESIDE_OLD, MISSING_TOPIC, TWO_BOUNCES
 from spec.streams.properties import liveness, rebalances, tasks, versions
 
@@ -139,6 +139,35 @@ PROBE_WITHOUT_OWNERS = Bug(
     guard="The leader assigns as ever; who probes gets its share in a version that it can read.",
 )
 
+LISTED_ELSEWHERE = Bug(
+    name="probe-lists-otherwise",
+    title="In a probe, processes are listed with partitions that they have not",
+    label="shipped: Kafka Streams 2.0.0 to 2.3.1",
+    found_in="Kafka Streams 2.0.0 to 2.3.1",
+    story="""A leader that is sent a version that it does not know assigns all tasks to those that it knows, and lists
+        them so in the GlobalAssignment. Then it gives everybody what it had. Interactive queries for the partitions of
+        the process that was bounced go to one that has never had them.""",
+    model=TASKS,
+    constants={"probe_moves_tasks": False, "future_gets_tasks": False, "lists_what_is_given": False},
+    violates=tasks.who_is_listed_has_it,
+    states=8,
+    guard="What is listed is what is sent.",
+)
+
+THREADS_SHARE = Bug(
+    name="probe-gives-twice",
+    title="In a probe, two threads of a process are given the same tasks",
+    label="shipped: Kafka Streams 2.0.0 to 2.1.1, and before 2.3.1",
+    found_in="Kafka Streams 2.0.1 and 2.1.1",
+    story="""A leader that is sent a version that it does not know gives everybody what it had. It remembers that of
+        processes only: each thread is given what all threads of its process had.""",
+    model=THREADS,
+    constants={"probe_moves_tasks": False, "thread_keeps_its_own": False},
+    violates=tasks.each_task_is_assigned_once,
+    states=10,
+    guard="The leader remembers what each thread had (2.3.1), or assigns as ever (2.4).",
+)
+
 FUTURE_BESIDE_OLD = Bug(
     name="future-beside-old",
     title="The leader dies of a new version beside version 2",
@@ -193,6 +222,8 @@ BUGS = [
     KAFKA_10455,
     KAFKA_8972,
     PROBE_WITHOUT_OWNERS,
+    LISTED_ELSEWHERE,
+    THREADS_SHARE,
     FUTURE_BESIDE_OLD,
     UNREADABLE_ERROR,
 ]

@@ -11,12 +11,13 @@ from spec.streams.state import (
     Cluster,
     Faults,
     Group,
+    Hosts,
     StoredGroup,
     StreamThread,
     Subscription,
     Subscriptions,
 )
-from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, first_used
+from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, first_used, process_of
 
 
 @init
@@ -32,11 +33,13 @@ def all_old() -> Cluster:
             joined=frozenset(),
             syncing=frozenset(),
             assignments=first_assignments(),
+            hosts=first_hosts(),
         ),
         stored=first_stored(),
         faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
         deaths=Map({t: None for t in Thread}),
         probed=False,
+        left=frozenset(),
         owners=Map({task: first_owner(task) if Design.tasks > 0 else None for task in Task}),
         settled=frozenset(Thread) if Design.tasks > 0 else frozenset(),
         completed=0,
@@ -56,11 +59,13 @@ def nobody() -> Cluster:
             joined=frozenset(),
             syncing=frozenset(),
             assignments=Map({t: None for t in Thread}),
+            hosts=Map({p: frozenset() for p in Process}),
         ),
         stored=nothing_stored(),
         faults=Faults(crashes=0, expiries=0, failovers=0, rollbacks=0, missing_topics=0),
         deaths=Map({t: None for t in Thread}),
         probed=False,
+        left=frozenset(),
         owners=Map({task: None for task in Task}),
         settled=frozenset(),
         completed=0,
@@ -111,13 +116,31 @@ def first_assignments() -> Assignments:
     return Map({t: Assignment(first_used(0), first_used(0), first_tasks(t), error=False) for t in Thread})
 
 
+def first_hosts() -> Hosts:
+    """Each process is listed with its tasks, where there is a list."""
+    return Map(
+        {
+            p: frozenset(
+                task for task in Task if Design.tasks > 0 and first_used(0) > 1 and process_of(first_owner(task)) == p
+            )
+            for p in Process
+        }
+    )
+
+
 def nothing_stored() -> StoredGroup:
     """No group was ever stable."""
-    return StoredGroup(None, Map({t: None for t in Thread}), Map({t: None for t in Thread}), frozenset())
+    return StoredGroup(
+        leader=None,
+        subscriptions=Map({t: None for t in Thread}),
+        assignments=Map({t: None for t in Thread}),
+        hosts=Map({p: frozenset() for p in Process}),
+        known=frozenset(),
+    )
 
 
 def first_stored() -> StoredGroup:
     """The group as it is, where there are failovers."""
     if Design.max_failovers == 0:
         return nothing_stored()
-    return StoredGroup(Thread(0), first_subscriptions(), first_assignments(), frozenset(Thread))
+    return StoredGroup(Thread(0), first_subscriptions(), first_assignments(), first_hosts(), frozenset(Thread))

@@ -7,8 +7,8 @@ and stays valid although the group moves on. Who has not synced when the group m
 There are no generation ids. A generation completes with every member in it, so that only a member that was removed, or
 one that the coordinator has forgotten in a failover, is of an older one; each of them has to join again.
 
-Left out: partitions (the number of partitions and of task ids is for the codec), standby tasks, the GlobalAssignment,
-state stores, static membership, cooperative rebalancing, KIP-441, KIP-848, KIP-1071, exactly-once.
+Left out: partitions (the number of partitions and of task ids is for the codec), standby tasks, state stores, static
+membership, cooperative rebalancing, KIP-441, KIP-848, KIP-1071, exactly-once.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ class Assignment:
 
 Subscriptions = Map[Thread, Option[Subscription]]
 Assignments = Map[Thread, Option[Assignment]]
+Hosts = Map[Process, Set[Task]]
+"""The GlobalAssignment, which all members of a generation are sent alike, in version 1 and in a probe's empty
+assignment none: the tasks that each process is listed with."""
 
 
 @record
@@ -85,6 +88,7 @@ class Group:
     joined: Set[Thread]  # JoinGroup parked
     syncing: Set[Thread]  # SyncGroup parked
     assignments: Assignments  # of the current generation, once the leader has sent them
+    hosts: Hosts  # the same
 
 
 @record
@@ -94,6 +98,7 @@ class StoredGroup:
     leader: Option[Thread]
     subscriptions: Subscriptions
     assignments: Assignments
+    hosts: Hosts
     known: Set[Thread]  # who still has the member id that is stored
 
 
@@ -110,6 +115,7 @@ class Faults:
 
 Deaths = Annotated[Map[Thread, Option[Cause]], History]
 Probed = Annotated[bool, History]
+Left = Annotated[Set[Task], History]
 Owners = Annotated[Map[Task, Option[Thread]], History]
 Known = Annotated[Set[Thread], History]
 Completed = Annotated[int, Nat(lambda: Design.rebalances + 1)]
@@ -126,6 +132,7 @@ class Cluster:
     faults: Faults
     deaths: Deaths
     probed: Probed  # the current generation is a probe
+    left: Left  # the tasks that the last assignment gave to nobody
     owners: Owners  # who took a task last, until it takes an assignment without it or is removed
     settled: Known  # the members that have taken an assignment
     completed: Completed  # rebalances since the last perturbation, where they are counted; stops one above the bound

@@ -81,6 +81,12 @@ def test_explained_survivors(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
     assert run("mutate", CUTTING, "--explained", path).exit_code == 0
 
 
+def test_what_a_design_explains_is_found_beside_the_package_of_its_models(run: Run) -> None:
+    found = run("mutate", "pinning/lost_reply", "--set", "max_requests=1", "--only", "lose_election: drop not (")
+    assert found.exit_code == 0
+    assert "explained:\n" in found.stdout and "finds its own office in a later step" in found.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

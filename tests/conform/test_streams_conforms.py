@@ -33,7 +33,7 @@ PINS = [
     Pin("missing_topic", "repaired", {}, 1_651, 957),
     Pin("tasks", "repaired", {"max_expiries": 0}, 1_497, 860),
     Pin("tasks_leaving", "draft", TWO, 1_624, 948),
-    Pin("tasks_leaving", "shipped_2_0", TWO, 2_110, 1_233),
+    Pin("tasks_leaving", "shipped_2_0", TWO, 2_268, 1_337),
     Pin("tasks_leaving", "shipped_2_4", TWO, 2_813, 1_641),
 ]
 

@@ -59,9 +59,9 @@ REFUSED: dict[str, tuple[dict[str, Any], ErrorCode]] = {
     "leader epoch ahead": ({"leader_epoch": 1}, ErrorCode.NOT_CONTROLLER),
     "partition epoch ahead": ({"partition_epoch": 2}, ErrorCode.NOT_CONTROLLER),
     "leader epoch behind": ({"leader_epoch": -1}, ErrorCode.FENCED_LEADER_EPOCH),
+    "partition epoch behind": ({"partition_epoch": 0}, ErrorCode.INVALID_UPDATE_VERSION),
     "not even the leader": ({"new_isr": ()}, ErrorCode.INVALID_REQUEST),
     "without the leader": ({"new_isr": (IsrMember(1),)}, ErrorCode.INVALID_REQUEST),
-    "partition epoch behind": ({"partition_epoch": 0}, ErrorCode.INVALID_UPDATE_VERSION),
     "twice the leader": ({"new_isr": (IsrMember(0), IsrMember(0))}, ErrorCode.INVALID_REQUEST),
     "not a replica": ({"new_isr": (IsrMember(0), IsrMember(3))}, ErrorCode.INVALID_REQUEST),
 }

@@ -236,9 +236,11 @@ class TestAlterIsr:
         assert controller.alter_isr_error(committed(s), request) == Error.NONE
         fence(s, B)
         assert controller.alter_isr_error(committed(s), request) == Error.INELIGIBLE_REPLICA
-        the_partition(s).partition_epoch = PartitionEpoch(1)
-        assert controller.alter_isr_error(committed(s), request) == Error.INVALID_UPDATE_VERSION
         malformed = replace(request, isr=frozenset({B}))
+        assert controller.alter_isr_error(committed(s), malformed) == Error.INVALID_REQUEST
+        the_partition(s).partition_epoch = PartitionEpoch(1)
+        assert controller.alter_isr_error(committed(s), malformed) == Error.INVALID_UPDATE_VERSION
+        the_partition(s).leader = C
         assert controller.alter_isr_error(committed(s), malformed) == Error.INVALID_REQUEST
         the_partition(s).leader_epoch = LeaderEpoch(1)
         assert controller.alter_isr_error(committed(s), malformed) == Error.FENCED_LEADER_EPOCH

@@ -39,6 +39,8 @@ MUTANTS = [
            "standing.request == s.ready.request"),
     Mutant("pull_is_up_to_date", "lost_reply", "hear_of_other", "frozenset({Path.READY})", "frozenset({Path.NEXT})"),
     Mutant("ready_is_taken_back_by_its_owner", "lost_reply", "resign", "s.controller = None", "s.ready = None"),
+    Mutant("ready_is_taken_back_by_its_owner", "pin", "ready_after_election", "spent and owns_ready(s, broker)",
+           "spent"),
     Mutant("request_is_known_or_heard_of", "lost_reply", "stay",
            "process.armed = with_ready(s, process.armed)", "pass"),
     Mutant("request_is_settled_in_office", "mixed", "settle_request", "owns_office(s, broker)"),

@@ -8,7 +8,7 @@ import click
 
 from checker.cli.options import JSON, QUIET, SET, SETTING, cores, finite, load_model, new_file
 
-EXPLAINED = "survivors.toml"  # beside the file that lists the models
+EXPLAINED = "survivors.toml"  # beside the file, or the package, that lists the models
 
 
 @click.command()
@@ -73,7 +73,7 @@ def mutate(
     from checker.mutate.session import MutationOptions, Session
     from checker.mutate.summary import read_explained
 
-    path = explained or Path(bound[0].spec.module.__file__ or "").with_name(EXPLAINED)
+    path = explained or beside(Path(bound[0].spec.module.__file__ or ""))
     chosen = MutationOptions(
         only=only, jobs=jobs or cores(), threads=cores(), max_states=max_states, time_limit_s=time_limit_s,
         file=resume or checkpoint, resume=resume is not None, killers=killers,
@@ -91,3 +91,8 @@ def mutate(
     if silent and summary.stopped is None and not only:
         click.echo(f"note: no mutant was first noticed by {', '.join(silent)}", err=True)
     return summary.exit_code
+
+
+def beside(models: Path) -> Path:
+    """Where the survivors of a spec are explained, whose models this file lists: a module, or a package of modules."""
+    return (models.parent if models.name == "__init__.py" else models).with_name(EXPLAINED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,7 @@ from checker.explicit.search.store import Context
 from checker.lang.ir import EventKind
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One enabled step. outside: its state breaks a state constraint; broken: mask of properties the step breaks."""
 
     instance: int
@@ -50,11 +50,13 @@ class Walker:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._context = Context(kernel, 1, 1, edges=1)
+        self._source = np.zeros(kernel.layout.words, dtype=np.uint64)
+        self._address = self._source.ctypes.data
 
     def expand(self, words: Sequence[int]) -> Expansion:
         """Expand a packed state."""
-        source = np.array(words, dtype=np.uint64)
-        self._kernel.calls["expand"](self._context.address, source.ctypes.data, 0, 1)
+        self._source[:] = words
+        self._kernel.calls["expand"](self._context.address, self._address, 0, 1)
         self._context.close()
         result = Expansion()
         broken: dict[int, int] = {}

@@ -212,6 +212,8 @@ def settled(cluster: Cluster) -> Cluster:
     for broker, host in enumerate(cluster.hosts):
         if host.fired or cluster.zookeeper.clients[broker].arriving:
             cluster = _arrived(cluster, broker)
+        if host.is_unsure and cluster.owner(CONTROLLER) != cluster.zookeeper.clients[broker].session:
+            cluster, _ = reconnect(cluster, broker)  # there is nothing left that it could find itself in
     controller = cluster.zookeeper.tree.get(CONTROLLER)
     czxid = 0 if controller is None else controller.stat.czxid
     if czxid == cluster.in_office:

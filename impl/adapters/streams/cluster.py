@@ -24,6 +24,7 @@ from impl.streams.versions import FIRST_PROBING, STANDS_FOR, Release
 
 NOW_MS = 0
 TOPIC = "t"
+PORT = 80
 _SPEC_VERSIONS = {"R0_10_0": 1, "R1_2": 3, "POST_1_2": 4, "LATER": 5}
 _OF_2 = 2
 _FIRST_UNIQUE = 8
@@ -72,7 +73,7 @@ class Procedure(NamedTuple):
         """What a process is started with."""
         version, held = self.versions[bounces], self.held[bounces]
         release = Release(str(version), Format(version, has_tail=version == _OF_2), self._design_of(process, bounces))
-        return StreamsConfig("app", release, None if held is None else _UPGRADE_FROM[held])
+        return StreamsConfig("app", release, None if held is None else _UPGRADE_FROM[held], f"{host(process)}:{PORT}")
 
     def _design_of(self, process: int, bounces: int) -> Design:
         behaves: Design | None = _BEHAVIOURS.get(self.meet)
@@ -85,6 +86,11 @@ class Procedure(NamedTuple):
 
     def sources(self) -> Sources:
         return Sources({0: (TOPIC,)}, {TOPIC: self.tasks}) if self.tasks else Sources()
+
+
+def host(process: int) -> str:
+    """The host of a process's endpoint."""
+    return f"p{process}"
 
 
 def real(version: int, is_unique: bool) -> int:

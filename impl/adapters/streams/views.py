@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from impl.adapters.streams.cluster import Cluster, real
+from impl.adapters.streams.cluster import Cluster, host, real
 from impl.streams.codec import decode_assignment, decode_subscription
 from impl.streams.consumer_protocol import PROTOCOL_NAME, read_assignment, read_subscription
 from impl.streams.coordinator import GroupState, MemberMetadata
@@ -40,20 +40,24 @@ class ThreadView(NamedTuple):
 
 
 class GroupView(NamedTuple):
+    """hosts: the tasks that each process is listed with."""
+
     state: str
     leader: int | None
     subscriptions: tuple[SubscriptionView | None, ...]
     joined: frozenset[int]
     syncing: frozenset[int]
     assignments: tuple[AssignmentView | None, ...]
+    hosts: tuple[frozenset[int], ...]
 
 
 class StoredView(NamedTuple):
-    """known: who still has the member id that is stored."""
+    """hosts: the tasks that each process is listed with. known: who still has the member id that is stored."""
 
     leader: int | None
     subscriptions: tuple[SubscriptionView | None, ...]
     assignments: tuple[AssignmentView | None, ...]
+    hosts: tuple[frozenset[int], ...]
     known: frozenset[int]
 
 
@@ -128,7 +132,21 @@ def _group(cluster: Cluster) -> GroupView:
             _assignment(SyncedGroup(ErrorCode.NONE, one.assignment)) if one is not None and is_stable else None
             for one in known
         ),
+        _hosts(cluster, known if is_stable else []),
     )
+
+
+def _hosts(cluster: Cluster, members: Iterable[MemberMetadata | None]) -> tuple[frozenset[int], ...]:
+    """With which partitions, which are the tasks' numbers, each process is listed by what these members are sent."""
+    listed: dict[str, frozenset[int]] = {}
+    for one in members:
+        if one is not None and one.assignment:
+            info = decode_assignment(read_assignment(one.assignment).user_data)
+            assert isinstance(info, AssignmentInfo)
+            for each in info.hosts:
+                partitions = frozenset(partition.partition for partition in each.partitions)
+                assert listed.setdefault(each.host, partitions) == partitions, "all are told the same"
+    return tuple(listed.get(host(process), frozenset()) for process in range(len(cluster.processes)))
 
 
 def _stored(cluster: Cluster) -> StoredView:
@@ -141,6 +159,7 @@ def _stored(cluster: Cluster) -> StoredView:
         None if stored is None else next(t for t in threads if ids.get(f"t{t}") == stored.leader),
         tuple(None if one is None else _subscription(one) for one in members),
         tuple(None if one is None else _assignment(SyncedGroup(ErrorCode.NONE, one.assignment)) for one in members),
+        _hosts(cluster, members),
         frozenset(t for t in threads if (core := cores[t]) is not None and core.member_id == ids.get(f"t{t}")),
     )
 
@@ -172,6 +191,9 @@ def expect(state: Any, *, is_unique: bool) -> ClusterView:
     def assignments(of: Any) -> tuple[AssignmentView | None, ...]:
         return tuple(assignment(one) for one in of.assignments.values())
 
+    def hosts(of: Any) -> tuple[frozenset[int], ...]:
+        return tuple(_indices(tasks) for tasks in of.hosts.values())
+
     def leader(of: Any) -> int | None:
         return None if of.leader is None else int(of.leader.index)
 
@@ -197,8 +219,9 @@ def expect(state: Any, *, is_unique: bool) -> ClusterView:
             _indices(group.joined),
             _indices(group.syncing),
             assignments(group),
+            hosts(group),
         ),
-        StoredView(leader(stored), subscriptions(stored), assignments(stored), _indices(stored.known)),
+        StoredView(leader(stored), subscriptions(stored), assignments(stored), hosts(stored), _indices(stored.known)),
     )
 
 

@@ -54,12 +54,12 @@ def error_of(image: Image, request: AlterPartitionRequest) -> ErrorCode:
         return ErrorCode.NOT_CONTROLLER  # the sender has seen what this controller has not: it was deposed
     if request.leader_epoch < partition.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    isr = [member.broker_id for member in request.new_isr]
-    if request.broker_id != partition.leader or request.broker_id not in isr:
+    if request.broker_id != partition.leader:
         return ErrorCode.INVALID_REQUEST
     if request.partition_epoch < partition.partition_epoch:
         return ErrorCode.INVALID_UPDATE_VERSION
-    if len(set(isr)) < len(isr) or not set(isr) <= set(partition.replicas):
+    isr = [member.broker_id for member in request.new_isr]
+    if request.broker_id not in isr or len(set(isr)) < len(isr) or not set(isr) <= set(partition.replicas):
         return ErrorCode.INVALID_REQUEST
     if not all(is_eligible(image, partition, member) for member in request.new_isr):
         return ErrorCode.INELIGIBLE_REPLICA

@@ -76,9 +76,14 @@ def extend(voter: Voter, response: FetchResponse) -> None:
 
 
 def is_truncated(voter: Voter, epoch: int, leader_end: int) -> bool:
-    """Cut off, durably, what the leader's log cannot have. Raises CommittedTruncationError (KAFKA-12460)."""
+    """Cut off, durably, what the leader's log cannot have. Raises CommittedTruncationError (KAFKA-12460).
+
+    In an epoch that this log does not have, the leader's end may be within a batch of it: the next fetch tells more.
+    """
     log = voter.log
-    end = min(leader_end, log.end_of(epoch)[1])
+    known, end = log.end_of(epoch)
+    if known == epoch:
+        end = min(leader_end, end)
     if end < voter.high_watermark:
         raise CommittedTruncationError(
             f"node {voter.node_id} is asked by node {voter.election.leader}, the leader of epoch {voter.epoch}, to "

@@ -1,7 +1,7 @@
 """Run seeds, and print what each broke: python -m impl.kraft.simulation --seeds 100 [--first 0]
 
 Exit codes: 0 every rule held, 1 a rule was broken (run its seed alone with `--first SEED --seeds 1`), 2 a file is no
-plan, or there is no folder to write one to, 3 interrupted, 6 the plan could not be written.
+plan, or there is no folder to write one to, 3 interrupted, 6 a plan or a trace could not be written.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import argparse
 import logging
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from impl.kraft.raft.errors import CommittedTruncationError
 from impl.kraft.simulation.histories import NotLinearizableError
-from impl.kraft.simulation.invariants import BrokenRuleError
+from impl.kraft.simulation.invariants import BrokenRuleError, Rules
+from impl.kraft.simulation.recording import Recording
 from impl.kraft.simulation.shrinking import failure, shrunk
 from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import Plan, plan_of
@@ -30,6 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=100, help="how many (default: 100)")
     parser.add_argument("--shrink", metavar="FILE", help="shrink the first run that breaks a rule, and write its plan")
     parser.add_argument("--replay", metavar="FILE", help="run the plan of a file, and print its events")
+    parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)  # a torn tail is cut in every other run
     try:
@@ -40,7 +43,10 @@ def main(arguments: list[str]) -> int:
                 f"{options.shrink} cannot be written: there is no folder {Path(options.shrink).parent}", file=sys.stderr
             )
             return 2
-        return run_seeds(range(options.first, options.first + options.seeds), options.shrink)
+        return run_seeds(range(options.first, options.first + options.seeds), options.shrink, options.record)
+    except OSError as error:
+        print(f"{error.filename} could not be written: {error.strerror}", file=sys.stderr)
+        return 6
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 3
@@ -56,11 +62,11 @@ def replay(path: Path) -> int:
     return int(is_broken)
 
 
-def run_seeds(seeds: range, shrink_to: str | None) -> int:
+def run_seeds(seeds: range, shrink_to: str | None, folder: Path | None) -> int:
     broken = events = 0
     for seed in seeds:
         plan = plan_of(seed)
-        is_broken, count = run_plan(plan, None, prints_digest=len(seeds) == 1)
+        is_broken, count = run_plan(plan, None, prints_digest=len(seeds) == 1, folder=folder)
         broken += is_broken
         events += count
         if is_broken and shrink_to is not None:
@@ -69,9 +75,29 @@ def run_seeds(seeds: range, shrink_to: str | None) -> int:
     return 1 if broken else 0
 
 
-def run_plan(plan: Plan, watch: Callable[[str], None] | None, *, prints_digest: bool = True) -> tuple[bool, int]:
-    """Does it break a rule, and in how many events?"""
-    run = Simulation(plan, watch)
+def run_plan(
+    plan: Plan, watch: Callable[[str], None] | None, *, prints_digest: bool = True, folder: Path | None = None
+) -> tuple[bool, int]:
+    """Does it break a rule, and in how many events? folder: for its trace."""
+    with recorded(plan, folder) as rules:
+        return judged(Simulation(plan, watch, rules), plan, prints_digest)
+
+
+@contextmanager
+def recorded(plan: Plan, folder: Path | None) -> Iterator[Rules | None]:
+    """Rules that record the run, if there is a folder for its trace. Raises OSError."""
+    if folder is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    lines: list[str] = []
+    rules = Recording(plan.swarm.voters, lines.append, f"seed {plan.seed}")
+    yield rules
+    rules.close()
+    (folder / f"seed-{plan.seed}.ndjson").write_text("".join(lines))
+
+
+def judged(run: Simulation, plan: Plan, prints_digest: bool) -> tuple[bool, int]:
     try:
         digest = run.go()
         if prints_digest:
@@ -88,14 +114,7 @@ def run_plan(plan: Plan, watch: Callable[[str], None] | None, *, prints_digest: 
 def write_shrunk(plan: Plan, path: Path) -> int:
     """The exit code."""
     smaller = shrunk(plan)
-    try:
-        path.write_text(smaller.to_json() + "\n")
-    except OSError as error:
-        print(
-            f"the plan of seed {plan.seed}, made small, could not be written to {path}: {error.strerror}",
-            file=sys.stderr,
-        )
-        return 6
+    path.write_text(smaller.to_json() + "\n")
     print(f"{len(plan.schedule)} steps shrunk to {len(smaller.schedule)}, which break the same: {failure(smaller)}")
     print(f"run them with --replay {path}")
     return 1

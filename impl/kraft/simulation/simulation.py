@@ -65,12 +65,12 @@ class Node:
 
 
 class Simulation:
-    """A run of a plan. digest: of all its events, in order. watch: is given each of them."""
+    """A run of a plan. digest: of all its events, in order. watch: is given each of them. rules: that it is held to."""
 
-    def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
+    def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None, rules: Rules | None = None) -> None:
         self.rng = Random(f"run {plan.seed}")
         self.swarm, self.schedule, self.watch = plan.swarm, plan.schedule, watch
-        self.rules = Rules(self.swarm.voters)
+        self.rules = rules or Rules(self.swarm.voters)
         self.clients = Clients()
         self.now_ms = 0
         self.events = self.numbers = 0

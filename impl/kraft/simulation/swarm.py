@@ -12,10 +12,11 @@ ELECTION_MS, FETCH_MS = 100, 200
 
 @dataclass(frozen=True, slots=True)
 class Swarm:
-    """Chances are of a hundred; 0: this run has no such fault. chaos_ms: after that nothing fails any more.
+    """Sizes, times, and chances of a hundred. A chance of 0: this run has no such fault.
 
-    lost, twice: of each message; all others: at each tick of the chaos. drift: clocks go wrong by at most so many
-    percent. reserve_bytes: what the storage gives up on a full disk.
+    chaos_ms: after that nothing fails any more. delay_ms, flush_ms: at most. lost, twice: chances of each message; from
+    partition to full_disk: at each tick of the chaos. drift: clocks go wrong by at most so many percent. reserve_bytes:
+    what the storage gives up on a full disk.
     """
 
     voters: int

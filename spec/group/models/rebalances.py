@@ -58,6 +58,11 @@ SAFETY = (
     properties.rebalances.response_clears_its_own_watcher,
     properties.rebalances.one_rebalance_at_a_time,
 )
+QUEUE = (
+    properties.rebalances.waiting_group_has_its_bit_set,
+    properties.rebalances.who_is_asked_for_is_not_given_up,
+    properties.rebalances.nobody_is_stopped_for_nothing,
+)
 ENDS = (
     properties.liveness.partition_is_fetched,
     properties.liveness.every_group_fetches,
@@ -74,6 +79,7 @@ JOIN_MODEL = Model(
     actions=fairly(*JOIN, *REBALANCE),
     properties=(
         *SAFETY,
+        *QUEUE,
         *ENDS,
         properties.witnesses.everything_is_fetched,
         properties.witnesses.committing,
@@ -92,6 +98,7 @@ LATE = Model(
     actions=fairly(*JOIN, *REBALANCE, *TIME_OUTS),
     properties=(
         *SAFETY,
+        *QUEUE,
         *ENDS,
         properties.liveness.given_up_is_tried_again,
         properties.witnesses.everything_is_fetched,
@@ -129,7 +136,14 @@ CRASH = Model(
     doc="As join, and a consumer dies at any time, and may start again.",
     init=nobody_registered,
     actions=fairly(*JOIN, *REBALANCE, failure.find_dead, failure.crash, failure.restart),
-    properties=(*SAFETY, *ENDS, properties.liveness.dead_are_removed, properties.witnesses.group_without_members),
+    properties=(
+        *SAFETY,
+        *QUEUE,
+        *ENDS,
+        properties.liveness.dead_are_removed,
+        properties.witnesses.back_from_the_dead,
+        properties.witnesses.group_without_members,
+    ),
     constants={"brokers": 1, "max_crashes": 1},
     settings=SETTINGS_OF_ALL,
     faults="one consumer that dies",

@@ -114,3 +114,49 @@ def one_rebalance_at_a_time(s: Cluster) -> bool:
         for b in Broker
         for h in Handler
     )
+
+
+@invariant(source="Consumer Coordinator, 6 (TopicChangeListener.handleChildChange 2.3)")
+def waiting_group_has_its_bit_set(s: Cluster) -> bool:
+    """A group that waits for a handler has its rebalance bit set: nobody queues it again."""
+    return all(
+        group not in s.brokers[b].handlers[h].queue or s.brokers[b].registries[group].bit
+        for b in Broker
+        for h in Handler
+        for group in Group
+    )
+
+
+@transition_invariant(source="Consumer Coordinator, 6 (TopicChangeListener.handleChildChange 2.3), 9 (5)")
+def who_is_asked_for_is_not_given_up(before: Cluster, after: Cluster) -> bool:
+    """Where the rebalance bit of a group is set, its last failure is over: no timer asks once more."""
+    return all(
+        before.brokers[b].registries[g].bit
+        or not after.brokers[b].registries[g].bit
+        or not after.brokers[b].registries[g].gave_up
+        for b in Broker
+        for g in Group
+    )
+
+
+@transition_invariant(source="Consumer Coordinator, 9 (3.1-3.5)")
+def nobody_is_stopped_for_nothing(before: Cluster, after: Cluster) -> bool:
+    """A rebalance that has members stopped changes an owner, or has somebody start who was not started."""
+    return all(
+        after.brokers[b].handlers[h].phase != Phase.STOPPING
+        or before.brokers[b].handlers[h].phase == Phase.STOPPING
+        or changes_something(before, b, after.brokers[b].handlers[h])
+        for b in Broker
+        for h in Handler
+    )
+
+
+def changes_something(before: Cluster, broker: Broker, handler: Rebalance) -> bool:
+    return any(
+        handler.group == g
+        and (
+            any(before.zookeeper.groups[g].owners[p] != handler.assignment[p] for p in Partition)
+            or not before.brokers[broker].registries[g].members <= before.brokers[broker].registries[g].started
+        )
+        for g in Group
+    )

@@ -100,6 +100,16 @@ def group_without_members(s: Cluster) -> bool:
 
 
 @witness
+def back_from_the_dead(s: Cluster) -> bool:
+    """Nobody may die any more, and every consumer fetches: who died has started again."""
+    return (
+        Design.max_crashes > 0
+        and s.faults.crashes == Design.max_crashes
+        and all(len(s.consumers[c].fetched) > 0 for c in Consumer)
+    )
+
+
+@witness
 def skips(s: Cluster) -> bool:
     """A rebalance is asked for, and every member fetches its share of what would be computed (3.5)."""
     return any(

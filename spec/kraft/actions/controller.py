@@ -280,11 +280,11 @@ def alter_isr_error(image: Metadata, request: AlterIsr) -> Error:
         return Error.NOT_CONTROLLER
     if request.leader_epoch != partition.leader_epoch:
         return Error.FENCED_LEADER_EPOCH
-    if partition.leader != sender or sender not in request.isr:
+    if partition.leader != sender:
         return Error.INVALID_REQUEST
     if request.partition_epoch != partition.partition_epoch:
         return Error.INVALID_UPDATE_VERSION
-    if not request.isr <= replica_set(partition.replicas):
+    if sender not in request.isr or not request.isr <= replica_set(partition.replicas):
         return Error.INVALID_REQUEST
     if not all(is_eligible(image, partition, request, member) for member in request.isr):
         return Error.INELIGIBLE_REPLICA

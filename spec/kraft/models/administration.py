@@ -80,6 +80,7 @@ REASSIGNMENT = Model(
     ),
     properties=(
         *REASSIGNED,
+        properties.heartbeat.all_unfenced_after_early_expiry,
         properties.reassignment.cancel_refused,
         properties.reassignment.cancelled_with_one_in_sync,
         properties.reassignment.replica_only_added,
@@ -110,6 +111,7 @@ MOVED_RECORD = Model(
     ),
     properties=(
         *REASSIGNED,
+        properties.alter_isr.alter_isr_reply_is_true,
         properties.replication.acknowledged_record_survives,
         properties.replication.isr_has_acknowledged_record,
         properties.replication.record_acknowledged,

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from checker.lang import Model
-from spec.kraft import properties, raft
+from spec.kraft import properties, raft, raft_elections, raft_log
 from spec.kraft.models.sizes import several_controllers, three_controllers
 from spec.kraft.quorum_log import QUORUM_LOG
 
 VOTES = (
-    raft.time_out,
-    raft.vote,
-    raft.adopt_epoch,
-    raft.receive_vote,
-    raft.leave_resigned,
+    raft_elections.time_out,
+    raft_elections.vote,
+    raft_elections.adopt_epoch,
+    raft_elections.receive_vote,
+    raft_elections.leave_resigned,
 )
-ELECTIONS = (*VOTES, raft.resign)
-REPLICATION = (raft.append_as_leader, raft.fetch_from_leader, raft.receive_fetch, raft.lose_reply)
+ELECTIONS = (*VOTES, raft_elections.resign)
+REPLICATION = (raft_log.append_as_leader, raft_log.fetch_from_leader, raft_log.receive_fetch, raft_log.lose_reply)
 SAFE = (
     properties.raft_voters.one_leader_in_an_epoch,
     properties.raft_voters.leader_has_what_is_committed,
@@ -56,7 +56,14 @@ RAFT_CRASH = Model(
     name="raft_crash",
     doc="Three voters, two epochs, logs of two batches, and what of them is on disk; one crash.",
     init=raft.formatted,
-    actions=(*VOTES, raft.append_as_leader, raft.fetch_from_leader, raft.receive_fetch, raft.flush, raft.crash_voter),
+    actions=(
+        *VOTES,
+        raft_log.append_as_leader,
+        raft_log.fetch_from_leader,
+        raft_log.receive_fetch,
+        raft_log.flush,
+        raft_elections.crash_voter,
+    ),
     properties=(*SAFE, properties.raft_voters.acknowledged_is_on_disk),
     constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_crashes": 1},
     faults="one crash that loses what is not flushed, and any elections of two epochs",
@@ -81,7 +88,7 @@ RAFT_CANDIDATE = Model(
     name="raft_candidate",
     doc="Three voters, and a leader that has not flushed yet what the others have; two more epochs, and one crash.",
     init=raft.leader_not_flushed,
-    actions=(*VOTES, raft.fetch_from_leader, raft.receive_fetch, raft.flush, raft.crash_voter),
+    actions=(*VOTES, raft_log.fetch_from_leader, raft_log.receive_fetch, raft_log.flush, raft_elections.crash_voter),
     properties=SAFE,
     constants={"controllers": 3, "pending_batches": 2, "max_epoch": 3, "max_crashes": 1},
     faults="one crash that loses what is not flushed, and any elections of two more epochs",

@@ -236,6 +236,7 @@ CONFLICTS_END = Model(
         faults.crash,
     ),
     properties=(
+        properties.registration.only_the_stale_end,
         properties.registration.stale_process_is_gone,
         properties.registration.live_broker_is_registered,
         properties.registration.two_hold_an_epoch,

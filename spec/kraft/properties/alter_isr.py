@@ -35,6 +35,22 @@ def is_from_current_leader(replica: Replica, request: AlterIsr) -> bool:
     return not request.late and replica.leadership is not None and replica.leader_epoch == request.leader_epoch
 
 
+@invariant(source="KIP-903; Kafka, Partition.isReplicaIsrEligible")
+def member_is_added_as_registered(s: Cluster) -> bool:
+    """A leader asks to add only a follower whose registration its own image has: that is what it has seen as active."""
+    return all(
+        adds_known_registration(s.processes[process].replicas[p].leadership)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def adds_known_registration(leadership: Option[Leadership]) -> bool:
+    if leadership is None or leadership.pending_change is None or leadership.pending_change.epoch is None:
+        return True
+    return leadership.applied is not None and leadership.pending_change.epoch <= leadership.applied
+
+
 @invariant(source="KAFKA-14154")
 def awaited_metadata_is_there(s: Cluster) -> bool:
     """A leader that waits for the metadata, and asks no more, lags behind what is committed."""

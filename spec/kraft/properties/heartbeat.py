@@ -8,7 +8,7 @@ from __future__ import annotations
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat, HeartbeatReply, LifecycleReply, LifecycleRequest
-from spec.kraft.metadata import is_unfenced
+from spec.kraft.metadata import active_brokers, is_unfenced
 from spec.kraft.processes import is_alive
 from spec.kraft.properties.registration import holds_id, is_handled, is_in_flight, is_registered
 from spec.kraft.state import Cluster, Controller, committed, is_silent
@@ -209,3 +209,9 @@ def is_overtaken(s: Cluster, late: LifecycleRequest) -> bool:
 def log_has_grown(s: Cluster) -> bool:
     """The log has grown by records that change nothing: what is compared with its end runs after it."""
     return committed(s).offset is not None
+
+
+@witness
+def all_unfenced_after_early_expiry(s: Cluster) -> bool:
+    """A lease has run out early, nobody has crashed, and all brokers are active: who was fenced is unfenced again."""
+    return s.faults.early_expiries > 0 and s.faults.crashes == 0 and active_brokers(committed(s)) == frozenset(Broker)

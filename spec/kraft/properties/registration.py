@@ -201,6 +201,21 @@ def is_active_throughout(before: Cluster, after: Cluster, voter: Voter) -> bool:
     return before.controllers[voter].role == Role.ACTIVE and after.controllers[voter].role == Role.ACTIVE
 
 
+@transition_invariant(source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker")
+def only_the_stale_end(before: Cluster, after: Cluster) -> bool:
+    """A process that ends, where nobody asked it to, has crashed, or its id was taken or unregistered."""
+    return before.faults.crashes != after.faults.crashes or all(
+        not is_alive(before.processes[process])
+        or is_alive(after.processes[process])
+        or has_lost_its_id(before, process)
+        for process in Process
+    )
+
+
+def has_lost_its_id(s: Cluster, process: Process) -> bool:
+    return s.processes[process].broker_epoch is not None and not is_registered(s, process)
+
+
 @leads_to(source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker")
 def stale_process_is_gone(s: Cluster, process: Process) -> tuple[bool, bool]:
     """A process whose id was taken by another incarnation, or unregistered, does not live on for ever."""

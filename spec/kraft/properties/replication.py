@@ -61,6 +61,17 @@ def is_with_the_caught_up(leadership: Option[Leadership], leader: Broker) -> boo
     )
 
 
+@invariant(source="Kafka, replica.lag.time.max.ms: ReplicaState.isCaughtUp")
+def who_has_all_is_caught_up(s: Cluster) -> bool:
+    """A follower that its leader has seen at the end of its log counts as caught up, also after it fell behind."""
+    return all(counts_as_caught_up(s.processes[process].replicas[p]) for process in Process for p in TopicPartition)
+
+
+def counts_as_caught_up(leader: Replica) -> bool:
+    leadership = leader.leadership
+    return leadership is None or all(leadership.replicas_with_record <= one.followers for one in leadership.caught_up)
+
+
 @invariant(source="KIP-903, Motivation; Kafka, acks=all (S13)")
 def acknowledged_record_survives(s: Cluster) -> bool:
     """A record acknowledged by an ISR of at least min.insync.replicas is in the log of every later leader.
@@ -216,6 +227,53 @@ def has_left(partition: Option[Partition]) -> bool:
 def record_acknowledged(s: Cluster) -> bool:
     """The record is acknowledged."""
     return any(s.produced[p] == RecordStatus.ACKNOWLEDGED for p in TopicPartition)
+
+
+@witness
+def acknowledged_by_the_whole_isr(s: Cluster) -> bool:
+    """The record is acknowledged before anything goes wrong: all replicas are in the ISR, and have it."""
+    return record_acknowledged_without_failure(s) and s.faults.lags == 0
+
+
+@witness
+def acknowledged_without_the_slow(s: Cluster) -> bool:
+    """A leader has acknowledged its record without a follower that may join the ISR: it has fallen behind."""
+    return record_acknowledged_without_failure(s) and any(
+        commits_without(s.processes[process].replicas[p], node_id(process), caught_up=False)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+@witness
+def acknowledged_without_the_fenced(s: Cluster) -> bool:
+    """A leader has acknowledged its record without a follower that has not fallen behind: it may not join the ISR."""
+    return s.faults.crashes == 0 and any(
+        commits_without(s.processes[process].replicas[p], node_id(process), caught_up=True)
+        for process in Process
+        for p in TopicPartition
+    )
+
+
+def record_acknowledged_without_failure(s: Cluster) -> bool:
+    nothing_failed = s.faults.crashes == 0 and s.faults.early_expiries == 0
+    return nothing_failed and any(s.produced[p] == RecordStatus.ACKNOWLEDGED for p in TopicPartition)
+
+
+def commits_without(leader: Replica, broker: Broker, caught_up: bool) -> bool:
+    """The record of this leader epoch is below the leader's high watermark, and a follower was not seen to have it.
+
+    caught_up: the follower was at the end of the log in time, but is not a candidate for the ISR; else the reverse.
+    """
+    leadership = leader.leadership
+    if leadership is None or leadership.starts_with_record or not leader.high_watermark:
+        return False
+    have_it = leadership.replicas_with_record | {broker}
+    return any(
+        len((one.followers - leadership.candidates if caught_up else leadership.candidates - one.followers) - have_it)
+        > 0
+        for one in leadership.caught_up
+    )
 
 
 @witness

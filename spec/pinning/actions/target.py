@@ -31,8 +31,13 @@ def hears(s: Cluster, broker: Broker, path: Path) -> bool:
     None is handled while a broker takes office, nor before it has read back what a write without a reply has done.
     """
     process = s.brokers[broker]
-    unsure = Design.outcome_read_back and owns_office(s, broker) and not believes_in_office(process)
-    return runs(process) and process.phase != Phase.ELECTED and not unsure and is_next(process.events, path)
+    takes_up = runs(process) and process.phase != Phase.ELECTED and not is_unsure(s, broker)
+    return takes_up and is_next(process.events, path)
+
+
+def is_unsure(s: Cluster, broker: Broker) -> bool:
+    """It had no reply to the write by which it owns /controller, and has yet to read that back."""
+    return Design.outcome_read_back and owns_office(s, broker) and not believes_in_office(s.brokers[broker])
 
 
 @action(
@@ -197,7 +202,7 @@ def elected(process: BrokerProcess, epoch: Option[ControllerEpoch]) -> BrokerPro
 def fail_to_take_over(s: Cluster, broker: Broker) -> None:
     """A check fails, since somebody was elected or the request was replaced: the target reads it again."""
     process = s.brokers[broker]
-    require(runs(process) and len(process.seen) > 0)
+    require(runs(process) and not is_unsure(s, broker) and len(process.seen) > 0)
     standing = s.next_controller
     require(
         believes_in_office(process)

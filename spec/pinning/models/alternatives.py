@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.pinning import properties
-from spec.pinning.actions import election, faults, operator, preferred, rolling, sessions, target
+from spec.pinning.actions import election, faults, operator, preferred, rolling, sessions
 from spec.pinning.design import SETTINGS
 from spec.pinning.initial import broker_0_in_office
 from spec.pinning.models.requests import (
@@ -28,16 +28,9 @@ from spec.pinning.models.requests import (
     SERVED,
     SESSION,
     SETTLED,
+    TAKEOVER_ACTIONS,
     TOLD,
     fairly,
-)
-
-TAKEOVER_ACTIONS = (
-    operator.request,
-    target.settle_request,
-    target.prepare_takeover,
-    target.take_over,
-    target.fail_to_take_over,
 )
 
 MIXED = Model(

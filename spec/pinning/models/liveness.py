@@ -6,7 +6,6 @@ from checker.lang import Model, replace
 from spec.pinning import properties
 from spec.pinning.actions import election, faults, office, operator, sessions
 from spec.pinning.initial import broker_0_in_office
-from spec.pinning.models.alternatives import TAKEOVER_ACTIONS
 from spec.pinning.models.requests import (
     ABSTENTION,
     ANSWERS,
@@ -17,6 +16,7 @@ from spec.pinning.models.requests import (
     NOT_MODELLED,
     REQUEST,
     REQUESTED,
+    TAKEOVER_ACTIONS,
     WANTED,
     fairly,
 )

@@ -14,6 +14,14 @@ ELECTION = (election.hear_controller, election.run, election.lose_election, offi
 ABSTENTION = (election.hear_ready, election.abstain)
 HANDOVER = (office.resign, office.stay)
 RESTART = (sessions.end_dead_session, sessions.restart)
+TAKEOVER_ACTIONS = (
+    operator.request,
+    target.settle_request,
+    target.hear_of_other,
+    target.prepare_takeover,
+    target.take_over,
+    target.fail_to_take_over,
+)
 CRASH = (faults.crash, *RESTART, sessions.end_dead_session_of_ready, election.lapse)
 
 OFFICE = (

@@ -24,6 +24,7 @@ from spec.pinning.models.requests import (
     SERVED,
     SESSION,
     SETTLED,
+    TAKEOVER_ACTIONS,
     TOLD,
     WANTED,
     fairly,
@@ -99,4 +100,38 @@ LOST_REPLY = Model(
     not_modelled="the write of the request itself: the operator asks again; sessions that end under a live broker",
 )
 
-MODELS = [EXPIRY, ZOMBIE, LOST_REPLY]
+LOST_TAKEOVER = Model(
+    name="lost_takeover",
+    doc="Two brokers and three requests, with takeover; one multi that takes the office happens, its reply is lost.",
+    init=broker_0_in_office,
+    actions=fairly(
+        *TAKEOVER_ACTIONS, operator.unpin, *ANSWERS, *ELECTION, election.find_own_office, operator.delete_by_hand
+    ),
+    properties=(
+        *MEMORY,
+        *OFFICE,
+        *MOVES,
+        *SERVED,
+        *TOLD,
+        properties.liveness.there_is_a_controller,
+        properties.liveness.target_takes_office,
+        properties.witnesses.handed_over,
+        properties.witnesses.office_unknown,
+        properties.witnesses.takeover_unknown,
+    ),
+    constants={
+        "brokers": 2,
+        "takeover": True,
+        "versions_read": 1,
+        "max_requests": 3,
+        "answers": 1,
+        "max_unpins": 1,
+        "max_deletions": 1,
+        "max_lost_replies": 1,
+    },
+    settings={"repaired": {}},
+    faults="three requests, of which one is taken back, /controller deleted by hand, one multi whose reply is lost",
+    not_modelled="the write of the request itself: the operator asks again; sessions that end under a live broker",
+)
+
+MODELS = [EXPIRY, ZOMBIE, LOST_REPLY, LOST_TAKEOVER]

@@ -218,7 +218,11 @@ def ready_is_taken_back_by_its_owner(before: Cluster, after: Cluster) -> bool:
             or before.brokers[b].events != after.brokers[b].events
             or before.brokers[b].phase != after.brokers[b].phase
             or before.brokers[b].session != after.brokers[b].session
-            or (after.controller is not None and after.controller != before.controller)
+            or (
+                after.controller is not None
+                and after.controller != before.controller
+                and after.controller.owner == ready.owner
+            )
             for b in Broker
         )
     )

@@ -143,6 +143,15 @@ def office_unknown(s: Cluster) -> bool:
 
 
 @witness
+def takeover_unknown(s: Cluster) -> bool:
+    """A target has taken the office over and does not know it, since the reply was lost; nor does who held it until
+    then."""
+    return any(owns_office(s, b) and not believes_in_office(s.brokers[b]) for b in Broker) and any(
+        s.brokers[b].phase == Phase.IN_OFFICE for b in Broker
+    )
+
+
+@witness
 def resignation_unknown(s: Cluster) -> bool:
     """A broker has deleted its /controller, and does not know it: the reply was lost."""
     return (

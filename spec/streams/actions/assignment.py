@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from checker.lang import Map, Option, action, replace, require, require_some
 from spec.streams.actions.membership import gone
-from spec.streams.decisions.assignor import answer, error_answer, is_probe, kills, next_owners
+from spec.streams.decisions.assignor import answer, error_answer, is_probe, kills, listed, next_owners
+from spec.streams.decisions.membership import nobody_listed
 from spec.streams.decisions.versions import rejoins_after, takes_tasks, used_after
 from spec.streams.design import Design
-from spec.streams.state import Assignment, Assignments, Cluster, Group, Owners, StoredGroup, StreamThread, is_member
+from spec.streams.state import (
+    Assignment,
+    Assignments,
+    Cluster,
+    Group,
+    Hosts,
+    Owners,
+    StoredGroup,
+    StreamThread,
+    is_member,
+)
 from spec.streams.types import Cause, GroupState, Task, Thread, ThreadState
 
 
@@ -31,11 +42,18 @@ def assign(s: Cluster, thread: Thread) -> None:
         s.threads[thread] = gone(s.threads[thread], ThreadState.DEAD)
     else:
         owners: Owners = next_owners(s, thread)
+        hosts: Hosts = listed(s, thread, owners)
         made: Assignments = Map({t: answer(s, thread, t, owners) for t in Thread})
         s.probed = Design.tasks > 0 and is_probe(s, thread)
+        s.left = frozenset(task for task in Task if Design.tasks > 0 and not any(gives(made[t], task) for t in Thread))
         s.threads = Map({t: with_answer(s, thread, t, made[t]) for t in Thread})
-        s.group = stable(s.group, made)
-        s.stored = stored(s, made)
+        s.group = stable(s.group, made, hosts)
+        s.stored = stored(s, made, hosts)
+
+
+def gives(made: Option[Assignment], task: Task) -> bool:
+    """An assignment has a task in it."""
+    return made is not None and task in made.tasks
 
 
 def with_answer(s: Cluster, leader: Thread, thread: Thread, made: Option[Assignment]) -> StreamThread:
@@ -45,18 +63,18 @@ def with_answer(s: Cluster, leader: Thread, thread: Thread, made: Option[Assignm
     return replace(own, state=ThreadState.SYNCING, reply=made) if waits else replace(own)
 
 
-def stable(group: Group, made: Assignments) -> Group:
+def stable(group: Group, made: Assignments, hosts: Hosts) -> Group:
     """The group once its leader has sent the assignments."""
-    return replace(group, state=GroupState.STABLE, syncing=frozenset(), assignments=made)
+    return replace(group, state=GroupState.STABLE, syncing=frozenset(), assignments=made, hosts=hosts)
 
 
-def stored(s: Cluster, made: Assignments) -> StoredGroup:
+def stored(s: Cluster, made: Assignments, hosts: Hosts) -> StoredGroup:
     """What the coordinator writes before it answers."""
     if Design.max_failovers == 0:
         return replace(s.stored)
     without_id = {ThreadState.DOWN, ThreadState.OUT}
     known = frozenset(t for t in Thread if is_member(s, t) and s.threads[t].state not in without_id)
-    return StoredGroup(s.group.leader, s.group.subscriptions, made, known)
+    return StoredGroup(s.group.leader, s.group.subscriptions, made, hosts, known)
 
 
 @action(
@@ -71,8 +89,8 @@ def assign_errors(s: Cluster, thread: Thread) -> None:
     made: Assignments = Map({t: error_answer(s, thread, t) for t in Thread})
     s.faults.missing_topics += 1
     s.threads = Map({t: with_answer(s, thread, t, made[t]) for t in Thread})
-    s.group = stable(s.group, made)
-    s.stored = stored(s, made)
+    s.group = stable(s.group, made, nobody_listed())
+    s.stored = stored(s, made, nobody_listed())
 
 
 @action(

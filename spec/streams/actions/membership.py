@@ -244,6 +244,7 @@ def fail_over(s: Cluster) -> None:
         joined=frozenset(),
         syncing=frozenset(),
         assignments=s.stored.assignments,
+        hosts=s.stored.hosts,
     )
 
 

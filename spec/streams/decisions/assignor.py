@@ -6,8 +6,8 @@ from checker.lang import Map, Option, Set
 from spec.streams.decisions.behaviour import is_as_set, is_since_2_4
 from spec.streams.decisions.tasks import Previous, assigned
 from spec.streams.design import Design
-from spec.streams.state import Assignment, Cluster, Owners, Subscription, supports
-from spec.streams.types import Cause, Task, Thread, Version
+from spec.streams.state import Assignment, Cluster, Hosts, Owners, Subscription, supports
+from spec.streams.types import Cause, Process, Task, Thread, Version, process_of
 
 
 def is_future(s: Cluster, leader: Thread, thread: Thread) -> bool:
@@ -89,14 +89,54 @@ def share_of(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Set[
     if not is_given_tasks(s, leader, thread):
         return frozenset()
     if is_probe(s, leader) and not (Design.probe_moves_tasks and is_since_2_4(s, leader)):
-        return had(s, leader, thread)
+        return kept_in_probe(s, leader, thread)
     return frozenset(task for task in Task if owners[task] == thread)
+
+
+def kept_in_probe(s: Cluster, leader: Thread, thread: Thread) -> Set[Task]:
+    """What a thread keeps where a probe moves nothing."""
+    if Design.thread_keeps_its_own and is_since_2_4(s, leader):
+        return had(s, leader, thread)
+    return frozenset(
+        task for task in Task if any(process_of(t) == process_of(thread) and task in had(s, leader, t) for t in Thread)
+    )
+
+
+def listed(s: Cluster, leader: Thread, owners: Owners) -> Hosts:
+    """Which tasks each process is listed with. That of who probes is not: its endpoint cannot be read."""
+    version = version_of_answers(s, leader)
+    return Map(
+        {
+            p: frozenset(
+                task
+                for task in Task
+                if Design.tasks > 0
+                and version > 1
+                and any(process_of(t) == p and is_listed(s, leader, t, task, owners) for t in Thread)
+            )
+            for p in Process
+        }
+    )
+
+
+def is_listed(s: Cluster, leader: Thread, thread: Thread, task: Task, owners: Owners) -> bool:
+    """A task is listed as one of a thread's process."""
+    if is_future(s, leader, thread):
+        return False
+    if Design.lists_what_is_given and is_since_2_4(s, leader):
+        return task in share_of(s, leader, thread, owners)
+    return owners[task] == thread
+
+
+def version_of_answers(s: Cluster, leader: Thread) -> Version:
+    """The version that a leader answers in."""
+    own = supports(s, leader)
+    return own if own < 3 and not Design.answers_in_lowest else lowest_received(s, leader)
 
 
 def answer(s: Cluster, leader: Thread, thread: Thread, owners: Owners) -> Option[Assignment]:
     """The assignment of a member."""
-    own = supports(s, leader)
-    lowest = own if own < 3 and not Design.answers_in_lowest else lowest_received(s, leader)
+    own, lowest = supports(s, leader), version_of_answers(s, leader)
     if s.group.subscriptions[thread] is None:
         return None
     tasks = share_of(s, leader, thread, owners)

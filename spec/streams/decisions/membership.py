@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from checker.lang import Map, Option, replace
-from spec.streams.state import Assignments, Group, StreamThread, Subscription
-from spec.streams.types import GroupState, Thread, ThreadState
+from spec.streams.state import Assignments, Group, Hosts, StreamThread, Subscription
+from spec.streams.types import GroupState, Process, Thread, ThreadState
 
 
 def nothing_assigned() -> Assignments:
     """No assignment is stored."""
     return Map({t: None for t in Thread})
+
+
+def nobody_listed() -> Hosts:
+    """No process is listed with anything."""
+    return Map({p: frozenset() for p in Process})
 
 
 def without(group: Group, thread: Thread) -> Group:
@@ -22,6 +27,7 @@ def without(group: Group, thread: Thread) -> Group:
         joined=group.joined - {thread},
         syncing=frozenset(),
         assignments=nothing_assigned(),
+        hosts=nobody_listed(),
     )
 
 
@@ -34,6 +40,7 @@ def rebalancing(group: Group, thread: Thread, subscription: Subscription) -> Gro
         joined=group.joined | {thread},
         syncing=frozenset(),
         assignments=nothing_assigned(),
+        hosts=nobody_listed(),
     )
 
 

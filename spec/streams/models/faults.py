@@ -6,14 +6,14 @@ from checker.lang import Model
 from spec.streams import properties
 from spec.streams.actions import membership, operator
 from spec.streams.initial import all_old
-from spec.streams.models.probing import ENDS, GROUP, PROBES, ROLL, SEEN, VERSIONS, WITHOUT_TASKS
+from spec.streams.models.probing import ENDS, GROUP, IN_STEP, PROBES, ROLL, SEEN, VERSIONS, WITHOUT_TASKS
 
 CRASH = Model(
     name="crash",
     doc="As probing; a process dies once, and starts again.",
     init=all_old,
     actions=(*ROLL, *GROUP, operator.crash),
-    properties=(*VERSIONS, *ENDS, *SEEN),
+    properties=(*VERSIONS, *ENDS, *SEEN, *IN_STEP),
     constants={"max_crashes": 1},
     settings=PROBES,
     faults="one process that dies at any time",
@@ -49,7 +49,17 @@ FAILOVER = Model(
     doc="As probing; the group coordinator fails over once.",
     init=all_old,
     actions=(*ROLL, *GROUP, membership.fail_over),
-    properties=(*VERSIONS, *ENDS, *SEEN, properties.witnesses.rejoined_without_rebalance),
+    properties=(
+        *VERSIONS,
+        *ENDS,
+        *SEEN,
+        *IN_STEP,
+        properties.steps.stable_group_is_stored,
+        properties.steps.who_has_its_id_is_known,
+        properties.steps.unchanged_bytes_disturb_a_stable_group_from_its_leader_only,
+        properties.witnesses.rejoined_without_rebalance,
+        properties.witnesses.rebalance_is_lost,
+    ),
     constants={"max_failovers": 1},
     settings=PROBES,
     faults="one failover of the coordinator while the group rebalances; after a stable group it changes nothing",

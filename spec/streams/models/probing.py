@@ -24,6 +24,20 @@ VERSIONS = (
     properties.versions.everybody_can_read_its_assignment,
     properties.versions.everybody_supports_what_it_uses,
 )
+IN_STEP = (
+    properties.steps.who_does_not_run_has_nothing,
+    properties.steps.group_is_of_its_members,
+    properties.steps.who_waits_is_parked,
+    properties.steps.answer_is_under_way_to_who_syncs,
+    properties.steps.every_member_is_assigned_something,
+    properties.steps.who_joins_remembers_its_tasks,
+    properties.steps.membership_ends_for_cause,
+    properties.steps.leader_stays_while_it_is_a_member,
+    properties.steps.who_syncs_too_late_joins_again,
+    properties.steps.only_a_new_member_joins_from_outside,
+    properties.steps.leader_is_answered,
+)
+"""What is claimed of members and their coordinator, whatever their versions."""
 ENDS = (properties.liveness.upgrade_ends, properties.liveness.group_settles)
 SEEN = (properties.witnesses.probe, properties.witnesses.downgrade, properties.witnesses.upgraded)
 ORDERS = (
@@ -70,6 +84,7 @@ LEAVING = Model(
         *ENDS,
         *SEEN,
         *ORDERS,
+        *IN_STEP,
         properties.witnesses.leader_unsubscribed,
     ),
     constants={"rejoin_keeps_membership": False},

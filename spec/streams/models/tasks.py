@@ -6,13 +6,16 @@ from checker.lang import Model
 from spec.streams import properties
 from spec.streams.actions import membership
 from spec.streams.initial import all_old
-from spec.streams.models.probing import BY_LEAVING, GROUP, LEAVES, NOT_MODELLED, PROBES, ROLL, SEEN, VERSIONS
+from spec.streams.models.probing import BY_LEAVING, GROUP, IN_STEP, LEAVES, NOT_MODELLED, PROBES, ROLL, SEEN, VERSIONS
 
 OWNERSHIP = (
     properties.tasks.each_task_is_assigned_once,
     properties.tasks.each_task_is_assigned,
     properties.tasks.who_waits_owns_nothing,
     properties.tasks.each_task_has_one_owner,
+    properties.tasks.tasks_wait_for_one_generation,
+    properties.tasks.who_is_listed_has_it,
+    properties.tasks.who_has_it_is_listed,
 )
 
 TASKS = Model(
@@ -23,11 +26,16 @@ TASKS = Model(
     properties=(
         *VERSIONS,
         *OWNERSHIP,
+        *IN_STEP,
         properties.tasks.tasks_stay,
+        properties.tasks.owners_are_who_took_last,
+        properties.tasks.probe_is_remembered_as_one,
+        properties.tasks.tasks_are_shared_out_evenly,
         properties.tasks.each_task_is_assigned_in_a_probe,
         properties.tasks.each_member_is_assigned_a_task,
         *SEEN,
         properties.witnesses.zombie_owns,
+        properties.witnesses.unlisted,
     ),
     constants={"processes": 2, "tasks": 3, "max_expiries": 1},
     settings=PROBES,

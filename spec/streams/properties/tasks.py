@@ -1,11 +1,11 @@
-"""Tasks: one owner (T1, T3), some owner (T2), the same owner as before (T4)."""
+"""Tasks: one owner (T1, T3), some owner (T2), the same owner as before (T4), listed with their owner (T5)."""
 
 from __future__ import annotations
 
 from checker.lang import Option, Set, invariant, transition_invariant
 from spec.streams.design import Design
-from spec.streams.state import Assignment, Cluster, is_member
-from spec.streams.types import GroupState, Task, Thread, ThreadState
+from spec.streams.state import Assignment, Cluster, Subscription, is_member, supports
+from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, Version, process_of
 
 
 def has(assignment: Option[Assignment], task: Task) -> bool:
@@ -67,12 +67,59 @@ def each_task_has_one_owner(s: Cluster) -> bool:
     return all(sum(1 for t in Thread if task in s.threads[t].tasks and is_member(s, t)) <= 1 for task in Task)
 
 
+def assigns(before: Cluster, after: Cluster) -> bool:
+    """The leader has sent the assignments of a generation."""
+    return (
+        before.group.state == GroupState.COMPLETING
+        and after.group.state == GroupState.STABLE
+        and not are_told_of_an_error(after)
+        and before.faults.failovers == after.faults.failovers
+    )
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
+def tasks_wait_for_one_generation(before: Cluster, after: Cluster) -> bool:
+    """A task that nobody was given in a probe is assigned in the next generation."""
+    return not assigns(before, after) or all(
+        any(has(after.group.assignments[t], task) for t in Thread) for task in before.left
+    )
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (GlobalAssignment) (T5)")
+def who_is_listed_has_it(before: Cluster, after: Cluster) -> bool:
+    """No process is listed with a task that none of its threads is given in that generation."""
+    return not assigns(before, after) or all(
+        is_in_process(after, task, p) for p in Process for task in after.group.hosts[p]
+    )
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (GlobalAssignment) (T5)")
+def who_has_it_is_listed(before: Cluster, after: Cluster) -> bool:
+    """But in a probe, and in version 1, each process is listed with every task that a thread of it is given."""
+    exempt = not assigns(before, after) or after.probed or has_no_list(after)
+    return exempt or all(
+        task in after.group.hosts[p] or not is_in_process(after, task, p) for p in Process for task in Task
+    )
+
+
+def is_in_process(s: Cluster, task: Task, process: Process) -> bool:
+    return any(process_of(t) == process and has(s.group.assignments[t], task) for t in Thread)
+
+
+def has_no_list(s: Cluster) -> bool:
+    return any(is_of_version_1(s.group.assignments[t]) for t in Thread)
+
+
+def is_of_version_1(assignment: Option[Assignment]) -> bool:
+    return assignment is not None and assignment.used == 1
+
+
 @transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
 def tasks_stay(before: Cluster, after: Cluster) -> bool:
     """A task moves from a member to one that is new, or that has two tasks fewer; from no other."""
-    assigns = before.group.state == GroupState.COMPLETING and after.group.state == GroupState.STABLE
+    assigned = before.group.state == GroupState.COMPLETING and after.group.state == GroupState.STABLE
     new = frozenset(t for t in Thread if is_member(after, t)) - before.settled
-    return not assigns or all(stays(before, after, task, new) for task in Task)
+    return not assigned or all(stays(before, after, task, new) for task in Task)
 
 
 def stays(before: Cluster, after: Cluster, task: Task, new: Set[Thread]) -> bool:
@@ -88,3 +135,46 @@ def stays(before: Cluster, after: Cluster, task: Task, new: Set[Thread]) -> bool
 def owned(s: Cluster, thread: Thread) -> int:
     """How many tasks a member took last."""
     return sum(1 for task in Task if s.owners[task] == thread)
+
+
+@invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
+def owners_are_who_took_last(s: Cluster) -> bool:
+    """What T4 goes by: a member that runs is remembered as the owner of its tasks, and of no others."""
+    return s.settled <= frozenset(t for t in Thread if is_member(s, t)) and all(
+        (s.owners[task] != t or t in s.settled)
+        and (
+            not is_member(s, t)
+            or s.threads[t].state != ThreadState.RUNNING
+            or (task in s.threads[t].tasks) == (s.owners[task] == t)
+        )
+        for t in Thread
+        for task in Task
+    )
+
+
+@transition_invariant(source="KIP-268, Detailed upgrade protocol (empty assignment) (T2)")
+def probe_is_remembered_as_one(before: Cluster, after: Cluster) -> bool:
+    """What T2 goes by: a generation is a probe if its leader was sent a version that it does not support."""
+    return not assigns(before, after) or after.probed == any(
+        sent_above(before.group.subscriptions[t], supports(before, leader))
+        for t in Thread
+        for leader in Thread
+        if before.group.leader == leader
+    )
+
+
+def sent_above(subscription: Option[Subscription], version: Version) -> bool:
+    return subscription is not None and subscription.used > version
+
+
+@transition_invariant(source="KIP-268, Rebalance Metadata (PreviousAssignedTasks) (T4)")
+def tasks_are_shared_out_evenly(before: Cluster, after: Cluster) -> bool:
+    """No member is given two tasks more than another."""
+    return not assigns(before, after) or all(
+        given(after, t) <= given(after, other) + 1 for t in Thread for other in Thread if is_member(after, other)
+    )
+
+
+def given(s: Cluster, thread: Thread) -> int:
+    """How many tasks a member is assigned."""
+    return sum(1 for task in Task if has(s.group.assignments[thread], task))

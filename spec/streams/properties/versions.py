@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from checker.lang import invariant
-from spec.streams.state import Cluster, configured, supports
+from checker.lang import Option, invariant
+from spec.streams.state import Assignment, Cluster, configured, supports
 from spec.streams.types import Thread, ThreadState, process_of
 
 
@@ -41,3 +41,15 @@ def everybody_supports_what_it_uses(s: Cluster) -> bool:
 def upgrade_from_is_obeyed(s: Cluster) -> bool:
     """Who is configured with upgrade.from uses the version that it stands for."""
     return all(configured(s, t) is None or s.threads[t].used == configured(s, t) for t in Thread)
+
+
+@invariant(source="KIP-268, Upgrading to 1.2 (2.2, 4.2) (V2)")
+def all_are_answered_in_an_old_version(s: Cluster) -> bool:
+    """Where one member is assigned in version 1 or 2, all are, and in the same one."""
+    return all(
+        is_answered_alike(s.group.assignments[t], s.group.assignments[other]) for t in Thread for other in Thread
+    )
+
+
+def is_answered_alike(one: Option[Assignment], other: Option[Assignment]) -> bool:
+    return one is None or other is None or one.used >= 3 or one.used == other.used

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import witness
 from spec.streams.decisions.assignor import is_probe
 from spec.streams.design import Design
-from spec.streams.properties.tasks import are_assigned
+from spec.streams.properties.tasks import are_assigned, has
 from spec.streams.state import Cluster, is_member, is_settled
 from spec.streams.types import GroupState, Process, Task, Thread, ThreadState, last_bounce, process_of, supported
 
@@ -126,6 +126,54 @@ def zombie_owns(s: Cluster) -> bool:
 def task_without_owner(s: Cluster) -> bool:
     """A task is assigned to nobody: a probe."""
     return s.group.state == GroupState.STABLE and not are_assigned(s)
+
+
+@witness
+def dead_session_ends(s: Cluster) -> bool:
+    """A process is still down, and its thread no member any more."""
+    return any(s.threads[t].state == ThreadState.DOWN and not is_member(s, t) for t in Thread)
+
+
+@witness
+def stopped_session_ends(s: Cluster) -> bool:
+    """A thread that has stopped, since a source topic is missing, is no member any more."""
+    return any(s.threads[t].state == ThreadState.STOPPED and not is_member(s, t) for t in Thread)
+
+
+@witness
+def follower_waits_for_leader(s: Cluster) -> bool:
+    """A SyncGroup is parked."""
+    return len(s.group.syncing) > 0
+
+
+@witness
+def rebalance_is_lost(s: Cluster) -> bool:
+    """A failover has undone a rebalance: the group is stable, and a member of it has to join again."""
+    return s.group.state == GroupState.STABLE and any(
+        s.threads[t].state == ThreadState.RETRY and is_member(s, t) for t in Thread
+    )
+
+
+@witness
+def bound_is_reached(s: Cluster) -> bool:
+    """As many rebalances as are allowed have completed since the last perturbation."""
+    return s.completed == Design.rebalances
+
+
+@witness
+def two_bounces_apart(s: Cluster) -> bool:
+    """A process is two bounces ahead of another."""
+    return any(s.processes[p].bounces >= s.processes[other].bounces + 2 for p in Process for other in Process)
+
+
+@witness
+def unlisted(s: Cluster) -> bool:
+    """In a probe a member is given a task with which no process is listed."""
+    return any(
+        has(s.group.assignments[t], task) and all(task not in s.group.hosts[p] for p in Process)
+        for t in Thread
+        for task in Task
+    )
 
 
 @witness

@@ -62,6 +62,8 @@ class Simulation:
         self.zookeeper = ZooKeeper.begin(2, znodes).open_session(0).open_session(1)
         self.refuses: Callable[[Operation], bool] = lambda operation: False
         """Operations of the coordinator that ZooKeeper refuses."""
+        self.loses: Callable[[Operation], bool | None] = lambda operation: None
+        """Whether an operation of the coordinator is done with whose answer its connection is lost; None: it is not."""
         self.core = coordinator_of(settings)
         self.links: dict[str, Link] = {}
         self.pinged = 0
@@ -100,6 +102,9 @@ class Simulation:
                 match effect:
                     case Submit(id=number, operation=operation) if self.refuses(operation):
                         effects += self.core.on_event(Result(number, Failed(ErrorCode.OTHER)), self.now_ms)
+                    case Submit(operation=operation) if (is_done := self.loses(operation)) is not None:
+                        lost = self.zookeeper.submit(0, effect).disconnect(0, done=int(is_done))
+                        self.zookeeper = lost.reconnect(0)
                     case Submit():
                         self.zookeeper = self.zookeeper.submit(0, effect).serve(0)
                     case Send(connection=connection, message=message):

@@ -166,6 +166,72 @@ def test_a_connection_that_is_closed_here_ends_though_the_other_end_reads_nothin
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
+@pytest.mark.parametrize("fails", ["task", "after one"])
+def test_who_asks_what_fails_here_is_closed_rather_than_left_waiting(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the broker: asyncio is told, and the connection does not stay open with nothing read from it."""
+
+    async def run() -> tuple[bytes, list[BaseException]]:
+        told = list[BaseException]()
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+        connections = Connections(Heard(), REPAIRED, logging.getLogger("test"), 3_600_000)  # type: ignore[arg-type]  # stands in for one
+        answers = iter([connections._metadata] if fails == "after one" else [])
+
+        def breaks(*, repaired: bool) -> Any:
+            if (answer := next(answers, None)) is not None:
+                return answer(repaired=repaired)
+            if fails == "task":
+                return fail_later()
+            raise RuntimeError("a fault")
+
+        async def fail_later() -> bytes:
+            raise RuntimeError("a fault")
+
+        monkeypatch.setattr(connections, "_metadata", breaks)
+        reader, writer = await asyncio.open_connection(*await connections.start("127.0.0.1", 0))
+        writer.write(request_bytes(ClusterMetadataRequest(), repaired=True) * 3)
+        answered = await reader.read()
+        await connections.stop()
+        return answered, told
+
+    answered, told = asyncio.run(asyncio.wait_for(run(), 60))
+    assert len(list(Frames().feed(answered))) == (fails == "after one")
+    assert [str(error) for error in told] == ["a fault"]
+
+
+def test_a_stop_ends_connections_that_wait_for_an_answer_or_have_something_unsent() -> None:
+    class Silent(Heard):
+        async def metadata(self) -> ClusterMetadataResponse:
+            self.asked += 1
+            await asyncio.Event().wait()
+            raise AssertionError("nobody sets it")
+
+    async def run() -> int:
+        silent = Silent()
+        connections = Connections(silent, REPAIRED, logging.getLogger("test"), 3_600_000)  # type: ignore[arg-type]  # stands in for one
+        address = await connections.start("127.0.0.1", 0)
+        writers = [(await asyncio.open_connection(*address, limit=1))[1] for _ in range(3)]
+        while len(connections._open) < 3:
+            await asyncio.sleep(0.001)
+        _, unsent, closed = opened = list(connections._open.values())
+        for connection in (unsent, closed):
+            connection.transport.write(bytes(1 << 26))
+        writers[0].write(request_bytes(ClusterMetadataRequest(), repaired=True))
+        while not silent.asked:
+            await asyncio.sleep(0.001)
+        connections.close(closed.number)
+        await connections.stop()
+        await asyncio.sleep(0)
+        assert not connections._open and not connections._ending
+        assert all(connection.transport.get_write_buffer_size() == 0 for connection in opened)
+        for writer in writers:
+            writer.close()
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(run()) == 1
+
+
 def test_a_record_that_cannot_be_written_ends_the_consumer_before_its_offset_is_reported() -> None:
     class Full(io.RawIOBase):
         def write(self, data: object) -> int:

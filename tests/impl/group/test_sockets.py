@@ -12,7 +12,7 @@ from impl.group.effects import Effects, Send
 from impl.group.protocol import ErrorCode, RegisterConsumerRequest, RegisterConsumerResponse
 from impl.group.settings import BrokerSettings, ConsumerSettings
 from impl.group.znodes import member_path, members_path
-from impl.zookeeper import Create, Multi, SetData
+from impl.zookeeper import Create, Delete, Multi, Operation, SetData
 from tests.impl.group.simulated import Link, Simulation
 
 S = 6_000
@@ -159,3 +159,85 @@ def test_a_member_that_cannot_be_stored_is_none(run: Simulation) -> None:
     add(run, "a")
     assert not run.run(60_000, lambda: run.all_fetch(1))
     assert "g" not in run.core.groups or not run.core.groups["g"].members
+
+
+def writes(operation: Operation, kind: type[Create | Delete]) -> bool:
+    """Whether it stores, or deletes, the member a."""
+    parts = operation.operations if isinstance(operation, Multi) else (operation,)
+    return any(isinstance(part, kind) and part.path == member_path("g", "a") for part in parts)
+
+
+def once(run: Simulation, kind: type[Create | Delete], *, is_done: bool) -> None:
+    """The connection is lost with the first such write."""
+
+    def loses(operation: Operation) -> bool | None:
+        if not writes(operation, kind):
+            return None
+        run.loses = lambda other: None
+        return is_done
+
+    run.loses = loses
+
+
+def test_who_leaves_while_it_is_stored_is_not_left_in_zookeeper(run: Simulation) -> None:
+    run.run(30_000)
+
+    def leaves(operation: Operation) -> bool:
+        if writes(operation, Create):
+            run.core.on_closed(98, run.now_ms)
+        return False
+
+    run.refuses = leaves
+    run.coordinate(run.core.on_register(98, registration("smallest"), run.now_ms))
+    assert members_path("g") in run.zookeeper.tree and member_path("g", "a") not in run.zookeeper.tree
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_who_is_stored_as_the_connection_is_lost_is_not_left_in_zookeeper(run: Simulation, is_done: bool) -> None:
+    """Its registration got no answer; perhaps it never comes again, and every later coordinator would wait for it."""
+    run.run(30_000)
+    once(run, Create, is_done=is_done)
+    run.coordinate(run.core.on_register(98, registration("smallest"), run.now_ms))
+    assert members_path("g") in run.zookeeper.tree and member_path("g", "a") not in run.zookeeper.tree
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_deletion_that_is_lost_with_the_connection_is_repeated(run: Simulation, is_done: bool) -> None:
+    (dies, _) = add(run, "a", "b")
+    assert run.run(60_000, lambda: run.all_fetch(2))
+    once(run, Delete, is_done=is_done)
+    run.coordinate(run.core.on_closed(dies.connection, run.now_ms))
+    assert "a" not in run.core.groups["g"].members
+    assert member_path("g", "a") not in run.zookeeper.tree and member_path("g", "b") in run.zookeeper.tree
+
+
+def test_who_has_registered_again_is_not_deleted_with_the_next_connection() -> None:
+    """ZooKeeper refuses to delete it as it dies; it is a member again by the time that this is tried again."""
+    run = simulation(REPAIRED_SECTION2)
+    add(run, "a")
+    assert run.run(60_000, lambda: run.all_fetch(1))
+    run.refuses = lambda operation: writes(operation, Delete)
+    run.coordinate(run.core.on_closed(run.links["a"].connection, run.now_ms))
+    assert member_path("g", "a") in run.zookeeper.tree
+    run.refuses = lambda operation: False
+    run.coordinate(run.core.on_register(98, registration("smallest"), run.now_ms))
+    run.zookeeper = run.zookeeper.disconnect(0).reconnect(0)
+    run.coordinate([])
+    assert "a" in run.core.groups["g"].members and member_path("g", "a") in run.zookeeper.tree
+
+
+def test_who_comes_back_before_it_is_waited_for_is_refused_and_comes_again() -> None:
+    """A new coordinator lets former sessions end first: until then a stored id is in use (7, the first check)."""
+    run = simulation(REPAIRED_SECTION2)
+    add(run, "a")
+    assert run.run(60_000, lambda: run.all_fetch(1))
+    run.end_session()
+    run.begin_session()
+    assert run.core.waits_out and run.core.groups["g"].members.keys() == {"a"}
+    answers = run.core.on_register(98, registration("smallest"), run.now_ms)
+    sent = list[object]()
+    run.carried_out = lambda effect: sent.append(effect)  # type: ignore[method-assign]  # it notes what is sent
+    run.coordinate(answers)
+    codes = [one.message.error_code for one in sent if isinstance(one, Send) and one.connection == 98]  # type: ignore[union-attr]  # an answer
+    assert codes == [ErrorCode.CONSUMER_ID_IN_USE]
+    assert run.run(20 * S, lambda: run.all_fetch(1) and shares(run) == {"a": 4})

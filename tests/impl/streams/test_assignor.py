@@ -82,6 +82,24 @@ def test_in_a_probe_without_moves_everybody_keeps_what_it_had() -> None:
     assert [made[member].partitions for member in sent] == [(TopicPartition("t", 1),), (), ()]
 
 
+def test_in_a_probe_2_0_gives_threads_what_their_process_had_and_lists_otherwise() -> None:
+    """As StreamsPartitionAssignor.versionProbingAssignment of 2.0.1 and 2.1.1 does; 2.3.1 still lists otherwise."""
+    leader = replace(V3, design=SHIPPED_2_0)
+    sent = {
+        "m0": data(V3, 3, 0, 0, endpoint="h0:1"),
+        "m1": data(V3, 3, 0, 1, endpoint="h0:1"),
+        "m2": data(V3, 3, 2, endpoint="h2:1"),
+        "m3": data(V4, 4, 3, 2, 3),
+    }
+    both, every = (tuple(TopicPartition("t", number) for number in numbers) for numbers in ((0, 1), (0, 1, 2, 3)))
+    made = assign(leader, SOURCES, sent)
+    assert [made[member].partitions for member in sent] == [both, both, (), ()]
+    info = decode_assignment(made["m0"].user_data)
+    assert isinstance(info, AssignmentInfo)
+    listed = {partition: host.host for host in info.hosts for partition in host.partitions}
+    assert set(listed) == set(every) and "h2" in listed.values(), "as if tasks had been assigned as ever"
+
+
 def test_a_future_subscription_beside_version_2() -> None:
     assert assigned(V3, (V3, 3), (V4, 4), (FIXED, 2)) == [(2, -1, 2), (2, -1, 0), (2, -1, 2)]
     with pytest.raises(IllegalStateException, match="end the upgrade from version 2 before the next one") as died:

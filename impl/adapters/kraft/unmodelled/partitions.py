@@ -149,6 +149,10 @@ def alterations(make: Make) -> None:
         make().wants(replace(right, broker_id=NEW_ID), ErrorCode.STALE_BROKER_EPOCH)
         make().wants(replace(right, new_isr=members * 2), ErrorCode.INVALID_REQUEST)
         make().wants(replace(right, new_isr=(*members, IsrMember(NEW_ID))), ErrorCode.INVALID_REQUEST)
+        without_leader = replace(right, new_isr=tuple(m for m in members if m.broker_id != partition.leader))
+        make().wants(without_leader, ErrorCode.INVALID_REQUEST)
+        late = replace(without_leader, partition_epoch=partition.partition_epoch - 1)
+        make().wants(late, ErrorCode.INVALID_UPDATE_VERSION)  # how old it is counts before what it asks for
         other = tuple(replace(member, broker_epoch=member.broker_epoch + 1) for member in members)
         make().wants(replace(right, new_isr=other), ErrorCode.INELIGIBLE_REPLICA, raised)
         unknown_epochs(make, right, partition)

@@ -285,6 +285,18 @@ def test_a_follower_truncates_to_the_smaller_end(diverging: tuple[int, int], end
     assert of(TruncateLog, effects) == [TruncateLog(end)] and raft.voter.log.end_offset == end
 
 
+def test_a_follower_cuts_no_batch_in_two() -> None:
+    """Epoch 2 of its leader ends at 4; this log has no such epoch, and offset 4 is within a batch of its epoch 1."""
+    raft = voter(ElectionState(4, 1, None, THREE), LogEnds.recovered(9, [(1, 0), (3, 6)]))
+    effects = received(raft, FetchResponse(ErrorCode.NONE, 1, 4, diverging=(2, 4)))
+    assert of(TruncateLog, effects) == [TruncateLog(6)]
+    [sent] = of(Send, effects)
+    assert isinstance(sent.request, FetchRequest) and (sent.request.fetch_offset, sent.request.last_fetched_epoch) == (
+        6,
+        1,
+    )
+
+
 def test_a_follower_does_not_truncate_what_is_committed() -> None:
     """KAFKA-12460."""
     raft = following(end=1)

@@ -1,0 +1,160 @@
+"""The log of the metadata quorum: batches that a leader appends, and others fetch or cut; what is committed."""
+
+from __future__ import annotations
+
+from checker.lang import Map, action, replace, require, require_some
+from spec.kraft.design import Design
+from spec.kraft.quorum_log import Entries, Entry, Offset, epoch_at_end
+from spec.kraft.raft import Diverging, Quorum, RaftRole, Records, VoterState, may_crash
+from spec.kraft.types import Voter
+
+
+def entries_up_to(log: Entries, epoch: int) -> int:
+    """The end offset of an epoch in a log: the number of batches of this epoch and older ones."""
+    return sum(1 for i in range(Design.pending_batches) if i < len(log) and log[i].epoch <= epoch)
+
+
+@action(who="voter {leader}", source="KIP-595", kafka="KafkaRaftClient.appendBatch")
+def append_as_leader(s: Quorum, leader: Voter) -> None:
+    """A leader, perhaps one that was deposed and has not heard of it, appends a batch that its controller decided."""
+    voter = s.voters[leader]
+    require(voter.role == RaftRole.LEADER and len(voter.log) < Design.pending_batches)
+    voter.log = voter.log + (Entry(epoch=voter.epoch, crashes=s.crashes),)
+    if not may_crash():
+        voter.flushed = len(voter.log)
+    s.written[voter.epoch] = voter.log
+
+
+def counted_end(voter: VoterState) -> int:
+    """The end of its own log that a leader counts."""
+    return voter.flushed if Design.counts_flushed_only else len(voter.log)
+
+
+def has_up_to(leader: VoterState, name: Voter, end: int) -> int:
+    """How many voters have all before this offset on disk, as far as the leader knows."""
+    others = sum(1 for other in Voter if other != name and leader.ends[other] >= end)
+    return others + (1 if counted_end(leader) >= end else 0)
+
+
+def high_watermark(leader: VoterState, name: Voter) -> int:
+    """The largest end that a majority has, if the batch before it is of the leader's epoch; else what it was."""
+    return max(
+        (
+            end
+            for end in range(Design.pending_batches + 1)
+            if end > leader.high_watermark
+            and end <= len(leader.log)
+            and 2 * has_up_to(leader, name, end) > Design.controllers
+            and (not Design.own_epoch_commits or leader.log[end - 1].epoch == leader.epoch)
+        ),
+        default=leader.high_watermark,
+    )
+
+
+@action(
+    who="voter {voter}",
+    source="KIP-595, Fetch; High watermark",
+    kafka="KafkaRaftClient.updateLeaderEndOffsetAndTimestamp, LeaderState.updateLocalState",
+    deviates="Kafka's leader counts its log before it is flushed",
+)
+def flush(s: Quorum, voter: Voter) -> None:
+    """The log is on disk up to its end. A leader counts itself up to there."""
+    flushing = s.voters[voter]
+    require(flushing.flushed < len(flushing.log))
+    flushing.flushed = len(flushing.log)
+    if flushing.role == RaftRole.LEADER:
+        end = high_watermark(flushing, voter)
+        flushing.high_watermark = end
+        if end > len(s.committed):
+            s.committed = flushing.log[:end]
+            s.committed_in = max(s.committed_in, flushing.epoch)
+
+
+def known_epoch(log: Entries, asked: int) -> int:
+    """The newest epoch of a log that is no newer than this. 0: there is none."""
+    return max((entry.epoch for entry in log if entry.epoch <= asked), default=0)
+
+
+def is_valid(log: Entries, end: int, epoch: int) -> bool:
+    """True when a follower's log up to `end`, which ends in `epoch`, is a prefix of this, by what an epoch tells."""
+    return end == 0 or (known_epoch(log, epoch) == epoch and end <= entries_up_to(log, epoch))
+
+
+@action(
+    who="voter {leader}",
+    source="KIP-595, Fetch; Truncation",
+    kafka="KafkaRaftClient.handleFetchRequest, LeaderState.updateReplicaState",
+    deviates="one batch in a reply",
+    api="Fetch v17 (__cluster_metadata)",
+)
+def fetch_from_leader(s: Quorum, leader: Voter, follower: Voter) -> None:
+    """A leader answers a fetch. By it, the follower has all before its offset: the high watermark may move."""
+    serving, fetching = s.voters[leader], s.voters[follower]
+    require(serving.role == RaftRole.LEADER and fetching.role == RaftRole.FOLLOWER and follower != leader)
+    require(fetching.leader == leader and fetching.epoch == serving.epoch and fetching.reply is None)
+    require(not Design.flush_before_fetch or fetching.flushed == len(fetching.log))
+    end, epoch = len(fetching.log), epoch_at_end(fetching.log)
+    valid = is_valid(serving.log, end, epoch)
+    ends: Map[Voter, Offset] = Map({v: end if v == follower and valid else serving.ends[v] for v in Voter})
+    watermark = high_watermark(replace(serving, ends=ends), leader)
+    require(
+        not valid or end < len(serving.log) or ends != serving.ends or fetching.high_watermark < min(watermark, end)
+    )
+    serving.ends = ends
+    serving.high_watermark = watermark
+    if not valid:
+        known = known_epoch(serving.log, epoch)
+        fetching.reply = Diverging(epoch=known, end=entries_up_to(serving.log, known))
+    else:
+        fetching.reply = Records(batch=serving.log[end] if end < len(serving.log) else None, high_watermark=watermark)
+    if watermark > len(s.committed):
+        s.committed = serving.log[:watermark]
+        s.committed_in = max(s.committed_in, serving.epoch)
+
+
+def extended(voter: VoterState, reply: Records) -> VoterState:
+    """A follower that has appended what it fetched, and flushed it, for it fetches on from there."""
+    batch = reply.batch
+    log = voter.log if batch is None else voter.log + (batch,)
+    return replace(
+        voter,
+        log=log,
+        flushed=len(log) if Design.flush_before_fetch else voter.flushed,
+        high_watermark=max(voter.high_watermark, min(reply.high_watermark, len(log))),
+        reply=None,
+    )
+
+
+def truncated(voter: VoterState, reply: Diverging) -> VoterState:
+    """A follower that has cut off, durably, what its leader's log cannot have.
+
+    Of an epoch that its own log has not it makes nothing of the leader's end, which may be within one of its batches.
+    """
+    end = entries_up_to(voter.log, reply.epoch)
+    if known_epoch(voter.log, reply.epoch) == reply.epoch:
+        end = min(reply.end, end)
+    return replace(voter, log=voter.log[:end], flushed=min(voter.flushed, end), reply=None)
+
+
+@action(
+    who="voter {follower}",
+    source="KIP-595, Fetch; Truncation",
+    kafka="KafkaRaftClient.handleFetchResponse",
+    api="Fetch v17 (__cluster_metadata)",
+)
+def receive_fetch(s: Quorum, follower: Voter) -> None:
+    """A follower appends the batch that it has fetched, or cuts off what its leader does not have."""
+    voter = s.voters[follower]
+    reply = require_some(voter.reply)
+    match reply:
+        case Records():
+            s.voters[follower] = extended(voter, reply)
+        case Diverging():
+            s.voters[follower] = truncated(voter, reply)
+
+
+@action(who="voter {follower}", source="KIP-595, Fetch", kafka="KafkaRaftClient.handleResponse")
+def lose_reply(s: Quorum, follower: Voter) -> None:
+    """The reply to a fetch is lost, and the follower fetches again."""
+    require(s.voters[follower].reply is not None)
+    s.voters[follower].reply = None
