@@ -103,6 +103,8 @@ LATE = Model(
         properties.liveness.given_up_is_tried_again,
         properties.witnesses.everything_is_fetched,
         properties.witnesses.backing_off,
+        properties.witnesses.stop_is_late,
+        properties.witnesses.start_is_late,
         properties.witnesses.retrying,
         properties.witnesses.gave_up,
         properties.witnesses.late_response,

@@ -38,6 +38,27 @@ def backing_off(s: Cluster) -> bool:
 
 
 @witness
+def stop_is_late(s: Cluster) -> bool:
+    """A rebalance is at 5, and nobody has ever owned anything: the responses of 4.2 did not come in time."""
+    return some_phase(s, Phase.BACKOFF) and all(
+        s.zookeeper.groups[g].owners[p] is None for g in Group for p in Partition
+    )
+
+
+@witness
+def start_is_late(s: Cluster) -> bool:
+    """A rebalance is at 5, and a member of its group has started: not all the responses of 4.5 came in time."""
+    return any(
+        s.brokers[b].handlers[h].phase == Phase.BACKOFF
+        and s.brokers[b].handlers[h].group == g
+        and len(s.brokers[b].registries[g].started) > 0
+        for b in Broker
+        for h in Handler
+        for g in Group
+    )
+
+
+@witness
 def retrying(s: Cluster) -> bool:
     """A rebalance is in its second attempt."""
     return any(
