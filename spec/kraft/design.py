@@ -198,6 +198,9 @@ class Design:
     resigned_raises_epoch: bool = True
     """KAFKA-18379: a resigned leader takes up the next epoch when its election timeout runs out; else it follows the
     leader of its epoch, itself."""
+    keeps_committed: bool = True
+    """KAFKA-12460: a follower that is to cut off what it knows to be committed stops instead: a voter must have lost
+    its disk."""
 
 
 @assume

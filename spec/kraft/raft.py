@@ -17,10 +17,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-from checker.lang import History, Map, Option, Set, init, message, record, replace, state
+from checker.lang import History, Map, Nat, Option, Set, init, message, record, replace, state
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import AnyEpoch, Crashes, Entries, Entry, Epoch, Offset, no_ends, none_written
 from spec.kraft.types import Voter
+
+DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
 
 
 @message
@@ -72,6 +74,7 @@ class Quorum:
     voters: Map[Voter, VoterState]
     granted_in: Map[Voter, Map[Voter, Epoch]]  # the last epoch in which a candidate was granted the vote of a voter
     crashes: Crashes
+    disk_losses: DiskLosses
     committed: Annotated[Entries, History]  # the longest log that was below any leader's high watermark
     committed_in: Annotated[Epoch, History]  # the newest epoch of these leaders
     written: Annotated[Map[AnyEpoch, Entries], History]  # the log of each epoch's leader, as it last appended to it
@@ -99,6 +102,7 @@ def formatted() -> Quorum:
         voters=Map(dict.fromkeys(Voter, new_voter())),
         granted_in=Map({candidate: Map({voter: 0 for voter in Voter}) for candidate in Voter}),
         crashes=0,
+        disk_losses=0,
         committed=(),
         committed_in=0,
         written=none_written(),
@@ -129,7 +133,9 @@ def torn() -> Quorum:
         Voter(2): no_ends(),
     }
     written = {epoch: (batch_of(epoch),) if epoch in {1, 2} else () for epoch in range(Design.max_epoch + 1)}
-    return Quorum(Map(voters), Map(granted), crashes=0, committed=(), committed_in=0, written=Map(written))
+    return Quorum(
+        Map(voters), Map(granted), crashes=0, disk_losses=0, committed=(), committed_in=0, written=Map(written)
+    )
 
 
 @init
@@ -150,7 +156,9 @@ def leader_not_flushed() -> Quorum:
         Voter(2): no_ends(),
     }
     written = {epoch: log if epoch == 1 else () for epoch in range(Design.max_epoch + 1)}
-    return Quorum(Map(voters), Map(granted), crashes=0, committed=log, committed_in=1, written=Map(written))
+    return Quorum(
+        Map(voters), Map(granted), crashes=0, disk_losses=0, committed=log, committed_in=1, written=Map(written)
+    )
 
 
 def may_crash() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checker.lang import action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entry, Offset, is_as_good, is_majority, no_ends
-from spec.kraft.raft import Quorum, RaftRole, VoterState, may_crash
+from spec.kraft.raft import Quorum, RaftRole, VoterState, may_crash, new_voter
 from spec.kraft.types import Voter
 
 
@@ -203,3 +203,11 @@ def crash_voter(s: Quorum, voter: Voter, kept: Offset) -> None:
     require(crashing.flushed <= kept and kept <= len(crashing.log))
     s.voters[voter] = restarted(crashing, voter, kept)
     s.crashes += 1
+
+
+@action(who="voter {voter}", source="KAFKA-12460")
+def lose_disk(s: Quorum, voter: Voter) -> None:
+    """A voter starts with an empty disk: it has forgotten its log, and its votes."""
+    require(s.disk_losses < Design.max_disk_losses)
+    s.voters[voter] = new_voter()
+    s.disk_losses += 1

@@ -125,15 +125,23 @@ def extended(voter: VoterState, reply: Records) -> VoterState:
     )
 
 
-def truncated(voter: VoterState, reply: Diverging) -> VoterState:
-    """A follower that has cut off, durably, what its leader's log cannot have.
+def kept_end(log: Entries, reply: Diverging) -> int:
+    """Up to where a follower's log may be that of its leader.
 
     Of an epoch that its own log has not it makes nothing of the leader's end, which may be within one of its batches.
     """
-    end = entries_up_to(voter.log, reply.epoch)
-    if known_epoch(voter.log, reply.epoch) == reply.epoch:
-        end = min(reply.end, end)
-    return replace(voter, log=voter.log[:end], flushed=min(voter.flushed, end), reply=None)
+    end = entries_up_to(log, reply.epoch)
+    return min(reply.end, end) if known_epoch(log, reply.epoch) == reply.epoch else end
+
+
+def truncated(voter: VoterState, end: int) -> VoterState:
+    """A follower that has cut off, durably, what its leader's log cannot have."""
+    return replace(
+        voter,
+        log=voter.log[:end],
+        flushed=min(voter.flushed, end),
+        reply=None,
+    )
 
 
 @action(
@@ -143,14 +151,19 @@ def truncated(voter: VoterState, reply: Diverging) -> VoterState:
     api="Fetch v17 (__cluster_metadata)",
 )
 def receive_fetch(s: Quorum, follower: Voter) -> None:
-    """A follower appends the batch that it has fetched, or cuts off what its leader does not have."""
+    """A follower appends the batch that it has fetched, or cuts off what its leader does not have.
+
+    It stops where that is committed (KAFKA-12460).
+    """
     voter = s.voters[follower]
     reply = require_some(voter.reply)
     match reply:
         case Records():
             s.voters[follower] = extended(voter, reply)
         case Diverging():
-            s.voters[follower] = truncated(voter, reply)
+            end = kept_end(voter.log, reply)
+            require(not Design.keeps_committed or voter.high_watermark <= end)
+            s.voters[follower] = truncated(voter, end)
 
 
 @action(who="voter {follower}", source="KIP-595, Fetch", kafka="KafkaRaftClient.handleResponse")

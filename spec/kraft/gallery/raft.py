@@ -146,6 +146,23 @@ KAFKA_18379 = Bug(
     guard="A leader that has resigned takes up the next epoch, in which it may vote and stand.",
 )
 
+KAFKA_12460 = Bug(
+    name="kafka-12460",
+    title="A follower cuts off what it knows to be committed",
+    label="known: KAFKA-12460",
+    found_in="Apache Kafka's raft layer until March 2021 (pull request 10310)",
+    story="""A batch is committed, and a voter that has it loses its disk. With another that never had the batch, it is
+        a majority: they elect a leader whose log lacks what is committed. No static quorum survives that. But the
+        third voter still has the batch, and knows that it is committed. Asked by its new leader to cut it off, it does
+        so, and the last copy is gone without a word.""",
+    model=models.raft.RAFT_EMPTIED,
+    constants={"keeps_committed": False},
+    violates=properties.raft_voters.applied_is_never_cut,
+    states=15,
+    guard="""A follower that is to truncate below its high watermark stops, and says why: what is committed is still on
+        its disk, and somebody has to look.""",
+)
+
 BUGS = [
     KAFKA_12619,
     KAFKA_10527,
@@ -156,4 +173,5 @@ BUGS = [
     CANDIDATE_NOT_FLUSHED,
     WORSE_LOG,
     KAFKA_18379,
+    KAFKA_12460,
 ]

@@ -7,13 +7,8 @@ from spec.kraft import properties, raft, raft_elections, raft_log
 from spec.kraft.models.sizes import several_controllers, three_controllers
 from spec.kraft.quorum_log import QUORUM_LOG
 
-VOTES = (
-    raft_elections.time_out,
-    raft_elections.vote,
-    raft_elections.adopt_epoch,
-    raft_elections.receive_vote,
-    raft_elections.leave_resigned,
-)
+CANDIDACIES = (raft_elections.time_out, raft_elections.vote, raft_elections.adopt_epoch, raft_elections.receive_vote)
+VOTES = (*CANDIDACIES, raft_elections.leave_resigned)
 ELECTIONS = (*VOTES, raft_elections.resign)
 REPLICATION = (raft_log.append_as_leader, raft_log.fetch_from_leader, raft_log.receive_fetch, raft_log.lose_reply)
 SAFE = (
@@ -96,4 +91,16 @@ RAFT_CANDIDATE = Model(
     assumptions=(three_controllers,),
 )
 
-MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE]
+RAFT_EMPTIED = Model(
+    name="raft_emptied",
+    doc="Three voters, of which one may lose its disk, and with it what a majority rests on; two epochs, logs of two.",
+    init=raft.formatted,
+    actions=(*CANDIDACIES, raft_log.fetch_from_leader, raft_log.receive_fetch, raft_elections.lose_disk),
+    properties=(properties.raft_voters.applied_is_never_cut, properties.raft_voters.a_voter_refuses_to_truncate),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 2, "max_disk_losses": 1},
+    faults="a voter whose disk is replaced by an empty one, which no static quorum survives; elections of two epochs",
+    not_modelled="crashes, resignations, lost replies, batches of the controller; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE, RAFT_EMPTIED]

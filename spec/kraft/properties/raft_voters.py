@@ -6,6 +6,7 @@ from checker.lang import Map, invariant, refines, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import QUORUM_LOG, Entries, Member, QuorumLog, agree_up_to, is_majority, no_ends
 from spec.kraft.raft import Diverging, Quorum, RaftRole, VoterState
+from spec.kraft.raft_log import kept_end
 from spec.kraft.types import Voter
 
 
@@ -68,6 +69,14 @@ def high_watermark_never_goes_back(before: Quorum, after: Quorum) -> bool:
     return is_prefix(before.committed, after.committed) and (
         before.crashes < after.crashes
         or all(before.voters[voter].high_watermark <= after.voters[voter].high_watermark for voter in Voter)
+    )
+
+
+@transition_invariant(source="KAFKA-12460 (R6)")
+def applied_is_never_cut(before: Quorum, after: Quorum) -> bool:
+    """No voter cuts off what it knows to be committed, unless it loses its disk."""
+    return before.disk_losses < after.disk_losses or all(
+        is_prefix(below_watermark(before.voters[voter]), after.voters[voter].log) for voter in Voter
     )
 
 
@@ -200,6 +209,17 @@ def older_batch_is_committed(s: Quorum) -> bool:
 def a_leader_has_resigned(s: Quorum) -> bool:
     """A leader has resigned, and its epoch goes on without."""
     return any(s.voters[voter].role == RaftRole.RESIGNED for voter in Voter)
+
+
+@witness
+def a_voter_refuses_to_truncate(s: Quorum) -> bool:
+    """A follower is asked to cut off what it knows to be committed."""
+    return any(is_asked_too_much(s.voters[voter]) for voter in Voter)
+
+
+def is_asked_too_much(voter: VoterState) -> bool:
+    reply = voter.reply
+    return isinstance(reply, Diverging) and kept_end(voter.log, reply) < voter.high_watermark
 
 
 # Lemmas for proofs of R1 and R7.
