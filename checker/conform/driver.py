@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checker.conform.canonical import Canonical, Digest
 from checker.conform.graph import UnreadableStateError
-from checker.conform.system import Probe, Refusal, SetsApart, Structure, System
+from checker.conform.system import Probe, Refusal, SetsApart, Structure, System, SystemLostError
 from checker.lang.errors import SpecError
 from checker.lang.ir import EventKind
 from checker.reference.step import Reference, StepResult, step
@@ -166,5 +166,8 @@ def _nothing(_: Any) -> Structure:
 
 
 def _raised(error: Exception) -> str:
+    """What an exception of the implementation says. Raises SystemLostError for one that is none of its own."""
+    if getattr(error, "system_is_lost", False):
+        raise SystemLostError(str(error)) from error
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"the implementation raised {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"

@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 from typing import Any
 
-from checker.conform.system import System
+from checker.conform.system import System, SystemLostError
 from checker.lang.errors import SpecError
 from checker.lang.loader import suggest
 
@@ -17,9 +17,14 @@ NEEDED = ("lacks", "begin", "step", "attempts", "attempt", "receivers", "observe
 def load_system(name: str) -> System[Any]:
     """The adapter called `name`: `kraft` is SYSTEM of impl.adapters.kraft, `package.module:NAME` is what it says.
 
-    Raises SpecError for what is not there or no adapter.
+    `apache-kafka:4.3.1` is what `system_of("4.3.1")` of impl.adapters.apache_kafka makes.
+
+    Raises SpecError for what is not there or no adapter, SystemLostError where a release cannot be run.
     """
     module_name, colon, attribute = name.partition(":")
+    released = _of_release(module_name.replace("-", "_"), attribute) if colon else None
+    if released is not None:
+        return released
     if not colon:
         module_name, attribute = f"impl.adapters.{name}", "SYSTEM"
     if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
@@ -35,6 +40,20 @@ def load_system(name: str) -> System[Any]:
     if system is None or missing:
         what = f"{attribute} of {module_name} is not a system under test: it has no {', '.join(missing)}"
         raise SpecError(what, hint="checker/conform/system.py says what an adapter has")
+    return system
+
+
+def _of_release(package: str, release: str) -> System[Any] | None:
+    """The system that a package of impl.adapters makes for a release of what it adapts, if there is such a package."""
+    name = f"impl.adapters.{package}"
+    if not package.isidentifier() or importlib.util.find_spec(name) is None:
+        return None
+    try:
+        system: System[Any] = importlib.import_module(name).system_of(release)
+    except Exception as error:
+        if getattr(error, "system_is_lost", False):
+            raise SystemLostError(str(error)) from None
+        raise
     return system
 
 

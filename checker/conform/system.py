@@ -16,9 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from checker.errors import FencepostError
+
 S = TypeVar("S")
 T = TypeVar("T", contravariant=True)
 Structure = Hashable
+
+
+class SystemLostError(FencepostError):
+    """What an implementation runs in is gone or is not there: there is no verdict.
+
+    An adapter raises any exception whose attribute `system_is_lost` is true; its text says what to do.
+    """
 
 
 class Ordinal(NamedTuple):

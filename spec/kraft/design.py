@@ -91,6 +91,13 @@ class Design:
     fenced_holder_yields: bool = True
     """A fenced holder of an id does not block it (BrokerHeartbeatManager.hasValidSession of Kafka 3.9). In the document
     and in Kafka 4.3 any contact counts, "even if the broker is fenced", and the id is free once that lease is over."""
+    registration_starts_lease: bool = True
+    """Where a fenced holder of an id blocks it, it does so from its registration on. In Kafka 4.3 from its first
+    heartbeat (ClusterControlManager.trackBrokerHeartbeat), and not again after a failover
+    (ClusterControlManager.activate)."""
+    repeated_registration_renews: bool = True
+    """A registration repeated by the incarnation that holds the id renews its lease. In Kafka 4.3 only a heartbeat does
+    (ClusterControlManager.registerBroker)."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -312,6 +319,21 @@ SHIPPED = {
 }
 """Apache Kafka 3.9 in KRaft mode, without ELR: KIP-841, KIP-903 and the KAFKA fixes are in, these are not."""
 
+BROKERS_SIDE = (
+    "stale_process_stops", "superseded_stops", "known_record_settles_nothing", "repeats_after_errors",
+)  # fmt: skip
+KAFKA_4_3 = {
+    **SHIPPED,
+    "expired_session": True,
+    "lease_check_by_timer": True,
+    "fenced_holder_yields": False,
+    "registration_starts_lease": False,
+    "repeated_registration_renews": False,
+}
+"""Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
+KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}
+"""The controller of Apache Kafka 4.3 and brokers with every guard in force."""
+
 DRAFT = {
     **SHIPPED,
     "last_member_stays": False,
@@ -326,5 +348,12 @@ DRAFT = {
 leases that end "once the period has elapsed"; KAFKA-13173 and KAFKA-14292 were bugs of the code; so these stay on.
 `fenced_holder_yields` does, too: without it a broker waits longer, and what goes wrong otherwise is the same."""
 
-SETTINGS = {"repaired": REPAIRED, "shipped": SHIPPED, "kafka_3_9": SHIPPED, "draft": DRAFT}
+SETTINGS = {
+    "repaired": REPAIRED,
+    "shipped": SHIPPED,
+    "kafka_3_9": SHIPPED,
+    "kafka_4_3": KAFKA_4_3,
+    "kafka_4_3_controller": KAFKA_4_3_CONTROLLER,
+    "draft": DRAFT,
+}
 """`shipped` is the newest release that was read; a setting is named for each release, too."""

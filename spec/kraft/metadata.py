@@ -131,6 +131,13 @@ def active_brokers(image: Metadata) -> Set[Broker]:
     return frozenset(broker for broker in Broker if is_active(image, broker))
 
 
+def without_lease(image: Metadata) -> Set[Broker]:
+    """The brokers that an active controller which begins, or registers them, has not heard of: as if it had run out."""
+    if Design.fenced_holder_yields or Design.registration_starts_lease:
+        return frozenset()
+    return frozenset(broker for broker in Broker if is_fenced(image, broker))
+
+
 def is_active(image: Metadata, broker: Broker) -> bool:
     registration = image.registrations[broker]
     return registration is not None and not registration.fenced and not registration.in_controlled_shutdown

@@ -1,23 +1,21 @@
 """A real Apache Kafka in KRaft mode: one controller and brokers, from jars that Maven puts into a cache.
 
-    python -m tests.cluster.kafka 3.9.2
+    python -m impl.apache.release 3.9.2
 
-fetches them, once, into `~/.cache/fencepost/kafka` (or `$FENCEPOST_KAFKA`); tests that want a Kafka are skipped where
-there are none. Nothing else here reaches out.
+fetches them; tests that want a Kafka are skipped where there are none.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from impl.apache.release import has_jars, jars
 from tests.cluster.processes import ManagedProcess
 
 VERSION = "3.9.2"
@@ -25,39 +23,15 @@ CONTROLLER = 9
 LIMIT_S = 180.0
 _CLUSTER_ID = "ZmVuY2Vwb3N0LXRlc3Q0Mg"
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
-<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
-<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>
-</dependencies></project>
-"""
-
-
-def jars(version: str = VERSION) -> Path:
-    """The folder in which the jars of a version are, or would be."""
-    return Path(os.environ.get("FENCEPOST_KAFKA") or Path.home() / ".cache" / "fencepost" / "kafka") / version
 
 
 def missing(version: str = VERSION) -> str:
     """What there is no Kafka for want of; "" where there is one."""
     if shutil.which("java") is None:
         return "there is no java"
-    if not any(jars(version).glob("kafka_*.jar")):
-        return f"there are no jars of Apache Kafka {version} (python -m tests.cluster.kafka {version} fetches them)"
+    if not has_jars(version):
+        return f"there are no jars of Apache Kafka {version} (python -m impl.apache.release {version} fetches them)"
     return ""
-
-
-def fetch(version: str) -> None:
-    """Have Maven put the jars of a version into the cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pom.xml").write_text(_POM.format(version))
-        copied = Path(folder) / "jars"
-        subprocess.run(
-            ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"], cwd=folder, check=True
-        )
-        jars(version).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(copied, jars(version), dirs_exist_ok=True)
 
 
 class Node:
@@ -143,13 +117,3 @@ def broker_config(port: int, advertised: int, controller: int, more: Mapping[str
         "controller.quorum.voters": f"{CONTROLLER}@127.0.0.1:{controller}",
         **more,
     }
-
-
-def main(versions: Sequence[str]) -> None:
-    for version in versions or [VERSION]:
-        fetch(version)
-        print(f"{jars(version)}: {len(list(jars(version).glob('*.jar')))} jars")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """The loss of an acknowledged record that `kraft/expansion` finds, brought about on a real Apache Kafka.
 
-    python -m tests.cluster.kafka 3.9.2             # fetches the jars
+    python -m impl.apache.release 3.9.2             # fetches the jars
     python -m tests.cluster.lost_expansion 3.9.2    # a minute or two
 
 Broker 0 leads a partition of brokers 0, 1 and 2 with min.insync.replicas 2. Two proxies order what a network may order:

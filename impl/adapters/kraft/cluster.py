@@ -16,7 +16,7 @@ from uuid import UUID
 from checker.conform.graph import Graph
 from checker.conform.system import Structure
 from impl.adapters.kraft import record_rules, times
-from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core
+from impl.adapters.kraft.core import BrokerCore, ControllerCore, Core, is_kafkas
 from impl.adapters.kraft.epoch_history import Entry, EpochHistory
 from impl.adapters.kraft.values import FIRST, Call, Comparable, Remembering, digest, recalled, replace, without_memory
 from impl.adapters.kraft.views import ProcessView
@@ -446,7 +446,7 @@ def deciding(
         for effect in pending:
             match effect:
                 case Append(batch):
-                    image = record_rules.replayed(image, batch, host.epoch)
+                    image = record_rules.replayed(image, batch, host.epoch, by_kafka=is_kafkas(core))
                     batches.append(batch)
                 case Reply(call, response):
                     if appended:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from uuid import UUID
 
 from checker.conform.system import Refusal
 from impl.adapters.kraft.cluster import (
@@ -24,7 +25,7 @@ from impl.adapters.kraft.cluster import (
     with_decided,
     written_in,
 )
-from impl.adapters.kraft.core import ControllerCore
+from impl.adapters.kraft.core import ControllerCore, is_kafkas
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer
@@ -170,7 +171,7 @@ def handle_alter_isr(cluster: Cluster, envelope: Envelope) -> Cluster:
 def expire_lease(cluster: Cluster, arguments: Arguments, _: Any) -> Cluster | Refusal:
     """A lease runs out: time passes, in which all others whose lease runs are heard of.
 
-    They repeat their registrations, which renews the lease and does nothing else. Timers of fenced brokers fire.
+    Timers of fenced brokers fire.
     """
     voter, broker = arguments["voter"].index, arguments["broker"].index
     host = cluster.controllers[voter]
@@ -185,11 +186,18 @@ def expired(host: ControllerHost, broker: int, written: int | None) -> Decided:
     before, batches = host, tuple[Batch, ...]()
     for id_, registration in sorted(before.core.speculative.registrations.items()):
         if id_ != broker and before.core.has_valid_session(id_, before.now_ms):
-            again = handling(registration_request(id_, registration.incarnation_id))
+            again = renewal(before.core, id_, registration.incarnation_id)
             so_far = None if written is None else written + len(batches)
             host, more, _ = deciding(host, again, before.now_ms + 1, so_far)
             batches += more
     return Decided(replace(host, now_ms=before.now_ms + SESSION_TIMEOUT_MS), batches, {})
+
+
+def renewal(core: ControllerCore, broker_id: int, incarnation: UUID) -> Callable[[ControllerCore, int], Effects]:
+    """A controller hears of an unfenced broker, and does nothing else: it registers again, if that renews its lease."""
+    if is_kafkas(core):
+        return Call("heard_of", (broker_id,))
+    return handling(registration_request(broker_id, incarnation))
 
 
 def without_spent_timers(cluster: Cluster, voter: int) -> Cluster:

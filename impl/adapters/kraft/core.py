@@ -71,6 +71,14 @@ class ControllerCore(Protocol):
     def renounce(self, now_ms: int) -> Effects: ...
 
 
+def is_kafkas(core: ControllerCore) -> bool:
+    """The controller is Kafka's own: its records are as Kafka writes them, and the lease of a fenced broker counts.
+
+    It has a method `heard_of(broker_id, now_ms)` that renews a lease and does nothing else, for its registrations do not.
+    """
+    return getattr(core, "IS_KAFKAS", False)
+
+
 class BrokerCore(Protocol):
     """A broker process, as `impl.kraft.broker.Broker` documents it."""
 

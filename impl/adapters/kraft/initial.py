@@ -1,7 +1,7 @@
 """The cluster under test brought to an initial state of the spec, by its own entry points.
 
 The log is what the state's metadata asks for; a controller replays it and claims the active role. Processes that run
-start, register again as the incarnations that they are registered as, replay the log, and send a heartbeat.
+start, are told their epochs as the incarnations that are registered, replay the log, and send a heartbeat.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from impl.adapters.kraft.epoch_history import Entry, EpochHistory, replayed
 from impl.adapters.kraft.quorum import stepped_down
 from impl.adapters.kraft.running import run
 from impl.adapters.kraft.values import Call, replace
+from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
+from impl.kraft.messages import BrokerRegistrationResponse
 from impl.kraft.records import NO_LEADER, Batch, PartitionRecord, Record, RegisterBrokerRecord, TopicRecord
 
 FIRST_EPOCH = 1
@@ -154,7 +156,7 @@ def running(cluster: Cluster, place: int, registrations: Any) -> Cluster:
     host, _ = run(ProcessHost(core), Call("start"))
     cluster = cluster.with_process(place, host)
     who = {"process": SimpleNamespace(index=place)}
-    cluster = exchanged(cluster, processes.send_registration(cluster, who, None))
+    cluster = told_its_epoch(cluster, processes.send_registration(cluster, who, None))
     cluster = done(processes.receive_reply(cluster, who, None))
     cluster = done(processes.apply_metadata(cluster, who, None))
     cluster = done(processes.finish_recovery(cluster, who, None))
@@ -166,6 +168,15 @@ def done(after: Cluster | Refusal) -> Cluster:
     if isinstance(after, Refusal):
         raise AssertionError(f"the cluster cannot be brought to its initial state: {after.reason}")
     return after
+
+
+def told_its_epoch(before: Cluster, sent: Cluster | Refusal) -> Cluster:
+    """The cluster once the sender of this registration has its answer. The log has the registration already."""
+    cluster = done(sent)
+    envelope = cluster.lifecycle[-1]
+    held = cluster.committed.registrations[envelope.request.broker_id]
+    response = BrokerRegistrationResponse(ErrorCode.NONE, held.broker_epoch)
+    return processes.answered(replace(cluster, lifecycle=before.lifecycle), envelope, response)
 
 
 def exchanged(before: Cluster, sent: Cluster | Refusal) -> Cluster:

@@ -25,7 +25,7 @@ from impl.adapters.kraft.cluster import (
     put,
     rack,
 )
-from impl.adapters.kraft.core import BrokerCore
+from impl.adapters.kraft.core import BrokerCore, is_kafkas
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.epoch_history import replayed as replays
 from impl.adapters.kraft.values import recalled
@@ -127,21 +127,23 @@ def controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
 def view_of_controller(cluster: Cluster, host: ControllerHost) -> ControllerView:
     """Of one that is out of sight, only that it is."""
     core, shape, is_blank = host.core, cluster.shape, host.is_out_of_sight
-    unfenced = unfenced_in(host.image) if core.is_active and not is_blank else ()
+    leased = leased_in(host) if core.is_active and not is_blank else ()
     history, log = (cluster.history, ()) if is_blank or not host.log else log_of(cluster, host)
     return ControllerView(
         role="ACTIVE" if core.is_active else "ELECTED" if host.is_elected else "STANDBY",
         epoch=controller_epoch(host.epoch),
         image=metadata_in(history, shape, Image() if is_blank else host.image, cluster.marks),
-        expired_leases=tuple(id_ for id_ in unfenced if not core.has_valid_session(id_, host.now_ms)),
+        expired_leases=tuple(id_ for id_ in leased if not core.has_valid_session(id_, host.now_ms)),
         shutdowns=tuple(shutdown(host, id_) for id_ in range(shape.brokers)),
         lags_since=None if host.lags_since is None else controller_epoch(host.lags_since),
         log=log,
     )
 
 
-def unfenced_in(image: Image) -> tuple[int, ...]:
-    return tuple(id_ for id_, registration in sorted(image.registrations.items()) if not registration.fenced)
+def leased_in(host: ControllerHost) -> tuple[int, ...]:
+    """The brokers whose leases decide anything."""
+    registered = sorted(host.image.registrations.items())
+    return tuple(id_ for id_, one in registered if not one.fenced or is_kafkas(host.core))
 
 
 def controller_epoch(value: int) -> Ordinal:

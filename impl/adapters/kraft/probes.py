@@ -58,14 +58,17 @@ class Asked(NamedTuple):
 
 
 def receivers(
-    cluster: Cluster, before: Any, classes: Mapping[str, Any], actions: Collection[str]
+    cluster: Cluster, before: Any, classes: Mapping[str, Any], actions: Collection[str], *, asks_the_rest: bool = True
 ) -> Iterator[Receiver]:
-    """Every controller that may decide, where a request of each kind that the model knows can land."""
+    """Every controller that may decide, where a request of each kind that the model knows can land.
+
+    asks_the_rest: those about what the spec leaves out, too.
+    """
     for voter, host in enumerate(cluster.controllers):
         if host.core.is_active and not host.is_lost:
             make = partial(probes, with_history(cluster, host), voter, before, classes, actions)
             yield Receiver(decisive(cluster, voter), make)
-        if not host.is_lost:
+        if asks_the_rest and not host.is_lost:
             key = observed.remembered(host.memory, UNMODELLED, partial(unmodelled.key, host))
             yield Receiver(key, partial(the_rest, cluster, voter, before, classes, actions))
 

@@ -32,13 +32,19 @@ class RecordError(AssertionError):
     """A batch that the document does not allow, or that a replay does not take for what it says."""
 
 
-def replayed(image: Image, batch: Batch, epoch: int) -> Image:
-    """The image after a batch of the controller of `epoch`. Raises RecordError where it should not be written."""
+def replayed(image: Image, batch: Batch, epoch: int, *, by_kafka: bool = False) -> Image:
+    """The image after a batch of the controller of `epoch`. Raises RecordError where it should not be written.
+
+    by_kafka: as Kafka writes them: a registration that its incarnation repeats and a second fencing change nothing, a
+    broker epoch is the first offset of the batch with the registration, and where a replica goes a leader that stays is
+    named, so that its epoch is raised.
+    """
     require(batch.base_offset == image.offset + 1, batch, f"a batch begins after the log's end, {image.offset}")
     require(batch.epoch == epoch and len(batch.records) > 0, batch, f"a batch has records, and epoch {epoch}")
     after = image.copy()
     for offset, record in enumerate(batch.records, batch.base_offset):
-        look_at(after, record, offset)
+        if not (by_kafka and repeats(after, record)):
+            look_at(after, record, batch.base_offset if by_kafka else offset, by_kafka=by_kafka)
         before = after.copy() if isinstance(record, RemoveTopicRecord) else None
         wanted = partition_after(after, record)
         after.replay_record(record)
@@ -47,19 +53,30 @@ def replayed(image: Image, batch: Batch, epoch: int) -> Image:
     return after
 
 
+def repeats(image: Image, record: Record) -> bool:
+    """A record says of a broker what is so already."""
+    match record:
+        case RegisterBrokerRecord():
+            held = image.registrations.get(record.broker_id)
+            return held is not None and all(getattr(held, name) == getattr(record, name) for name in REGISTRATION)
+        case FenceBrokerRecord():
+            return registration_of(image, record).fenced
+    return False
+
+
 def require(holds: bool, what: object, rule: str) -> None:
     if not holds:
         raise RecordError(f"{what}: {rule}")
 
 
-def look_at(image: Image, record: Record, offset: int) -> None:
-    """Hold a record against the image that it is written on."""
+def look_at(image: Image, record: Record, epoch: int, *, by_kafka: bool) -> None:
+    """Hold a record against the image that it is written on. epoch: of a broker that it registers."""
     match record:
         case RegisterBrokerRecord():
             held = image.registrations.get(record.broker_id)
             again = held is not None and held.incarnation_id == record.incarnation_id
             require(not again, record, "an incarnation is registered once")
-            require(record.broker_epoch == offset, record, f"the broker epoch is the offset of the record, {offset}")
+            require(record.broker_epoch == epoch, record, f"the broker epoch is the offset of the record, {epoch}")
             require(record.fenced and not record.in_controlled_shutdown, record, "a broker is registered as fenced")
         case FenceBrokerRecord() | UnfenceBrokerRecord():
             fences = isinstance(record, FenceBrokerRecord)
@@ -75,7 +92,7 @@ def look_at(image: Image, record: Record, offset: int) -> None:
         case PartitionRecord():
             look_at_partition(image, record)
         case PartitionChangeRecord():
-            look_at_change(image, record)
+            look_at_change(image, record, by_kafka=by_kafka)
         case RemoveTopicRecord():
             require(record.topic_id in image.topics, record, "the topic is there")
         case ConfigRecord():
@@ -108,12 +125,14 @@ def look_at_partition(image: Image, record: PartitionRecord) -> None:
     require(not record.adding_replicas and not record.removing_replicas, record, "nothing is reassigned yet")
 
 
-def look_at_change(image: Image, record: PartitionChangeRecord) -> None:
+def look_at_change(image: Image, record: PartitionChangeRecord, *, by_kafka: bool) -> None:
     """A change names what changes, and nothing else: a leader that is named leads in a new leader epoch."""
     held = image.partitions.get((record.topic_id, record.partition_id))
     if held is None:
         raise RecordError(f"{record}: the partition is there")
-    require(record.leader != held.leader, record, "a leader that goes on to lead is not named")
+    stays = record.leader == held.leader
+    loses_replica = record.replicas is not None and not set(held.replicas) <= set(record.replicas)
+    require(not stays or (by_kafka and loses_replica), record, "a leader that goes on to lead is not named")
     for name in LISTS:
         require(getattr(record, name) != getattr(held, name), record, f"{name} that stay are not named")
     after = changed(held, record)

@@ -34,7 +34,7 @@ from spec.kraft.messages import (
     Register,
     RegisterReply,
 )
-from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced
+from spec.kraft.metadata import Metadata, Partition, Registration, active_brokers, is_unfenced, without_lease
 from spec.kraft.processes import BrokerProcess, Replica, proposed_isr
 from spec.kraft.state import Cluster, Controller, Shutdown, is_silent
 from spec.kraft.types import (
@@ -90,7 +90,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
     elif repeated and existing is not None and Design.kafka_16952:
         if not Design.repeated_registration_keeps_shutdown:
             controller.shutdowns[broker] = None
-        controller.expired_leases -= {broker}
+        if Design.repeated_registration_renews:
+            controller.expired_leases -= {broker}
         controller.checks_leases = True
         if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
@@ -103,6 +104,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
         controller.shutdowns[broker] = None
         controller.expired_leases -= {broker}
+        controller.expired_leases |= without_lease(controller.image) & {broker}
         controller.checks_leases = True
         if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, epoch)

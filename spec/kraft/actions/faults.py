@@ -9,6 +9,7 @@ from __future__ import annotations
 from checker.lang import Map, action, fresh, require
 from spec.kraft.actions.controller import has_valid_session
 from spec.kraft.design import Design
+from spec.kraft.metadata import without_lease
 from spec.kraft.processes import disk, empty_disk, is_alive, stopped
 from spec.kraft.state import Cluster, another_is_alive, is_silent
 from spec.kraft.types import Broker, BrokerState, Incarnation, Process, Role, Voter
@@ -62,7 +63,7 @@ def fail_over(s: Cluster, voter: Voter) -> None:
     """Another controller becomes active. It has what is committed; each broker gets a new lease."""
     controller = s.controllers[voter]
     require(s.faults.failovers < Design.max_failovers)
-    controller.expired_leases = frozenset()
+    controller.expired_leases = without_lease(controller.image)
     controller.checks_leases = Design.lease_check_by_timer
     controller.shutdowns = Map({broker: None for broker in Broker})
     s.faults.failovers += 1

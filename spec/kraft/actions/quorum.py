@@ -13,7 +13,7 @@ from __future__ import annotations
 from checker.lang import Map, Set, action, fresh, replace, require
 from spec.kraft.decisions.log import composed, leader_change, no_records, replayed
 from spec.kraft.design import Design
-from spec.kraft.metadata import Batch, Log, Metadata, Stable
+from spec.kraft.metadata import Batch, Log, Metadata, Stable, without_lease
 from spec.kraft.processes import BrokerProcess, Deferral, Replica, at_once, is_alive
 from spec.kraft.state import Cluster, Controller, committed
 from spec.kraft.types import Broker, ControllerEpoch, Process, Role, TopicPartition, Voter
@@ -310,3 +310,4 @@ def claim(s: Cluster, voter: Voter) -> None:
     if Design.kafka_17333:
         require(len(controller.log) == 0)
     controller.role = Role.ACTIVE
+    controller.expired_leases = without_lease(controller.image)

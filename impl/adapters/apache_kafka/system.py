@@ -1,0 +1,109 @@
+"""The cluster under test of `impl.adapters.kraft` with a released controller, and brokers of `impl.kraft`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
+from checker.conform.system import Ordinal, Receiver, Structure
+from impl.adapters.kraft.cluster import SESSION_TIMEOUT_MS, Cluster, ControllerHost
+from impl.adapters.kraft.core import ControllerCore
+from impl.adapters.kraft.epoch_history import EpochHistory
+from impl.adapters.kraft.observed import controller_epoch, reached
+from impl.adapters.kraft.probes import receivers
+from impl.adapters.kraft.system import KraftUnderTest
+from impl.apache.controller import NS_PER_MS, ApacheController, loaded
+from impl.apache.jvm import Number, State
+from impl.apache.release import classes
+from impl.apache.wire import topic_of
+from impl.kraft.broker import Broker, BrokerSettings, ReplicaLog
+from impl.kraft.controller import ControllerSettings
+from impl.kraft.image import PartitionKey
+from impl.kraft.snapshot import Snapshot
+
+REPLAYED = Elsewhere("the host's image, which is the replay of what the controller wrote")
+
+
+def meaning(number: Number, host: ControllerHost, graph: Graph) -> Structure:
+    """What a number of a state decides."""
+    kind, value, about = number
+    history: EpochHistory = graph.context.history
+    if kind == "contact":
+        return host.now_ms >= value // NS_PER_MS + SESSION_TIMEOUT_MS
+    if value < 0:
+        return value
+    if kind in ("broker epoch", "registration offset"):
+        return history.broker_epoch(value)
+    if kind == "offset":
+        return reached(graph.context.marks, value)
+    if kind == "shutdown offset":
+        return Ordinal("MetadataOffset", value)
+    if kind == "controller epoch":
+        return controller_epoch(value)
+    if kind == "incarnation":
+        return Ordinal("Incarnation", value)
+    topic, _, partition = about.partition("/")
+    key = topic_of(topic), int(partition)
+    return history.leader_epoch(key, value) if kind == "leader epoch" else history.partition_epoch(key, value)
+
+
+def in_jvm(state: State, _: Any, graph: Graph) -> Structure:
+    """All that the objects in the JVM hold: see `java/fencepost/Structure.java`."""
+    host = graph.owner(ControllerHost)
+    if host.is_out_of_sight:
+        return None
+    return (state.text, tuple([meaning(number, host, graph) for number in state.numbers]))
+
+
+class ApacheCore:
+    """Released controllers, and brokers of `impl.kraft`."""
+
+    rules: ClassVar[Rules] = {
+        ApacheController: {
+            "settings": plain,
+            "committed": REPLAYED,
+            "speculative": REPLAYED,
+            "epoch": Elsewhere("the state in the JVM"),
+            "waiting": Elsewhere("the key of the cluster, with the senders that wait"),
+            "_calls": LeftOut("empty once a call is answered"),
+            "_registered_at": LeftOut("offsets of the log, by which it reads what brokers report"),
+            "_pending": Elsewhere("the end of the log, which is seen"),
+            "state": in_jvm,
+        }
+    }
+
+    def __init__(self, version: str) -> None:
+        classes(version)
+        self._version = version
+
+    def controller(self, settings: ControllerSettings, snapshot: Snapshot | None = None) -> ControllerCore:
+        if snapshot is not None:
+            return loaded(self._version, settings, snapshot)
+        return ApacheController(self._version, settings)
+
+    def broker(
+        self, settings: BrokerSettings, incarnation_id: UUID, disk: Mapping[PartitionKey, ReplicaLog] | None = None
+    ) -> Broker:
+        return Broker(settings, incarnation_id, disk)
+
+
+class ApacheUnderTest(KraftUnderTest):
+    """A released controller as `checker.conform.system.System` asks for it."""
+
+    def lacks(self, constants: Mapping[str, Any], actions: Collection[str]) -> str:
+        if constants["controllers"] > 1:
+            return "no quorum of released controllers is driven: what they would revert is in no key"
+        return super().lacks(constants, actions)
+
+    def receivers(
+        self, system: Cluster, before: Any, classes: Mapping[str, type], actions: Collection[str]
+    ) -> Iterable[Receiver]:
+        """Without what the spec leaves out, where Kafka goes by other rules than the document."""
+        return receivers(system, before, classes, actions, asks_the_rest=False)
+
+
+def system_of(version: str) -> ApacheUnderTest:
+    """The system with controllers of a release. Raises ApacheError."""
+    return ApacheUnderTest(ApacheCore(version))

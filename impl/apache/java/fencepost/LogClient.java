@@ -1,0 +1,190 @@
+package fencepost;
+
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.LeaderChangeMessage;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.raft.Batch;
+import org.apache.kafka.raft.BatchReader;
+import org.apache.kafka.raft.ControlRecord;
+import org.apache.kafka.raft.LeaderAndEpoch;
+import org.apache.kafka.raft.RaftClient;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.common.OffsetAndEpoch;
+import org.apache.kafka.snapshot.SnapshotWriter;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+
+/** The part of Raft that a controller sees: a log that is appended to, whose commits are told from outside. */
+final class LogClient implements RaftClient<ApiMessageAndVersion> {
+    final int nodeId;
+    long endOffset;
+    LeaderAndEpoch leader = LeaderAndEpoch.UNKNOWN;
+    Listener<ApiMessageAndVersion> listener;
+    private Batch<ApiMessageAndVersion> prepared;
+    /** Of a topic that is created; null where none is. */
+    Uuid nextTopicId;
+    /** Appended, and not yet known to be committed. */
+    final ArrayDeque<Batch<ApiMessageAndVersion>> pending = new ArrayDeque<>();
+    /** Appended since this was taken last. */
+    List<Batch<ApiMessageAndVersion>> appended = new ArrayList<>();
+
+    LogClient(int nodeId) {
+        this.nodeId = nodeId;
+    }
+
+    List<Batch<ApiMessageAndVersion>> takeAppended() {
+        List<Batch<ApiMessageAndVersion>> taken = appended;
+        appended = new ArrayList<>();
+        return taken;
+    }
+
+    /** A control batch, of a leader that begins its epoch: it has an offset, and nothing that a controller replays. */
+    static Batch<ApiMessageAndVersion> control(long offset, int epoch) {
+        ControlRecord record = ControlRecord.of(new LeaderChangeMessage());
+        return Batch.control(offset, epoch, 0, 1, List.of(record));
+    }
+
+    void commit(Batch<ApiMessageAndVersion> batch) {
+        listener.handleCommit(new OneBatch(batch));
+    }
+
+    @Override
+    public void register(Listener<ApiMessageAndVersion> listener) {
+        this.listener = listener;
+    }
+
+    @Override
+    public void unregister(Listener<ApiMessageAndVersion> listener) {
+        this.listener = null;
+    }
+
+    @Override
+    public OptionalLong highWatermark() {
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public LeaderAndEpoch leaderAndEpoch() {
+        return leader;
+    }
+
+    @Override
+    public OptionalInt nodeId() {
+        return OptionalInt.of(nodeId);
+    }
+
+    @Override
+    public Optional<Node> voterNode(int id, ListenerName listenerName) {
+        return Optional.empty();
+    }
+
+    @Override
+    public long prepareAppend(int epoch, List<ApiMessageAndVersion> records) {
+        if (nextTopicId != null) {
+            records.forEach(this::rename);
+        }
+        prepared = Batch.data(endOffset, epoch, 0, records.size(), new ArrayList<>(records));
+        return prepared.lastOffset();
+    }
+
+    /** Put the id that was asked for in the place of the one that was drawn, before anybody has seen that. */
+    private void rename(ApiMessageAndVersion record) {
+        if (record.message() instanceof TopicRecord topic) {
+            topic.setTopicId(nextTopicId);
+        } else if (record.message() instanceof PartitionRecord partition) {
+            partition.setTopicId(nextTopicId);
+        }
+    }
+
+    @Override
+    public void schedulePreparedAppend() {
+        appended.add(prepared);
+        pending.add(prepared);
+        endOffset = prepared.lastOffset() + 1;
+        prepared = null;
+    }
+
+    @Override
+    public CompletableFuture<Void> shutdown(int timeoutMs) {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void resign(int epoch) {
+    }
+
+    @Override
+    public Optional<SnapshotWriter<ApiMessageAndVersion>> createSnapshot(OffsetAndEpoch id, long lastContainedLogTime) {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<OffsetAndEpoch> latestSnapshotId() {
+        return Optional.empty();
+    }
+
+    @Override
+    public long logEndOffset() {
+        return endOffset;
+    }
+
+    @Override
+    public KRaftVersion kraftVersion() {
+        return KRaftVersion.KRAFT_VERSION_0;
+    }
+
+    @Override
+    public void upgradeKRaftVersion(int epoch, KRaftVersion version, boolean validateOnly) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {
+    }
+
+    /** Reads one batch. */
+    private static final class OneBatch implements BatchReader<ApiMessageAndVersion> {
+        private final Iterator<Batch<ApiMessageAndVersion>> batches;
+        private final Batch<ApiMessageAndVersion> batch;
+
+        OneBatch(Batch<ApiMessageAndVersion> batch) {
+            this.batch = batch;
+            this.batches = List.of(batch).iterator();
+        }
+
+        @Override
+        public long baseOffset() {
+            return batch.baseOffset();
+        }
+
+        @Override
+        public OptionalLong lastOffset() {
+            return OptionalLong.of(batch.lastOffset());
+        }
+
+        @Override
+        public void close() {
+        }
+
+        @Override
+        public boolean hasNext() {
+            return batches.hasNext();
+        }
+
+        @Override
+        public Batch<ApiMessageAndVersion> next() {
+            return batches.next();
+        }
+    }
+}

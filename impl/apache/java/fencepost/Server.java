@@ -1,0 +1,172 @@
+package fencepost;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metadata.MetadataJsonConverters;
+import org.apache.kafka.controller.Inside;
+import org.apache.kafka.raft.Batch;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Keeps states of controllers, and takes steps from one to the next.
+ *
+ * It reads frames from its standard input and writes one to its standard output for each: four bytes of length, and a
+ * JSON object. A step of a state makes a new one and leaves the old one as it is; states that are not needed any more
+ * are dropped by name.
+ */
+final class Server {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
+
+    private final Map<Integer, Node> states = new HashMap<>();
+    private int made;
+
+    public static void main(String[] arguments) throws IOException {
+        PrintStream out = System.out;
+        System.setOut(System.err); // whatever Kafka prints must not come between two frames
+        DataInputStream input = new DataInputStream(new BufferedInputStream(System.in, 1 << 16));
+        DataOutputStream output = new DataOutputStream(new BufferedOutputStream(out, 1 << 16));
+        new Server().serve(input, output);
+    }
+
+    private void serve(DataInputStream input, DataOutputStream output) throws IOException {
+        while (true) {
+            byte[] frame;
+            try {
+                frame = new byte[input.readInt()];
+            } catch (EOFException e) {
+                return;
+            }
+            input.readFully(frame);
+            byte[] answer = MAPPER.writeValueAsBytes(answer(MAPPER.readTree(frame)));
+            output.writeInt(answer.length);
+            output.write(answer);
+            output.flush();
+        }
+    }
+
+    private ObjectNode answer(JsonNode command) {
+        command.path("drop").forEach(id -> states.remove(id.intValue()));
+        Node.Faults.last = null;
+        try {
+            ObjectNode answer = step(command);
+            if (Node.Faults.last != null) {
+                throw Node.Faults.last;
+            }
+            return answer;
+        } catch (Node.Fault e) {
+            return JSON.objectNode().put("fault", e.getMessage());
+        } catch (Exception e) {
+            StringWriter trace = new StringWriter();
+            e.printStackTrace(new PrintWriter(trace));
+            return JSON.objectNode().put("error", trace.toString());
+        }
+    }
+
+    private ObjectNode step(JsonNode command) throws Exception {
+        String kind = command.get("kind").textValue();
+        if (kind.equals("create")) {
+            Node node = Node.create(
+                command.get("node").intValue(),
+                command.get("cluster").textValue(),
+                command.get("sessionTimeoutMs").longValue(),
+                command.get("metadataVersion").intValue(),
+                command.get("minInsyncReplicas").intValue());
+            return told(node);
+        }
+        Node before = states.get(command.get("state").intValue());
+        if (kind.equals("describe")) {
+            return JSON.objectNode().put("text", Structure.of(before).text());
+        }
+        Node node = DeepCopy.of(before);
+        node.time.nowMs = command.get("nowMs").longValue();
+        take(node, kind, command);
+        return told(node);
+    }
+
+    private void take(Node node, String kind, JsonNode command) {
+        switch (kind) {
+            case "replay" -> command.get("batches").forEach(one -> node.replay(batch(one)));
+            case "commit" -> node.commit(command.get("offset").longValue());
+            case "lead" -> node.lead(command.get("epoch").intValue(), command.get("begins").booleanValue());
+            case "resign" -> node.resign();
+            case "fire" -> node.fire(command.get("tag").textValue());
+            case "checkLease" -> node.checkLease(command.get("brokerId").intValue());
+            case "contact" -> node.contact(command.get("brokerId").intValue(), command.get("brokerEpoch").longValue());
+            case "call" -> {
+                JsonNode topic = command.path("topicId");
+                Uuid topicId = topic.isTextual() ? Uuid.fromString(topic.textValue()) : null;
+                node.call(command.get("call").intValue(), command.get("request").textValue(), command.get("data"), topicId);
+            }
+            default -> throw new IllegalArgumentException("no step is called " + kind);
+        }
+    }
+
+    private static Batch<ApiMessageAndVersion> batch(JsonNode json) {
+        List<ApiMessageAndVersion> records = new ArrayList<>();
+        for (JsonNode record : json.get("records")) {
+            short type = record.get("type").shortValue();
+            short version = record.get("version").shortValue();
+            records.add(new ApiMessageAndVersion(
+                MetadataJsonConverters.readJson(record.get("data"), type, version), version));
+        }
+        long base = json.get("baseOffset").longValue();
+        int epoch = json.get("epoch").intValue();
+        return records.isEmpty() ? LogClient.control(base, epoch) : Batch.data(base, epoch, 0, records.size(), records);
+    }
+
+    /** A new state, and all that its driver is told of it. */
+    private ObjectNode told(Node node) {
+        ObjectNode answer = JSON.objectNode();
+        ArrayNode appended = answer.putArray("appended");
+        for (Batch<ApiMessageAndVersion> batch : node.log.takeAppended()) {
+            ObjectNode one = appended.addObject().put("baseOffset", batch.baseOffset()).put("epoch", batch.epoch());
+            ArrayNode records = one.putArray("records");
+            batch.records().forEach(record -> records.addObject()
+                .put("type", record.message().apiKey())
+                .set("data", MetadataJsonConverters.writeJson(record.message(), record.version())));
+        }
+        takeReplies(node, answer.putObject("replies"));
+        Structure structure = Structure.of(node);
+        answer.put("text", structure.text());
+        ArrayNode numbers = answer.putArray("numbers");
+        structure.numbers().forEach(one -> numbers.addArray().add(one.kind()).add(one.value()).add(one.about()));
+        ArrayNode sessions = answer.putArray("sessions");
+        Inside.sessions(node.controller).forEach(one -> sessions.addArray()
+            .add(one.brokerId()).add(one.contactNs()).add(one.metadataOffset()).add(one.shutdownOffset()));
+        states.put(++made, node);
+        return answer.put("state", made);
+    }
+
+    private static void takeReplies(Node node, ObjectNode replies) {
+        Iterator<Map.Entry<Integer, CompletableFuture<JsonNode>>> calls = node.calls.entrySet().iterator();
+        while (calls.hasNext()) {
+            Map.Entry<Integer, CompletableFuture<JsonNode>> call = calls.next();
+            if (call.getValue().isDone()) {
+                replies.set(call.getKey().toString(), call.getValue().join());
+                calls.remove();
+            }
+        }
+    }
+}

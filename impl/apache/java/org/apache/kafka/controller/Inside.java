@@ -1,0 +1,67 @@
+package org.apache.kafka.controller;
+
+import org.apache.kafka.metadata.BrokerRegistration;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/** What Kafka shows to its own package only. */
+public final class Inside {
+    private Inside() {
+    }
+
+    /** The soft state of a broker that is registered. contactNs, shutdownOffset: -1 where there is none. */
+    public record Session(int brokerId, long contactNs, long metadataOffset, long shutdownOffset) {
+    }
+
+    /** Of an active controller, by broker. */
+    public static List<Session> sessions(QuorumController controller) {
+        List<Session> found = new ArrayList<>();
+        if (controller.curClaimEpoch() == -1) {
+            return found;
+        }
+        BrokerHeartbeatManager manager = controller.clusterControl().heartbeatManager();
+        manager.brokers().forEach(broker -> {
+            long epoch = controller.clusterControl().brokerRegistrations().get(broker.id()).epoch();
+            OptionalLong contact = manager.tracker().contactTime(new BrokerIdAndEpoch(broker.id(), epoch));
+            OptionalLong shutdown = manager.controlledShutdownOffset(broker.id());
+            found.add(new Session(broker.id(), contact.orElse(-1), broker.metadataOffset(), shutdown.orElse(-1)));
+        });
+        return found;
+    }
+
+    /** A broker is heard of: what the threads that take heartbeats do with each before it is queued. */
+    public static void contact(QuorumController controller, int brokerId, long brokerEpoch) {
+        controller.clusterControl().trackBrokerHeartbeat(brokerId, brokerEpoch);
+    }
+
+    /**
+     * Run something that looks for one broker whose lease has run out, and let it find none but this one.
+     *
+     * Which one Kafka finds first goes by the order of a hash table; what it still has of earlier epochs it drops.
+     */
+    public static void findOnly(QuorumController controller, int brokerId, Runnable search) {
+        Map<BrokerIdAndEpoch, Long> contacts = contacts(controller);
+        Map<BrokerIdAndEpoch, Long> others = new HashMap<>(contacts);
+        BrokerRegistration held = controller.clusterControl().brokerRegistrations().get(brokerId);
+        others.keySet().removeIf(one -> held != null && one.equals(new BrokerIdAndEpoch(brokerId, held.epoch())));
+        contacts.keySet().removeAll(others.keySet());
+        search.run();
+        contacts(controller).putAll(others);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<BrokerIdAndEpoch, Long> contacts(QuorumController controller) {
+        BrokerHeartbeatTracker tracker = controller.clusterControl().heartbeatManager().tracker();
+        try {
+            var field = BrokerHeartbeatTracker.class.getDeclaredField("contactTimes");
+            field.setAccessible(true);
+            return (Map<BrokerIdAndEpoch, Long>) field.get(tracker);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+"""Releases of Apache Kafka: jars that Maven puts into a cache, and the classes of `java` compiled against them.
+
+    python -m impl.apache.release 4.3.1
+
+fetches them, once, into `~/.cache/fencepost/kafka` (or `$FENCEPOST_KAFKA`). Nothing else here reaches out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from impl.apache.errors import ApacheError
+
+SOURCES = Path(__file__).parent / "java"
+EXPORTS = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version><dependencies>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{0}</version></dependency>
+<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>
+</dependencies></project>
+"""
+
+
+def jars(version: str) -> Path:
+    """The folder in which the jars of a version are, or would be."""
+    return Path(os.environ.get("FENCEPOST_KAFKA") or Path.home() / ".cache" / "fencepost" / "kafka") / version
+
+
+def has_jars(version: str) -> bool:
+    return any(jars(version).glob("kafka_*.jar"))
+
+
+def missing(version: str) -> str:
+    """What keeps the released controller from being run; "" where it can be."""
+    if re.fullmatch(r"\d+(\.\d+)+", version) is None:
+        return f"{version!r} is no version of Apache Kafka"
+    for command in ("java", "javac"):
+        if shutil.which(command) is None:
+            return f"there is no {command}: install a JDK of Java 17 or newer"
+    if not has_jars(version):
+        return f"there are no jars of Apache Kafka {version} (python -m impl.apache.release {version} fetches them)"
+    return ""
+
+
+def fetch(version: str) -> None:
+    """Have Maven put the jars of a version into the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "pom.xml").write_text(_POM.format(version))
+        copied = Path(folder) / "jars"
+        subprocess.run(
+            ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={copied}"], cwd=folder, check=True
+        )
+        jars(version).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(copied, jars(version), dirs_exist_ok=True)
+
+
+def classes(version: str) -> Path:
+    """The folder of the compiled classes of `java`, which are compiled where they are not. Raises ApacheError."""
+    why = missing(version)
+    if why:
+        raise ApacheError(why)
+    sources = sorted(SOURCES.rglob("*.java"))
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    made = jars(version) / f"fencepost-{digest}"
+    if not made.exists():
+        with tempfile.TemporaryDirectory(dir=jars(version)) as folder:
+            command = ["javac", "-nowarn", *EXPORTS, "-cp", f"{jars(version)}/*", "-d", f"{folder}/classes"]
+            done = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True)
+            if done.returncode != 0:
+                raise ApacheError(f"{SOURCES} does not compile against Apache Kafka {version}:\n{done.stderr}")
+            try:
+                Path(folder, "classes").rename(made)
+            except OSError:  # another process was faster
+                if not made.exists():
+                    raise
+    return made
+
+
+def main(versions: Sequence[str]) -> None:
+    for version in versions:
+        fetch(version)
+        print(f"{jars(version)}: {len(list(jars(version).glob('*.jar')))} jars")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,179 @@
+"""Apache Kafka's released controller, driven through models: what conforms, and what it does otherwise."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.conform.loading import load_system
+from checker.conform.system import SystemLostError
+from checker.lang.loader import load
+from checker.verdicts import DIVERGES, VACUOUS
+from impl.adapters.apache_kafka.system import ApacheCore, ApacheUnderTest
+from impl.apache.controller import ApacheController
+from impl.apache.jvm import jvm, jvm_of
+from impl.apache.release import missing
+from impl.kraft.controller import ControllerSettings
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest
+from impl.kraft.records import SupportedFeature
+
+VERSION = "4.3.1"
+SETTING = "kafka_4_3_controller"
+WHY = missing(VERSION)
+released = pytest.mark.skipif(bool(WHY), reason=WHY or "there is a released controller")
+LONG = pytest.mark.long("a JVM, and thousands of steps in it")
+
+
+def driven(model: str, system: Any, **changes: object) -> Any:
+    bound = load(f"kraft/{model}", {name: str(value) for name, value in changes.items()}, SETTING)
+    return conform(bound, system, f"apache-kafka:{VERSION}", ConformOptions())
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(
+    ("model", "changes", "verdict", "transitions", "pairs"),
+    [
+        ("stuck_reassignment", {"max_crashes": 0}, VACUOUS, 427, 245),
+        ("lossy", {"max_crashes": 0, "max_disk_losses": 0}, VACUOUS, 11_631, 1_569),
+        ("refused", {"max_early_expiries": 0, "max_crashes": 0}, VACUOUS, 8_577, 1_485),
+    ],
+)
+def test_what_conforms(model: str, changes: dict[str, object], verdict: str, transitions: int, pairs: int) -> None:
+    """Every transition is driven. Some actions these smaller models never take."""
+    report = driven(model, load_system(f"apache-kafka:{VERSION}"), **changes)
+    assert (report.divergence, report.verdict) == (None, verdict)
+    assert (report.counts.transitions, report.pairs) == (transitions, pairs)
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(
+    ("changes", "step", "says"),
+    [
+        ({"fenced_holder_yields": True}, 2, "expired_leases"),
+        ({"registration_starts_lease": True}, 2, "expired_leases"),
+        ({}, 8, "caught up from its own registration on"),
+    ],
+    ids=str,
+)
+def test_what_it_does_otherwise(changes: dict[str, object], step: int, says: str) -> None:
+    """Each switch of the setting is told from its opposite; the last is a difference that no switch has yet."""
+    report = driven("membership", load_system(f"apache-kafka:{VERSION}"), **changes)
+    assert report.verdict == DIVERGES and report.divergence is not None
+    assert len(report.divergence.trace.steps) == step
+    differs = [row for row in report.divergence.rows if row.differs]
+    assert says in f"{report.reason} {differs}"
+
+
+class Fenced(ApacheController):
+    """It tells every broker that it is fenced."""
+
+    def handle(self, call: int, request: Any, now_ms: int) -> Any:
+        effects = super().handle(call, request, now_ms)
+        return [told_that_it_is_fenced(one) for one in effects]
+
+    def on_commit(self, offset: int, now_ms: int) -> Any:
+        return [told_that_it_is_fenced(one) for one in super().on_commit(offset, now_ms)]
+
+
+def told_that_it_is_fenced(effect: Any) -> Any:
+    response = getattr(effect, "response", None)
+    if not isinstance(response, BrokerHeartbeatResponse) or response.error is not ErrorCode.NONE:
+        return effect
+    return replace(effect, response=replace(response, is_fenced=True))
+
+
+class Deaf(ApacheController):
+    """It never looks for leases that have run out."""
+
+    def on_timer(self, timer: Any, now_ms: int) -> Any:
+        return [] if timer[0] == "lease" else super().on_timer(timer, now_ms)
+
+
+class Generous(ApacheController):
+    """It takes every broker for one that has all metadata."""
+
+    def handle(self, call: int, request: Any, now_ms: int) -> Any:
+        if isinstance(request, BrokerHeartbeatRequest):
+            request = replace(request, current_metadata_offset=1 << 40)
+        return super().handle(call, request, now_ms)
+
+
+@released
+@LONG
+@pytest.mark.xdist_group("apache")
+@pytest.mark.parametrize(("kind", "model"), [(Fenced, "membership"), (Generous, "membership"), (Deaf, "zombie")])
+def test_a_fault_is_found(kind: type[ApacheController], model: str) -> None:
+    """On a shorter trace than the first difference that is none."""
+
+    class Core(ApacheCore):
+        def controller(self, settings: ControllerSettings, snapshot: Any = None) -> ApacheController:
+            assert snapshot is None
+            return kind(VERSION, settings)
+
+    report = driven(model, ApacheUnderTest(Core(VERSION)))
+    assert report.verdict == DIVERGES and "is_caught_up=False" not in report.reason
+
+
+@released
+@pytest.mark.xdist_group("apache")
+def test_a_field_that_nobody_names_is_part_of_the_state() -> None:
+    """The harness says nothing of a broker's rack."""
+    controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
+    controller.claim(1, 0)
+    controller.on_commit(1, 0)
+    features = (SupportedFeature("metadata.version", 1, 20),)
+    states = []
+    for rack in ("here", "there", "here"):
+        other = controller.copy()
+        other.handle(1, BrokerRegistrationRequest(0, "c", UUID(int=1), features=features, rack=rack), 0)
+        assert f"rack={rack}" in other.state.description()
+        states.append((other.state.text, other.state.numbers))
+    assert states[0] != states[1] and states[0] == states[2]
+
+
+@released
+@pytest.mark.xdist_group("apache")
+def test_a_state_is_made_again_in_another_process() -> None:
+    controller = ApacheController(VERSION, ControllerSettings(cluster_id="c"))
+    controller.claim(1, 0)
+    state = controller.state
+    again = pickle.loads(pickle.dumps(state))
+    assert (again.text, again.numbers) == (state.text, state.numbers)
+    assert again.number != state.number
+
+
+@released
+@pytest.mark.xdist_group("apache")
+def test_a_dead_jvm_is_no_verdict() -> None:
+    model = load("kraft/membership", {}, SETTING)
+    system = load_system(f"apache-kafka:{VERSION}")
+
+    class Dying(ApacheUnderTest):
+        def step(self, *arguments: Any) -> Any:
+            jvm(VERSION).close()
+            return super().step(*arguments)
+
+    try:
+        with pytest.raises(SystemLostError, match=r"JVM with Apache Kafka 4\.3\.1 is gone"):
+            conform(model, Dying(system._core), "dying", ConformOptions())  # type: ignore[attr-defined]
+    finally:
+        jvm_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [("0.0.1", "there are no jars of Apache Kafka 0.0.1"), ("nonsense", "is no version of Apache Kafka")],
+)
+def test_a_release_that_is_not_there_gets_one_message(version: str, says: str) -> None:
+    with pytest.raises(SystemLostError, match=says):
+        load_system(f"apache-kafka:{version}")
