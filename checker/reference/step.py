@@ -50,6 +50,7 @@ class read_only:
 def copy_state(state: Any, origin: Any = None) -> Any:
     """A copy to assign to; `fresh` issues ordinals above those of `origin`."""
     made = _copied(state)
+    made.__dict__.pop("_issued", None)  # what `fresh` issued in the step that led to it counts no more
     if origin is not None:
         made.__dict__["_origin"] = origin
     return made
