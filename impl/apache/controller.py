@@ -78,7 +78,7 @@ class ApacheController:
         )
 
     def copy(self) -> ApacheController:
-        other = ApacheController.__new__(ApacheController)
+        other = type(self).__new__(type(self))
         vars(other).update(vars(self))
         other.committed = self.committed.copy()
         other.speculative = self.speculative.copy() if self.is_active else other.committed

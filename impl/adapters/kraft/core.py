@@ -74,7 +74,7 @@ class ControllerCore(Protocol):
 def is_kafkas(core: ControllerCore) -> bool:
     """The controller is Kafka's own: its records are as Kafka writes them, and the lease of a fenced broker counts.
 
-    It has a method `heard_of(broker_id, now_ms)` that renews a lease and does nothing else, for its registrations do not.
+    Its method `heard_of(broker_id, now_ms)` renews a lease and does nothing else, for its registrations do not.
     """
     return getattr(core, "IS_KAFKAS", False)
 
