@@ -132,8 +132,8 @@ def is_handled(before: Cluster, after: Cluster, request: LifecycleRequest) -> bo
 
 @transition_invariant(source="KIP-631, Broker Registration; Handling Broker ID Conflicts")
 def registration_reply_is_true(before: Cluster, after: Cluster) -> bool:
-    """A registration is answered to the process that waits, and once: with the epoch at which it is registered now, or
-    as a duplicate of another, which is unfenced and has a lease that is not over, and keeps the id.
+    """A registration is answered to the process that waits, and once: with the epoch at which it is registered now, and
+    as heard of, or as a duplicate of another, which is unfenced and has a lease that is not over, and keeps the id.
     """
     return all(
         before.processes[process].reply is not None
@@ -160,7 +160,8 @@ def answers_registration(
     broker = node_id(request.sender)
     old, new = before.image.registrations[broker], after.image.registrations[broker]
     if reply.error == Error.NONE:
-        return new is not None and new.incarnation == request.incarnation and new.broker_epoch == reply.broker_epoch
+        is_held = new is not None and new.incarnation == request.incarnation and new.broker_epoch == reply.broker_epoch
+        return is_held and broker not in after.expired_leases
     has_session = is_unfenced(before.image, broker) and broker not in before.expired_leases
     is_another = old is not None and old.incarnation != request.incarnation
     refused = reply.error == Error.DUPLICATE_BROKER_REGISTRATION and reply.broker_epoch is None
