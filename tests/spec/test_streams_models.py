@@ -13,8 +13,8 @@ PROCEDURE = {"rolls_in_turn", "first_roll_ends", "waits_for_stable", "offline"}
 
 COVERED = {"own_bound", "unique_field", "leader_rises_at_once", "lists_what_is_given", "thread_keeps_its_own"}
 """Guards that break nothing alone: no minimum is above what a member supports (own_bound); who rejoins only on a change
-has changed its subscription (unique_field); the leader is one of those that rise (leader_rises_at_once); a probe that moves no tasks lists what it
-gives, and leaves each thread its own (lists_what_is_given, thread_keeps_its_own)."""
+has changed its subscription (unique_field); the leader is one of those that rise (leader_rises_at_once); a probe that
+moves no tasks lists what it gives, and leaves each thread its own (lists_what_is_given, thread_keeps_its_own)."""
 
 
 @pytest.mark.sample(1)
