@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from checker.lang import Option, invariant, leads_to, transition_invariant, witness
 from spec.kraft.messages import AlterIsr, AlterIsrReply
-from spec.kraft.metadata import Partition, is_active
+from spec.kraft.metadata import Partition, is_active, newest_registration
 from spec.kraft.processes import Leadership, Replica, is_answered, proposed_isr
 from spec.kraft.properties.isr import is_at_epoch
 from spec.kraft.properties.leadership import leads_now
 from spec.kraft.state import Cluster, Controller, committed
-from spec.kraft.types import Broker, Error, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerEpoch, Error, Process, TopicPartition, node_id
 
 
 @invariant(source="Kafka, AlterPartitionManager (one request in flight)")
@@ -37,16 +37,23 @@ def is_from_current_leader(replica: Replica, request: AlterIsr) -> bool:
 
 @invariant(source="KIP-903; Kafka, Partition.isReplicaIsrEligible")
 def member_is_added_as_registered(s: Cluster) -> bool:
-    """A leader asks to add only a follower whose registration its own image has: that is what it has seen as active."""
+    """A leader asks to add only a follower whose registration its own image has: that is what it has seen as active.
+
+    No image is ahead of what is committed.
+    """
     return all(
-        adds_known_registration(s.processes[process].replicas[p].leadership)
+        adds_known_registration(s.processes[process].replicas[p].leadership, newest_registration(committed(s)))
         for process in Process
         for p in TopicPartition
     )
 
 
-def adds_known_registration(leadership: Option[Leadership]) -> bool:
-    if leadership is None or leadership.pending_change is None or leadership.pending_change.epoch is None:
+def adds_known_registration(leadership: Option[Leadership], newest: Option[BrokerEpoch]) -> bool:
+    if leadership is None:
+        return True
+    if leadership.applied is not None and (newest is None or leadership.applied > newest):
+        return False
+    if leadership.pending_change is None or leadership.pending_change.epoch is None:
         return True
     return leadership.applied is not None and leadership.pending_change.epoch <= leadership.applied
 
