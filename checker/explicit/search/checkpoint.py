@@ -130,12 +130,14 @@ class Checkpoint:
             return
 
     def _append(self, search: Resumable, level: int) -> None:
-        counts = [0] * max(len(self._crcs), search.threads)
-        self._crcs += [0] * (len(counts) - len(self._crcs))
+        known = len(self._crcs)
+        counts = [0] * max(known, search.threads)
+        self._crcs += [0] * (len(counts) - known)
         for number, shard in enumerate(search.shards):
             first, limit = search.bounds[level][number], search.bounds[level + 1][number]
             counts[number] = limit - first
-            with self._file(number).open("ab") as file:
+            # a file that no manifest names may be left of a process that was killed before it wrote its manifest
+            with self._file(number).open("ab" if number < known else "wb") as file:
                 for start in range(first, limit, _CHUNK):
                     data = shard.states(start, min(start + _CHUNK, limit)).astype("<u8", copy=False).tobytes()
                     self._crcs[number] = zlib.crc32(data, self._crcs[number])

@@ -140,6 +140,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
         search(_kernel(), [[0]], checkpoint=tmp_path / "file")
 
 
+def test_what_a_killed_process_left_in_files_of_its_own_is_gone(tmp_path: Path) -> None:
+    """It had more threads than those before it, and died before its manifest named their files."""
+    _stopped(tmp_path)
+    (tmp_path / "states-6").write_bytes(b"of a level that nobody saved")
+    search(_kernel(), [[0]], resume=tmp_path, threads=7)
+    search(_kernel(), [[0]], resume=tmp_path)
+
+
 def _start(directory: Path, threads: int) -> subprocess.Popen[str]:
     how = "resume" if (directory / "manifest.json").exists() else "start"
     command = [sys.executable, "-m", "tests.explicit.search.checkpointed", str(directory), str(threads), how]
