@@ -86,10 +86,11 @@ class Jvm:
     def __init__(self, version: str) -> None:
         self.version = version
         self.dropped: list[int] = []
-        log4j = classes(version) / "log4j.properties"
+        made = classes(version)
+        log4j = made / "log4j.properties"
         log4j.write_text("log4j.rootLogger=OFF\n")
         options = (HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", f"-Dlog4j.configuration=file:{log4j}", *EXPORTS)
-        command = ["java", *options, "-cp", f"{classes(version)}:{jars(version)}/*", "fencepost.Server"]
+        command = ["java", *options, "-cp", f"{made}:{jars(version)}/*", "fencepost.Server"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._owner = os.getpid()
         atexit.register(self.close)

@@ -39,11 +39,11 @@ def has_jars(version: str) -> bool:
     return any(jars(version).glob("kafka_*.jar"))
 
 
-def missing(version: str) -> str:
-    """What keeps the released controller from being run; "" where it can be."""
+def missing(version: str, commands: Sequence[str] = ("java", "javac")) -> str:
+    """What keeps a release from being run, or compiled against; "" where it can be. commands: that are needed."""
     if re.fullmatch(r"\d+(\.\d+)+", version) is None:
         return f"{version!r} is no version of Apache Kafka"
-    for command in ("java", "javac"):
+    for command in commands:
         if shutil.which(command) is None:
             return f"there is no {command}: install a JDK of Java 17 or newer"
     if not has_jars(version):

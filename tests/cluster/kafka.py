@@ -7,7 +7,6 @@ fetches them; tests that want a Kafka are skipped where there are none.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 import time
@@ -15,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from impl.apache.release import has_jars, jars
+from impl.apache import release
+from impl.apache.release import jars
 from tests.cluster.processes import ManagedProcess
 
 VERSION = "3.9.2"
@@ -27,11 +27,7 @@ _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto
 
 def missing(version: str = VERSION) -> str:
     """What there is no Kafka for want of; "" where there is one."""
-    if shutil.which("java") is None:
-        return "there is no java"
-    if not has_jars(version):
-        return f"there are no jars of Apache Kafka {version} (python -m impl.apache.release {version} fetches them)"
-    return ""
+    return release.missing(version, ("java",))
 
 
 class Node:

@@ -131,8 +131,9 @@ def look_at_change(image: Image, record: PartitionChangeRecord, *, by_kafka: boo
     if held is None:
         raise RecordError(f"{record}: the partition is there")
     stays = record.leader == held.leader
-    loses_replica = record.replicas is not None and not set(held.replicas) <= set(record.replicas)
-    require(not stays or (by_kafka and loses_replica), record, "a leader that goes on to lead is not named")
+    require(
+        not stays or (by_kafka and loses_replica(held, record)), record, "a leader that goes on to lead is not named"
+    )
     for name in LISTS:
         require(getattr(record, name) != getattr(held, name), record, f"{name} that stay are not named")
     after = changed(held, record)
@@ -145,16 +146,19 @@ def look_at_change(image: Image, record: PartitionChangeRecord, *, by_kafka: boo
     require(after.leader == NO_LEADER or after.leader in after.isr, record, "the leader is in the ISR")
 
 
+def loses_replica(held: Partition, record: PartitionChangeRecord) -> bool:
+    return record.replicas is not None and not set(held.replicas) <= set(record.replicas)
+
+
 def changed(held: Partition, record: PartitionChangeRecord) -> Partition:
     """A partition after a change, as the document has it: fields that are null stay (section PartitionChangeRecord)."""
     named = {name: getattr(record, name) for name in LISTS}
     lists = {name: getattr(held, name) if value is None else value for name, value in named.items()}
     is_led_anew = record.leader != LEADER_UNCHANGED
-    loses_replica = not set(held.replicas) <= set(lists["replicas"])
     return Partition(
         **lists,
         leader=record.leader if is_led_anew else held.leader,
-        leader_epoch=held.leader_epoch + (is_led_anew or loses_replica),
+        leader_epoch=held.leader_epoch + (is_led_anew or loses_replica(held, record)),
         partition_epoch=held.partition_epoch + 1,
     )
 

@@ -203,10 +203,6 @@ final class Node {
                 Uuid id = Uuid.fromString(json.get("topicId").textValue());
                 return controller.deleteTopics(context, List.of(id))
                     .thenApply(reply -> json("errorCode", reply.get(id).error().code()));
-            case "FindTopicIds":
-                String name = json.get("name").textValue();
-                return controller.findTopicIds(context, List.of(name)).thenApply(reply ->
-                    reply.get(name).isError() ? json("errorCode", reply.get(name).error().error().code()) : json());
             default:
                 throw new IllegalArgumentException("no request is called " + kind);
         }
