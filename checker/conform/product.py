@@ -70,6 +70,7 @@ class Product(LevelSearch):
             array("l"),
         )  # of each pair: the one before it in its spec state, how many are
         self._probed: dict[Digest, Probed] = {}
+        self._untold: dict[int, list[Digest]] = {id(worker): [] for worker in workers}  # receivers that others probed
         self.counts = Counts.none(actions)
         self._depth = 0
         self._left = 0
@@ -133,6 +134,7 @@ class Product(LevelSearch):
         while busy:
             for worker in ready(busy):
                 portion: Portion = worker.answer()
+                self._share(worker, portion)
                 found[id(worker)] += self._taken(portion, level)
                 left[id(worker)] = portion.left
                 if portion.left and not self.is_over():
@@ -157,7 +159,14 @@ class Product(LevelSearch):
         return None
 
     def _go_on(self, worker: Worker) -> None:
-        worker.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair)
+        untold, self._untold[id(worker)] = self._untold[id(worker)], []
+        worker.ask("work", SLICE_S, sys.maxsize if self.divergence is None else self.divergence.pair, untold)
+
+    def _share(self, worker: Worker, portion: Portion) -> None:
+        """Spare the other workers the receivers that one has probed."""
+        for other in self._workers:
+            if other is not worker:
+                self._untold[id(other)] += [receiver for receiver, _ in portion.receivers]
 
     def _taken(self, portion: Portion, level: _Level) -> list[Candidate]:
         level.counts.add(portion.counts)

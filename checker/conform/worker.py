@@ -199,9 +199,13 @@ class Worker:
                 self._come_to(Candidate(BEGIN, number, digest_of(words) + reached.key), words, reached)
         return self._portion
 
-    def work(self, slice_s: float, last: int) -> Portion:
-        """Expand pairs of the level, those up to number `last`, for about so long."""
+    def work(self, slice_s: float, last: int, probed: list[Digest]) -> Portion:
+        """Expand pairs of the level, those up to number `last`, for about so long.
+
+        probed: receivers that others probed since the last time. Their keys say all that decides what happens there.
+        """
         end = time.monotonic() + slice_s
+        self._receivers.update(probed)
         self._portion = self._empty()
         while self._frontier and self._frontier[-1][0] <= last and time.monotonic() < end:
             number, is_first, words, reached = self._frontier.pop()
