@@ -48,6 +48,9 @@ class Design:
     "Budget of crashes, those that lose the disk among them."
     max_disk_losses: int = 0
     "Budget of crashes that lose the disk."
+    max_cuts: int = 0
+    """Budget of cuts between a voter and all others, in the models of `raft`. With 0 a voter may stand, and a leader
+    resign, at any time; else only where they hear nothing."""
     lag_is_known: int = 0
     """With 1, a leader knows which followers were at the end of its log within replica.lag.time.max.ms: its high
     watermark waits for those that may join the ISR, and only the others leave it. With 0, that time may have passed for
@@ -205,6 +208,11 @@ class Design:
     resigned_raises_epoch: bool = True
     """KAFKA-18379: a resigned leader takes up the next epoch when its election timeout runs out; else it follows the
     leader of its epoch, itself."""
+    check_quorum: bool = True
+    """KAFKA-15489: a leader from which no majority fetches resigns; else it leads on, and its clients wait for ever."""
+    prevote: bool = True
+    """KIP-996: a voter stands only where a majority would vote for it; else a voter that comes back from a partition
+    deposes a leader that has a majority."""
     keeps_committed: bool = True
     """KAFKA-12460: a follower that is to cut off what it knows to be committed stops instead: a voter must have lost
     its disk."""
@@ -280,6 +288,7 @@ def budgets_are_counts() -> bool:
         for budget in (
             Design.max_crashes,
             Design.max_disk_losses,
+            Design.max_cuts,
             Design.max_lags,
             Design.max_early_expiries,
             Design.max_duplicates,

@@ -6,8 +6,8 @@ Replies are kept: a vote may be counted at any later time, and a fetch is answer
 its leader had then. A step is what a node does between two messages, so what it must have on disk before
 it speaks is written in the same step; a leader's own flush runs beside its work. `quorum_log` has no messages, no time
 and no disk, and each step here is one of its steps, or none. Here are its state, and where it begins; `raft_elections`
-has votes, restarts and epochs, and `raft_log` what grows, is fetched and is cut.
-Leaves out: pre-vote; observers; snapshots (a log starts at its first batch); more than one batch in a fetch; requests
+has votes, restarts and epochs, `raft_log` what grows, is fetched and is cut, `raft_timeouts` who reaches whom.
+Leaves out: observers; snapshots (a log starts at its first batch); more than one batch in a fetch; requests
 for votes and news of a leader that come late, from one that has moved on: they can but raise an epoch, or use a vote
 up.
 """
@@ -23,6 +23,7 @@ from spec.kraft.quorum_log import AnyEpoch, Crashes, Entries, Entry, Epoch, Offs
 from spec.kraft.types import Voter
 
 DiskLosses = Annotated[int, Nat(lambda: Design.max_disk_losses)]
+Cuts = Annotated[int, Nat(lambda: Design.max_cuts)]
 
 
 @message
@@ -65,6 +66,7 @@ class VoterState:
     granted: Set[Voter]  # a candidate: votes that it has counted
     ends: Map[Voter, Offset]  # a leader: of the others, from where they have fetched
     reply: Option[Records | Diverging]  # a follower: what its leader has answered, on its way
+    has_fetched: bool  # a follower: its leader has answered it, and not gone silent since; kept where there are cuts
 
 
 @state
@@ -75,6 +77,8 @@ class Quorum:
     granted_in: Map[Voter, Map[Voter, Epoch]]  # the last epoch in which a candidate was granted the vote of a voter
     crashes: Crashes
     disk_losses: DiskLosses
+    cut: Option[Voter]  # it is cut off from all others
+    cuts: Cuts
     committed: Annotated[Entries, History]  # the longest log that was below any leader's high watermark
     committed_in: Annotated[Epoch, History]  # the newest epoch of these leaders
     written: Annotated[Map[AnyEpoch, Entries], History]  # the log of each epoch's leader, as it last appended to it
@@ -92,6 +96,7 @@ def new_voter() -> VoterState:
         granted=frozenset(),
         ends=no_ends(),
         reply=None,
+        has_fetched=False,
     )
 
 
@@ -103,6 +108,8 @@ def formatted() -> Quorum:
         granted_in=Map({candidate: Map({voter: 0 for voter in Voter}) for candidate in Voter}),
         crashes=0,
         disk_losses=0,
+        cut=None,
+        cuts=0,
         committed=(),
         committed_in=0,
         written=none_written(),
@@ -134,7 +141,15 @@ def torn() -> Quorum:
     }
     written = {epoch: (batch_of(epoch),) if epoch in {1, 2} else () for epoch in range(Design.max_epoch + 1)}
     return Quorum(
-        Map(voters), Map(granted), crashes=0, disk_losses=0, committed=(), committed_in=0, written=Map(written)
+        Map(voters),
+        Map(granted),
+        crashes=0,
+        disk_losses=0,
+        cut=None,
+        cuts=0,
+        committed=(),
+        committed_in=0,
+        written=Map(written),
     )
 
 
@@ -157,7 +172,15 @@ def leader_not_flushed() -> Quorum:
     }
     written = {epoch: log if epoch == 1 else () for epoch in range(Design.max_epoch + 1)}
     return Quorum(
-        Map(voters), Map(granted), crashes=0, disk_losses=0, committed=log, committed_in=1, written=Map(written)
+        Map(voters),
+        Map(granted),
+        crashes=0,
+        disk_losses=0,
+        cut=None,
+        cuts=0,
+        committed=log,
+        committed_in=1,
+        written=Map(written),
     )
 
 

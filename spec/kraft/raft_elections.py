@@ -6,6 +6,7 @@ from checker.lang import action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entry, Offset, is_as_good, is_majority, no_ends
 from spec.kraft.raft import Quorum, RaftRole, VoterState, may_crash, new_voter
+from spec.kraft.raft_timeouts import may_stand, reaches
 from spec.kraft.types import Voter
 
 
@@ -20,6 +21,7 @@ def unattached(voter: VoterState, epoch: int) -> VoterState:
         granted=frozenset(),
         ends=no_ends(),
         reply=None,
+        has_fetched=False,
     )
 
 
@@ -27,7 +29,7 @@ def unattached(voter: VoterState, epoch: int) -> VoterState:
     who="voter {candidate}",
     source="KIP-595, Leader Election and Failure Recovery",
     kafka="KafkaRaftClient.transitionToCandidate",
-    deviates="a voter may stand at any time: timeouts are not modelled",
+    deviates="where no voter is cut off, a voter may stand at any time: timeouts are not modelled",
     api="Vote v2",
 )
 def time_out(s: Quorum, candidate: Voter) -> None:
@@ -37,7 +39,7 @@ def time_out(s: Quorum, candidate: Voter) -> None:
     """
     voter = s.voters[candidate]
     require(voter.role not in {RaftRole.LEADER, RaftRole.RESIGNED})
-    require(voter.epoch < Design.max_epoch)
+    require(voter.epoch < Design.max_epoch and may_stand(s, candidate))
     epoch = voter.epoch + 1
     s.voters[candidate] = replace(
         unattached(voter, epoch),
@@ -68,7 +70,7 @@ def may_grant(voter: VoterState, candidate: VoterState, name: Voter) -> bool:
 def vote(s: Quorum, voter: Voter, candidate: Voter) -> None:
     """A voter grants its vote, which is on disk before it tells so. It takes up the candidate's epoch."""
     asked, asking = s.voters[voter], s.voters[candidate]
-    require(asking.role == RaftRole.CANDIDATE and voter != candidate)
+    require(asking.role == RaftRole.CANDIDATE and voter != candidate and reaches(s, candidate, voter))
     require(may_grant(asked, asking, candidate) and s.granted_in[candidate][voter] != asking.epoch)
     adopted = unattached(asked, asking.epoch) if asked.epoch < asking.epoch else replace(asked)
     s.granted_in[candidate][voter] = asking.epoch
@@ -88,7 +90,7 @@ def adopt_epoch(s: Quorum, voter: Voter, other: Voter) -> None:
     leader = known.leader
     learns_leader = hearing.epoch == known.epoch and hearing.leader is None and leader is not None
     require(hearing.epoch < known.epoch or learns_leader)
-    require(leader != voter)
+    require(leader != voter and reaches(s, voter, other))
     adopted = unattached(hearing, known.epoch) if hearing.epoch < known.epoch else replace(hearing)
     role = RaftRole.UNATTACHED if leader is None else RaftRole.FOLLOWER
     s.voters[voter] = replace(adopted, leader=leader, role=role, granted=frozenset(), reply=None)
@@ -187,6 +189,7 @@ def restarted(voter: VoterState, name: Voter, kept: int) -> VoterState:
         granted=frozenset({name}) if role == RaftRole.CANDIDATE else frozenset(),
         ends=no_ends(),
         reply=None,
+        has_fetched=False,
     )
 
 

@@ -6,6 +6,7 @@ from checker.lang import Map, action, replace, require, require_some
 from spec.kraft.design import Design
 from spec.kraft.quorum_log import Entries, Entry, Offset, epoch_at_end
 from spec.kraft.raft import Diverging, Quorum, RaftRole, Records, VoterState, may_crash
+from spec.kraft.raft_timeouts import cuts_are_modelled, reaches
 from spec.kraft.types import Voter
 
 
@@ -92,6 +93,7 @@ def fetch_from_leader(s: Quorum, leader: Voter, follower: Voter) -> None:
     serving, fetching = s.voters[leader], s.voters[follower]
     require(serving.role == RaftRole.LEADER and fetching.role == RaftRole.FOLLOWER and follower != leader)
     require(fetching.leader == leader and fetching.epoch == serving.epoch and fetching.reply is None)
+    require(reaches(s, leader, follower))
     require(not Design.flush_before_fetch or fetching.flushed == len(fetching.log))
     end, epoch = len(fetching.log), epoch_at_end(fetching.log)
     valid = is_valid(serving.log, end, epoch)
@@ -122,6 +124,7 @@ def extended(voter: VoterState, reply: Records) -> VoterState:
         flushed=len(log) if Design.flush_before_fetch else voter.flushed,
         high_watermark=max(voter.high_watermark, min(reply.high_watermark, len(log))),
         reply=None,
+        has_fetched=cuts_are_modelled(),
     )
 
 
@@ -141,6 +144,7 @@ def truncated(voter: VoterState, end: int) -> VoterState:
         log=voter.log[:end],
         flushed=min(voter.flushed, end),
         reply=None,
+        has_fetched=cuts_are_modelled(),
     )
 
 

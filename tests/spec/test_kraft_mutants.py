@@ -255,6 +255,10 @@ MUTANTS = [
     Mutant("applied_is_committed", "raft_torn", "extended", "min(reply.high_watermark, len(log))", "len(log)"),
     Mutant("high_watermark_never_goes_back", "raft_candidate", "extended",
            "max(voter.high_watermark, min(reply.high_watermark, len(log)))", "min(reply.high_watermark, len(log))"),
+    Mutant("some_voter_leads", "raft_cut", "miss_leader", "s.voters[voter].has_fetched = False",
+           "s.voters[voter].has_fetched = True"),
+    Mutant("appended_batch_commits", "raft_cut", "high_watermark", "2 * has_up_to(leader, name, end)",
+           "2 * has_up_to(leader, name, end) - 1"),
     Mutant("epochs_of_voters_rise", "raft_torn", "adopt_epoch", "hearing.epoch < known.epoch or learns_leader", "True"),
 ]  # fmt: skip
 

@@ -22,6 +22,7 @@ Arguments = Mapping[str, Any]
 ALWAYS_ON = (
     "own_epoch_commits", "restart_resigns", "restart_keeps_vote", "flush_before_fetch", "counts_flushed_only",
     "vote_is_durable", "vote_compares_logs", "candidate_flushes", "resigned_raises_epoch", "keeps_committed",
+    "check_quorum", "prevote",
 )  # fmt: skip
 """Guards that the implementation has without a switch."""
 NOT_ATTEMPTED = ("crash_voter", "lose_reply", "receive_fetch")

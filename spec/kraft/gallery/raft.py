@@ -163,6 +163,37 @@ KAFKA_12460 = Bug(
         its disk, and somebody has to look.""",
 )
 
+KAFKA_15489 = Bug(
+    name="kafka-15489",
+    title="A leader that is cut off from all others leads on",
+    label="known: KAFKA-15489",
+    found_in="Apache Kafka before 3.7",
+    story="""A leader is cut off from the other voters. They elect another once their fetch timeouts run out, but
+        nothing tells the first one: it leads on for as long as it is cut off, decides what never commits, and its
+        clients wait for answers that never come.""",
+    model=models.raft.RAFT_CUT,
+    constants={"check_quorum": False},
+    violates=properties.raft_cuts.leader_without_majority_resigns,
+    states=8,
+    guard="A leader from which no majority has fetched for one and a half fetch timeouts resigns.",
+)
+
+KIP_996 = Bug(
+    name="kip-996",
+    title="A voter that was cut off deposes a leader that serves the others",
+    label="known: KIP-996",
+    found_in="Apache Kafka before 4.0",
+    story="""A voter that hears nothing stands for election. While it is cut off it wins nothing; but each time it
+        stands in a newer epoch. When it reaches the others again, they take that epoch up, and the leader that served
+        them is deposed.""",
+    model=models.raft.RAFT_CUT,
+    constants={"prevote": False},
+    violates=properties.raft_cuts.nobody_stands_against_a_majority,
+    states=8,
+    guard="""A voter stands only where a majority tells it beforehand that it would vote for it; who is served by a
+        leader would not.""",
+)
+
 BUGS = [
     KAFKA_12619,
     KAFKA_10527,
@@ -174,4 +205,6 @@ BUGS = [
     WORSE_LOG,
     KAFKA_18379,
     KAFKA_12460,
+    KAFKA_15489,
+    KIP_996,
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from checker.lang import Model
-from spec.kraft import properties, raft, raft_elections, raft_log
+from spec.kraft import properties, raft, raft_elections, raft_log, raft_timeouts
 from spec.kraft.models.sizes import several_controllers, three_controllers
 from spec.kraft.quorum_log import QUORUM_LOG
 
@@ -103,4 +105,46 @@ RAFT_EMPTIED = Model(
     assumptions=(several_controllers,),
 )
 
-MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE, RAFT_EMPTIED]
+RAFT_CUT = Model(
+    name="raft_cut",
+    doc="Three voters, three epochs, logs of LeaderChanges; one voter is cut off, and reaches the others again.",
+    init=raft.formatted,
+    actions=(
+        *(replace(action, fair="weak") for action in VOTES),
+        replace(raft_log.fetch_from_leader, fair="weak"),
+        replace(raft_log.receive_fetch, fair="strong"),
+        raft_log.lose_reply,
+        raft_timeouts.isolate,
+        raft_timeouts.heal,
+        replace(raft_timeouts.miss_leader, fair="weak"),
+        replace(raft_timeouts.lose_majority, fair="weak"),
+    ),
+    properties=(
+        *SAFE,
+        properties.raft_cuts.some_voter_leads,
+        properties.raft_cuts.appended_batch_commits,
+        properties.raft_cuts.leader_without_majority_resigns,
+        properties.raft_cuts.nobody_stands_against_a_majority,
+        properties.raft_cuts.two_lead_over_a_cut,
+        properties.raft_cuts.follows_after_a_cut,
+    ),
+    constants={"controllers": 3, "pending_batches": 2, "max_epoch": 3, "max_cuts": 1},
+    faults="one voter that is cut off from the others, for a time or for good; lost replies",
+    not_modelled="crashes, batches of the controller, observers, snapshots, changes of the voters; requests for votes "
+    "that come late",
+    assumptions=(several_controllers,),
+)
+
+RAFT_FIVE = Model(
+    name="raft_five",
+    doc="Five voters, one epoch, logs of one batch: votes and fetches as messages.",
+    init=raft.formatted,
+    actions=(*CANDIDACIES, raft_log.fetch_from_leader, raft_log.receive_fetch),
+    properties=(*SAFE[:-1], properties.raft_voters.split_vote),
+    constants={"controllers": 5, "pending_batches": 1, "max_epoch": 1},
+    faults="one candidacy of each voter, late votes: any election of one epoch",
+    not_modelled="crashes, resignations, lost replies, batches of the controller; " + NOT_MODELLED,
+    assumptions=(several_controllers,),
+)
+
+MODELS = [QUORUM_LOG, RAFT, RAFT_CRASH, RAFT_TORN, RAFT_CANDIDATE, RAFT_EMPTIED, RAFT_CUT, RAFT_FIVE]

@@ -13,6 +13,7 @@ from spec.kraft.properties import (
     leadership,
     proof_lemmas,
     raft,
+    raft_cuts,
     raft_voters,
     reassignment,
     registration,
@@ -25,7 +26,8 @@ from spec.kraft.properties import (
 
 __all__ = [
     "alter_isr", "broker_states", "failover", "heartbeat", "isr", "leader_election", "leadership", "proof_lemmas",
-    "raft", "raft_voters", "reassignment", "registration", "replica_logs", "replication", "shutdown", "timed", "topics",
+    "raft", "raft_cuts", "raft_voters", "reassignment", "registration", "replica_logs", "replication", "shutdown",
+    "timed", "topics",
 ]  # fmt: skip
 
 STATEMENTS = {
@@ -70,4 +72,8 @@ STATEMENTS = {
     "R7": "A voter votes once in an epoch, over crashes.",
     "R8": "A voter acknowledges nothing that a crash of it alone can take away.",
     "R10": "Epochs on disk never go back.",
+    "RL1": "Some voter leads.",
+    "RL2": "What a leader appends commits.",
+    "RL4": "A leader that is cut off from its majority steps down.",
+    "RL5": "A voter that comes back from a partition deposes nobody who has a majority.",
 }
