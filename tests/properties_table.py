@@ -24,7 +24,7 @@ HEAD = """<!-- Written by `make docs` from the specs. -->
 What each design must guarantee, and the properties that make it checkable: where each is claimed, and which bugs of the
 gallery break it. Each of them is shown to be breakable by a switch or by a mutant in the tests.
 """
-_NUMBER = re.compile(r"\b([BGLPRSTV]\d+'?)(?!\w)")
+_NUMBER = re.compile(r"\b((?:RL|[BGLPRSTV])\d+'?)(?!\w)")
 
 
 def page() -> str:

@@ -88,6 +88,9 @@ OPERATED_SHUTDOWN = Model(
         properties.topics.topics_are_complete,
         properties.topics.topic_created_again,
         properties.registration.live_broker_unregistered,
+        properties.reassignment.target_is_registered,
+        properties.shutdown.shutdown_ends_when_told,
+        properties.shutdown.shutdown_is_of_a_registered_broker,
         properties.shutdown.broker_shutting_down,
     ),
     constants={

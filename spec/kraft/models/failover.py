@@ -130,6 +130,8 @@ FAILOVER_IMAGES = Model(
         *COMMITTED,
         properties.failover.broker_image_is_committed,
         properties.failover.broker_image_never_goes_back,
+        properties.failover.lag_counts_batches,
+        properties.leadership.service_is_remembered,
         properties.isr.maximal_isr_covers_committed,
         properties.alter_isr.alter_isr_reply_is_true,
         clients.only_unfenced_brokers_are_listed,

@@ -298,6 +298,7 @@ ZOMBIE = Model(
         *RECORD,
         properties.replication.isr_has_acknowledged_record,
         abstract_isr.as_partition,
+        properties.heartbeat.expired_lease_ends_in_fencing,
         *SEEN,
         properties.alter_isr.deposed_leader_refused,
         properties.replication.record_outlives_its_leader,

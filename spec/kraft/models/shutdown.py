@@ -237,6 +237,7 @@ CONFLICTS_END = Model(
     ),
     properties=(
         properties.registration.only_the_stale_end,
+        properties.registration.process_that_starts_was_down,
         properties.registration.stale_process_is_gone,
         properties.registration.live_broker_is_registered,
         properties.registration.two_hold_an_epoch,

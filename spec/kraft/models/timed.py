@@ -85,6 +85,8 @@ TIMED_REGISTRATION = Model(
     properties=(
         *(one for one in ALWAYS if one is not properties.timed.live_broker_is_not_fenced),
         properties.timed.id_is_given_when_its_lease_is_over,
+        properties.timed.successor_asks_for_the_id,
+        properties.timed.registration_waits_for_a_stall_only,
         properties.timed.refusals_end_in_time,
         properties.timed.registration_is_refused,
         properties.timed.registered_after_its_predecessor,

@@ -74,6 +74,21 @@ def has_role(partition: Option[Partition], replica: Replica, broker: Broker) -> 
     return (replica.leadership is not None) == (partition.leader == broker)
 
 
+@transition_invariant(source="KIP-500, metadata fetch")
+def lag_counts_batches(before: Cluster, after: Cluster) -> bool:
+    """A process lacks one batch more with each commit, and none, or the last one, once it has applied others."""
+    return all(lag_is_counted(before, after, process) for process in Process)
+
+
+def lag_is_counted(before: Cluster, after: Cluster, process: Process) -> bool:
+    old, new = before.processes[process], after.processes[process]
+    if before.stable != after.stable:
+        return not is_alive(new) or new.lag == min(old.lag + 1, 2)
+    if keeps_its_image(old, new):
+        return new.lag <= old.lag
+    return new.lag == 0 or (old.lag > 1 and new.lag == 1)
+
+
 @transition_invariant(source="KIP-595, Fetch (S14)")
 def broker_image_never_goes_back(before: Cluster, after: Cluster) -> bool:
     """A broker that leads or follows goes on to no older leader epoch of the same topic, and to no older partition."""

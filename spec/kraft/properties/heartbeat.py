@@ -88,6 +88,19 @@ def renews_a_lease(before: Cluster, after: Cluster, voter: Voter) -> bool:
     )
 
 
+@transition_invariant(source="KIP-631, Broker Leases; Kafka, ReplicationControlManager.maybeFenceOneStaleBroker")
+def expired_lease_ends_in_fencing(before: Cluster, after: Cluster) -> bool:
+    """That a lease ran out is forgotten once its broker is fenced, is not registered, or was heard of."""
+    return any(is_handled(before, after, m) for m in before.lifecycle) or all(
+        broker not in before.controllers[voter].expired_leases
+        or broker in after.controllers[voter].expired_leases
+        or not is_unfenced(after.controllers[voter].image, broker)
+        for voter in Voter
+        for broker in Broker
+        if after.controllers[voter].role == Role.ACTIVE
+    )
+
+
 @transition_invariant(source="KIP-631, Broker Leases")
 def heartbeat_renews_lease(before: Cluster, after: Cluster) -> bool:
     """When a heartbeat is answered without an error, the lease of its broker holds."""

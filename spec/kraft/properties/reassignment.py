@@ -26,6 +26,16 @@ def ends_as_requested(partition: Option[Partition], target: Moving) -> bool:
     return those_in(partition.replicas, target_replicas(partition)) == target
 
 
+@transition_invariant(source="KIP-455; Kafka, ReplicationControlManager.validateManualPartitionAssignment")
+def target_is_registered(before: Cluster, after: Cluster) -> bool:
+    """Who is asked for as a replica is registered."""
+    return all(
+        before.last_target[p] == after.last_target[p]
+        or all(committed(before).registrations[broker] is not None for broker in after.last_target[p])
+        for p in TopicPartition
+    )
+
+
 @transition_invariant(source="KIP-455, Cancellation")
 def reassignment_can_be_taken_back(before: Cluster, after: Cluster) -> bool:
     """However often a reassignment is replaced, a cancel leads back to the replicas before the first of them."""

@@ -217,6 +217,16 @@ def has_lost_its_id(s: Cluster, process: Process) -> bool:
     return s.processes[process].broker_epoch is not None and not is_registered(s, process)
 
 
+@transition_invariant(source="KIP-631, Handling Broker ID Conflicts")
+def process_that_starts_was_down(before: Cluster, after: Cluster) -> bool:
+    """A process that starts was not running: an incarnation is that of one run."""
+    return all(
+        after.processes[process].state != BrokerState.STARTING
+        or before.processes[process].state in {BrokerState.NOT_RUNNING, BrokerState.STARTING}
+        for process in Process
+    )
+
+
 @leads_to(source="KIP-631, Handling Broker ID Conflicts; UnregisterBroker")
 def stale_process_is_gone(s: Cluster, process: Process) -> tuple[bool, bool]:
     """A process whose id was taken by another incarnation, or unregistered, does not live on for ever."""

@@ -9,7 +9,7 @@ from spec.kraft.metadata import active_brokers, is_unfenced
 from spec.kraft.processes import BrokerProcess, is_deferred
 from spec.kraft.properties.registration import is_handled, is_in_flight, is_registered
 from spec.kraft.state import Cluster, committed
-from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, node_id
+from spec.kraft.types import Broker, BrokerState, Process, TopicPartition, Voter, node_id
 
 
 def is_granted_shutdown(process: BrokerProcess) -> bool:
@@ -40,6 +40,27 @@ def exiting_broker_stays_fenced(s: Cluster) -> bool:
     return all(
         not is_exiting(s, process) or not is_registered(s, process) or not is_unfenced(committed(s), node_id(process))
         for process in Process
+    )
+
+
+@transition_invariant(source="KIP-631, Controlled Shutdown; Kafka, BrokerHeartbeatResponseHandler")
+def shutdown_ends_when_told(before: Cluster, after: Cluster) -> bool:
+    """A process in controlled shutdown ends once it is told to, or by a second SIGTERM."""
+    return before.faults.shutdowns < after.faults.shutdowns or all(
+        before.processes[process].state != BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        or after.processes[process].state != BrokerState.SHUTTING_DOWN
+        or is_granted_shutdown(before.processes[process])
+        for process in Process
+    )
+
+
+@invariant(source="KIP-631, UnregisterBroker; Kafka, BrokerHeartbeatManager.remove")
+def shutdown_is_of_a_registered_broker(s: Cluster) -> bool:
+    """No controller remembers the shutdown of a broker that is not registered."""
+    return all(
+        s.controllers[voter].shutdowns[broker] is None or s.controllers[voter].image.registrations[broker] is not None
+        for voter in Voter
+        for broker in Broker
     )
 
 

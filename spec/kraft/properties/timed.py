@@ -130,6 +130,21 @@ def id_is_given_when_its_lease_is_over(before: Lease, after: Lease) -> bool:
     return after.fenced and (before.fenced or before.silence >= Timing.session_timeout_ticks)
 
 
+@transition_invariant(source="KIP-631, Handling Broker ID Conflicts; Kafka, ClusterControlManager.registerBroker")
+def successor_asks_for_the_id(before: Lease, after: Lease) -> bool:
+    """A new incarnation asks once the old one is dead. Only who asks is refused, and only while the id is leased."""
+    asks, refused = before.applicants < after.applicants, before.retry < after.retry
+    leased = not before.fenced and (not before.tracked or before.lease_age < Timing.session_timeout_ticks)
+    return (not asks or not before.alive) and (not refused or (leased and before.applicants > 0 and before.retry == 0))
+
+
+@transition_invariant(source="KIP-631, Handling Broker ID Conflicts")
+def registration_waits_for_a_stall_only(before: Lease, after: Lease) -> bool:
+    """While the controller's queue moves, no time passes with a registration in it."""
+    ticked = after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
+    return not ticked or before.stall > 0 or before.applicants == 0 or before.retry > 0
+
+
 @invariant(source="KIP-631, Handling Broker ID Conflicts (L1)")
 def refusals_end_in_time(s: Lease) -> bool:
     """A new incarnation no longer waits after a refusal when the old one was silent for all its leases and stalls."""
