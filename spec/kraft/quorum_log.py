@@ -125,14 +125,14 @@ def in_epoch(member: Member, epoch: int) -> Member:
     return replace(member, epoch=epoch, voted_for=None, supporters=frozenset(), leads=False, ends=no_ends())
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def promise(q: QuorumLog, voter: Voter, epoch: Epoch) -> None:
     """A voter takes part in no epoch older than this."""
     require(q.members[voter].epoch < epoch)
     q.members[voter] = in_epoch(q.members[voter], epoch)
 
 
-@action(who="voter {candidate}", source=SOURCE)
+@action(who="controller {candidate}", source=SOURCE)
 def stand(q: QuorumLog, candidate: Voter) -> None:
     """A voter stands in its next epoch, votes for itself, and keeps the log that others will vote for."""
     member = q.members[candidate]
@@ -143,7 +143,7 @@ def stand(q: QuorumLog, candidate: Voter) -> None:
     )
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def grant(q: QuorumLog, voter: Voter, candidate: Voter) -> None:
     """A voter votes, once in an epoch, for one that stands and whose log is as good as its own."""
     member, standing = q.members[voter], q.members[candidate]
@@ -157,14 +157,14 @@ def grant(q: QuorumLog, voter: Voter, candidate: Voter) -> None:
     q.members[candidate].supporters = supporters
 
 
-@action(who="voter {candidate}", source=SOURCE)
+@action(who="controller {candidate}", source=SOURCE)
 def withdraw(q: QuorumLog, candidate: Voter) -> None:
     """One that stands follows another leader of its epoch, or is elected no more."""
     require(len(q.members[candidate].supporters) > 0)
     q.members[candidate].supporters = frozenset()
 
 
-@action(who="voter {candidate}", source=SOURCE)
+@action(who="controller {candidate}", source=SOURCE)
 def lead_epoch(q: QuorumLog, candidate: Voter, first: Entry, kept: Offset) -> None:
     """One that a majority has voted for leads its epoch, and begins with a batch of it."""
     standing = q.members[candidate]
@@ -175,7 +175,7 @@ def lead_epoch(q: QuorumLog, candidate: Voter, first: Entry, kept: Offset) -> No
     q.written[first.epoch] = log
 
 
-@action(who="voter {leader}", source=SOURCE)
+@action(who="controller {leader}", source=SOURCE)
 def step_down(q: QuorumLog, leader: Voter) -> None:
     """A leader leads no more, and its epoch has none."""
     require(q.members[leader].leads)
@@ -186,7 +186,7 @@ def step_down(q: QuorumLog, leader: Voter) -> None:
 # Logs that grow, and are cut.
 
 
-@action(who="voter {leader}", source=SOURCE)
+@action(who="controller {leader}", source=SOURCE)
 def append_batch(q: QuorumLog, leader: Voter, batch: Entry, kept: Offset) -> None:
     """A leader adds a batch to its log."""
     member = q.members[leader]
@@ -196,7 +196,7 @@ def append_batch(q: QuorumLog, leader: Voter, batch: Entry, kept: Offset) -> Non
     q.written[member.epoch] = member.log
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def copy_batch(q: QuorumLog, voter: Voter, kept: Offset) -> None:
     """A voter copies the next batch that the leader of its epoch wrote, if it has all that is before."""
     member = q.members[voter]
@@ -207,7 +207,7 @@ def copy_batch(q: QuorumLog, voter: Voter, kept: Offset) -> None:
     member.kept = kept
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def cut(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter cuts off batches, among them all that the leader of its epoch does not have, and none that it has."""
     member = q.members[voter]
@@ -218,7 +218,7 @@ def cut(q: QuorumLog, voter: Voter, end: Offset) -> None:
     member.kept = min(member.kept, end)
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def lose_tail(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter loses its memory, and of its log what it had not promised to keep. It does not lead any more."""
     member = q.members[voter]
@@ -249,7 +249,7 @@ def counted_up_to(member: Member, name: Voter, end: int) -> int:
     return sum(1 for one in Voter if (member.kept if one == name else member.ends[one]) >= end)
 
 
-@action(who="voter {voter}", source=SOURCE)
+@action(who="controller {voter}", source=SOURCE)
 def keep(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter promises to keep its log up to an offset. A leader counts on itself up to there."""
     member = q.members[voter]
@@ -261,7 +261,7 @@ def keep(q: QuorumLog, voter: Voter, end: Offset) -> None:
         q.committed_in = max(q.committed_in, member.epoch)
 
 
-@action(who="voter {leader}", source=SOURCE)
+@action(who="controller {leader}", source=SOURCE)
 def count_on(q: QuorumLog, leader: Voter, voter: Voter, end: Offset) -> None:
     """A leader counts on a voter that takes part in its epoch, has its log up to an offset, and keeps it.
 

@@ -26,7 +26,7 @@ def unattached(voter: VoterState, epoch: int) -> VoterState:
 
 
 @action(
-    who="voter {candidate}",
+    who="controller {candidate}",
     source="KIP-595, Leader Election and Failure Recovery",
     kafka="KafkaRaftClient.transitionToCandidate",
     deviates="where no voter is cut off, a voter may stand at any time: timeouts are not modelled",
@@ -61,7 +61,7 @@ def may_grant(voter: VoterState, candidate: VoterState, name: Voter) -> bool:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, Vote",
     kafka="KafkaRaftClient.handleVoteRequest",
     deviates="the request is that of a candidate that still stands",
@@ -78,7 +78,7 @@ def vote(s: Quorum, voter: Voter, candidate: Voter) -> None:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, BeginQuorumEpoch; Vote; Fetch",
     kafka="KafkaRaftClient.maybeTransition, QuorumState.transitionToUnattached, QuorumState.transitionToFollower",
     deviates="whatever message or reply brings it; the other is still in the epoch",
@@ -111,7 +111,7 @@ def elected(voter: VoterState, name: Voter, crashes: int) -> VoterState:
 
 
 @action(
-    who="voter {candidate}",
+    who="controller {candidate}",
     source="KIP-595, Vote; LeaderChangeMessage",
     kafka="KafkaRaftClient.handleVoteResponse, KafkaRaftClient.onBecomeLeader",
     deviates="a leader's high watermark is what it knew before; Kafka's is unknown until it moves",
@@ -131,7 +131,7 @@ def receive_vote(s: Quorum, candidate: Voter, voter: Voter) -> None:
 
 
 @action(
-    who="voter {leader}",
+    who="controller {leader}",
     source="KIP-595, EndQuorumEpoch; KAFKA-15489",
     kafka="KafkaRaftClient.resign, LeaderState.timeUntilCheckQuorumExpires",
     deviates="at any time: on a shutdown, on its controller's wish, or because no majority fetches",
@@ -145,7 +145,7 @@ def resign(s: Quorum, leader: Voter) -> None:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, Leader Election and Failure Recovery; KAFKA-18379",
     kafka="KafkaRaftClient.pollResigned, QuorumState.transitionToUnattached",
 )
@@ -194,7 +194,7 @@ def restarted(voter: VoterState, name: Voter, kept: int) -> VoterState:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, Quorum State",
     kafka="QuorumState.initialize, KafkaRaftClient.initialize",
     deviates="crash and restart in one step",
@@ -208,7 +208,7 @@ def crash_voter(s: Quorum, voter: Voter, kept: Offset) -> None:
     s.crashes += 1
 
 
-@action(who="voter {voter}", source="KAFKA-12460")
+@action(who="controller {voter}", source="KAFKA-12460")
 def lose_disk(s: Quorum, voter: Voter) -> None:
     """A voter starts with an empty disk: it has forgotten its log, and its votes."""
     require(s.disk_losses < Design.max_disk_losses)

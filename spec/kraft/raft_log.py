@@ -15,7 +15,7 @@ def entries_up_to(log: Entries, epoch: int) -> int:
     return sum(1 for i in range(Design.pending_batches) if i < len(log) and log[i].epoch <= epoch)
 
 
-@action(who="voter {leader}", source="KIP-595", kafka="KafkaRaftClient.appendBatch")
+@action(who="controller {leader}", source="KIP-595", kafka="KafkaRaftClient.appendBatch")
 def append_as_leader(s: Quorum, leader: Voter) -> None:
     """A leader, perhaps one that was deposed and has not heard of it, appends a batch that its controller decided."""
     voter = s.voters[leader]
@@ -53,7 +53,7 @@ def high_watermark(leader: VoterState, name: Voter) -> int:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, Fetch; High watermark",
     kafka="KafkaRaftClient.updateLeaderEndOffsetAndTimestamp, LeaderState.updateLocalState",
     deviates="Kafka's leader counts its log before it is flushed",
@@ -82,7 +82,7 @@ def is_valid(log: Entries, end: int, epoch: int) -> bool:
 
 
 @action(
-    who="voter {leader}",
+    who="controller {leader}",
     source="KIP-595, Fetch; Truncation",
     kafka="KafkaRaftClient.handleFetchRequest, LeaderState.updateReplicaState",
     deviates="one batch in a reply",
@@ -149,7 +149,7 @@ def truncated(voter: VoterState, end: int) -> VoterState:
 
 
 @action(
-    who="voter {follower}",
+    who="controller {follower}",
     source="KIP-595, Fetch; Truncation",
     kafka="KafkaRaftClient.handleFetchResponse",
     api="Fetch v17 (__cluster_metadata)",
@@ -170,7 +170,7 @@ def receive_fetch(s: Quorum, follower: Voter) -> None:
             s.voters[follower] = truncated(voter, end)
 
 
-@action(who="voter {follower}", source="KIP-595, Fetch", kafka="KafkaRaftClient.handleResponse")
+@action(who="controller {follower}", source="KIP-595, Fetch", kafka="KafkaRaftClient.handleResponse")
 def lose_reply(s: Quorum, follower: Voter) -> None:
     """The reply to a fetch is lost, and the follower fetches again."""
     require(s.voters[follower].reply is not None)

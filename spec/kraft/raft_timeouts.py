@@ -77,7 +77,7 @@ def heal(s: Quorum) -> None:
 
 
 @action(
-    who="voter {voter}",
+    who="controller {voter}",
     source="KIP-595, Leader Election and Failure Recovery; KIP-996",
     kafka="KafkaRaftClient.pollFollowerAsVoter, QuorumState.transitionToProspective",
     deviates="Kafka's voter is prospective from here on, and follows again where it loses",
@@ -89,7 +89,7 @@ def miss_leader(s: Quorum, voter: Voter) -> None:
 
 
 @action(
-    who="voter {leader}",
+    who="controller {leader}",
     source="KIP-595; KAFKA-15489",
     kafka="KafkaRaftClient.pollLeader, LeaderState.timeUntilCheckQuorumExpires",
     api="EndQuorumEpoch v1",
