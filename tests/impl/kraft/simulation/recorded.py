@@ -7,7 +7,7 @@ from spec.kraft.quorum_log import ACTIONS, Offset, QuorumLog, nobody_stood
 from spec.kraft.types import Voter
 
 
-@action(who="voter {voter}", source="KIP-595, High watermark")
+@action(who="controller {voter}", source="KIP-595, High watermark")
 def learn_committed(q: QuorumLog, voter: Voter, end: Offset) -> None:
     """A voter learns, late as it may be, that all before an offset is committed."""
     require(end <= len(q.committed) and q.members[voter].log[:end] == q.committed[:end])
