@@ -7,9 +7,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from impl.pinning.broker import Broker
-from impl.pinning.effects import Reply
 from impl.pinning.member import Phase
-from impl.pinning.messages import ErrorCode, PinControllerResponse
+from impl.pinning.messages import ErrorCode, PinControllerResponse, Response
 from impl.runtime.effects import Did
 from impl.runtime.loop import monotonic_ms
 
@@ -69,7 +68,7 @@ class Measures:
                 self._handover.observe(now_ms - self._asked_at_ms)
             self._asked_at_ms = None
 
-    def replied(self, reply: Reply) -> None:
-        """An answer to an operator."""
-        if isinstance(reply.response, PinControllerResponse):
-            self._requests.labels(ErrorCode(reply.response.error_code).name).inc()
+    def answered(self, response: Response) -> None:
+        """An answer to an operator, of the core or of who refuses what never gets to it."""
+        if isinstance(response, PinControllerResponse):
+            self._requests.labels(ErrorCode(response.error_code).name).inc()

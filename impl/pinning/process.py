@@ -134,16 +134,22 @@ class Process:
             raise WireError(f"api key {header.api_key} in version {header.api_version} is unknown")
         if header.api_version != VERSION:
             what = f"version {header.api_version} of api key {header.api_key}; {VERSION} is served"
-            return refusal(header.api_key, ErrorCode.UNSUPPORTED_VERSION, what).body()
+            return self._refuse(header.api_key, ErrorCode.UNSUPPORTED_VERSION, what)
         try:
             request = read(body)
         except WireError as error:
             log(_LOG, "bad request", {"what": str(error), "api_key": header.api_key}, level=logging.WARNING)
-            return refusal(header.api_key, ErrorCode.INVALID_REQUEST, str(error)).body()
+            return self._refuse(header.api_key, ErrorCode.INVALID_REQUEST, str(error))
         if not self._allows(header):
             what = f"client {header.client_id!r} may not do that"
-            return refusal(header.api_key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, what).body()
+            return self._refuse(header.api_key, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, what)
         return (await self._ask(request)).body()
+
+    def _refuse(self, api_key: int, error: ErrorCode, what: str) -> bytes:
+        """The answer to a request that never gets to the core."""
+        response = refusal(api_key, error, what)
+        self._measures.answered(response)
+        return response.body()
 
     def _allows(self, header: RequestHeader) -> bool:
         """ALTER on CLUSTER for a pin, DESCRIBE for the rest; no list: everybody."""
@@ -170,7 +176,7 @@ class Process:
             case SetTimer(timer=timer, at_ms=at_ms):
                 self._loop.set_timer(timer, at_ms)
             case Reply(call=call, response=response):
-                self._measures.replied(effect)
+                self._measures.answered(response)
                 waiting = self._awaiting.get(call)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(response)

@@ -33,10 +33,13 @@ def header(api_key: int, client: str | None) -> RequestHeader:
 
 @pytest.mark.parametrize("client", ["monitor", "guest", None])
 def test_a_client_that_may_not_alter_moves_nobody(client: str | None) -> None:
-    body = asyncio.run(process()._answer(header(PIN_CONTROLLER, client), PinControllerRequest(2, 1000).body()))
+    asked = process()
+    body = asyncio.run(asked._answer(header(PIN_CONTROLLER, client), PinControllerRequest(2, 1000).body()))
     answer = read_pin_response(body)
     assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert answer.error_message == f"client {client!r} may not do that"
+    outcome = {"outcome": "CLUSTER_AUTHORIZATION_FAILED"}
+    assert asked._registry.get_sample_value("PinRequests_total", outcome) == 1
 
 
 def test_a_client_that_may_not_describe_is_told_nothing() -> None:
