@@ -27,13 +27,21 @@ def check_batches(image: Image, batches: Iterable[Batch]) -> None:
     ahead, offset = Ahead(image), image.offset
     for batch in batches:
         check("batch", batch, Batch)
-        if not batch.records:
-            raise refusal_of("Batch.records", "at least one record", batch.records)
+        check_content(batch)
         if batch.base_offset != offset + 1:
             raise no_gap(batch, offset)
         for offset, record in enumerate(batch.records, batch.base_offset):
             ahead.take(record, offset)
+        offset = batch.last_offset
         ahead.require_numbering(offset)
+
+
+def check_content(batch: Batch) -> None:
+    """Raise InvalidFieldError unless this is a batch of records, or a control batch."""
+    if batch.control_records < 0 or (batch.records and batch.control_records):
+        raise refusal_of("Batch.control_records", "a count, and 0 where there are records", batch.control_records)
+    if not batch.records and not batch.control_records:
+        raise refusal_of("Batch.records", "at least one record", batch.records)
 
 
 def check_records(records: Iterable[Record], offset: int) -> None:

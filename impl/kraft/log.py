@@ -1,11 +1,12 @@
-"""The metadata log as the cores need it, and one in memory. The one on disk, under the quorum, comes later."""
+"""The metadata log as the cores need it, and one in memory. `node` has the one of the quorum."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Protocol
 
-from impl.kraft.fields import Int64, check, check_as, refusal_of
+from impl.kraft.continuity import check_content
+from impl.kraft.fields import Int64, check, check_as
 from impl.kraft.records import Batch
 
 
@@ -36,8 +37,7 @@ class InMemoryLog:
 
     def append(self, batch: Batch) -> None:
         check("batch", batch, Batch)
-        if not batch.records:
-            raise refusal_of("Batch.records", "at least one record", batch.records)
+        check_content(batch)
         if batch.base_offset != self.end_offset:
             raise LogError(f"a batch at offset {batch.base_offset} cannot follow a log that ends at {self.end_offset}")
         self.batches.append(batch)

@@ -199,13 +199,15 @@ Record = (
 class Batch:
     """Records of one decision: they survive a failover all together or not at all.
 
-    base_offset: of the first record. epoch: of the controller that wrote them.
+    base_offset: of the first record. epoch: of the controller that wrote them. control_records: of a control batch,
+    in which the quorum writes about itself: they have offsets, and nothing of them is replayed.
     """
 
     base_offset: Int64
     epoch: Int32
     records: tuple[Record, ...]
+    control_records: Int32 = 0
 
     @property
     def last_offset(self) -> int:
-        return self.base_offset + len(self.records) - 1
+        return self.base_offset + len(self.records) + self.control_records - 1

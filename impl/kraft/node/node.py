@@ -1,0 +1,152 @@
+"""The core of a node: what the quorum does reaches the controller, and what the controller decides reaches the log."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from impl.kraft.controller import Controller
+from impl.kraft.controller import Timer as ControllerTimer
+from impl.kraft.effects import Append, Effects, Reply, SetTimer
+from impl.kraft.messages import Request
+from impl.kraft.node.codec import RecordCodec, batch_of
+from impl.kraft.node.effects import Asked, NodeEffect, NodeEffects
+from impl.kraft.node.tail import Tail
+from impl.kraft.raft import Raft
+from impl.kraft.raft import effects as raft_effects
+from impl.kraft.raft.effects import AppendToLog, Claim, Committed, Renounce, TruncateLog
+from impl.kraft.raft.errors import NotLeadingError
+from impl.kraft.raft.messages import Request as QuorumRequest
+from impl.kraft.raft.messages import Response as QuorumResponse
+from impl.kraft.records import Batch
+from impl.kraft.storage.batches import Record as StoredRecord
+
+
+class OffsetError(Exception):
+    """The controller has numbered what it decided otherwise than the log: the process must end."""
+
+
+class Node:
+    """A voter of the quorum and its controller, in step.
+
+    Every input returns effects, to be carried out in order before the next input is handed in; times are as for
+    `Raft`. What is committed is replayed, or answered, where it is committed; the controller claims an epoch once the
+    LeaderChange of it is replayed, and renounces with the voter, whatever made that step down.
+
+    raft, controller: to be read only.
+    """
+
+    def __init__(self, raft: Raft, controller: Controller, codec: RecordCodec, log: bytes = b"") -> None:
+        """log: what the log has behind that which the controller has loaded, committed or not. Raises BatchError."""
+        self.raft = raft
+        self.controller = controller
+        self._codec = codec
+        self._tail = Tail(controller.committed.offset + 1)
+        self._tail.append(log)
+
+    def copy(self) -> Node:
+        """A node in the same state, which goes its own way from now on."""
+        other = object.__new__(Node)
+        other.raft, other.controller = self.raft.copy(), self.controller.copy()
+        other._codec, other._tail = self._codec, self._tail.copy()
+        return other
+
+    @property
+    def applied_end(self) -> int:
+        """All before this offset is in the committed image of the controller."""
+        return self.controller.committed.offset + 1
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads, as far as this node knows: to whom a client is sent that is told NOT_CONTROLLER."""
+        return self.raft.voter.election.leader
+
+    # Inputs.
+
+    def start(self, now_ms: int) -> NodeEffects:
+        """Take up the role that was found on disk; the first input."""
+        return self._done(self.raft.start(now_ms), now_ms)
+
+    def handle(self, call: int, request: Request, now_ms: int) -> NodeEffects:
+        """Decide about a request of a broker or a client, as `Controller.handle`; a `Reply` answers it."""
+        return self._done(self._written(self.controller.handle(call, request, now_ms), now_ms), now_ms)
+
+    def handle_quorum(self, call: int, request: QuorumRequest, now_ms: int) -> NodeEffects:
+        """A request of another voter, or of an observer, has come; an `Answer` or `AnswerFetch` answers it."""
+        return self._done(self.raft.handle(call, request, now_ms), now_ms)
+
+    def on_response(self, to: int, request: QuorumRequest, response: QuorumResponse | None, now_ms: int) -> NodeEffects:
+        """The response to a request that was sent to a voter; None: it was given up, or its connection lost."""
+        return self._done(self.raft.on_response(to, request, response, now_ms), now_ms)
+
+    def on_timer(
+        self, timer: raft_effects.Timer | ControllerTimer, now_ms: int, peer: int | None = None
+    ) -> NodeEffects:
+        """A timer of either kind is due."""
+        if isinstance(timer, raft_effects.Timer):
+            return self._done(self.raft.on_timer(timer, now_ms, peer), now_ms)
+        return self._done(self._written(self.controller.on_timer(timer, now_ms), now_ms), now_ms)
+
+    def on_flushed(self, end_offset: int, now_ms: int) -> NodeEffects:
+        """A flush has ended: all before this offset is on disk."""
+        return self._done(self.raft.on_flushed(end_offset, now_ms), now_ms)
+
+    def resign(self, now_ms: int) -> NodeEffects:
+        """Give up the active role, as the process shuts down or its disk is full (KAFKA-13104)."""
+        return self._done(self.raft.resign(self.raft.voter.epoch, now_ms), now_ms)
+
+    # Between the two cores.
+
+    def _done(self, asked: Sequence[Asked], now_ms: int) -> NodeEffects:
+        """What is left for the runtime, in order. What a step leads to comes behind all that the step asked for."""
+        found: NodeEffects = []
+        due = deque(asked)
+        while due:
+            match due.popleft():
+                case Committed(end_offset=end_offset):
+                    due += self._committed(end_offset, now_ms)
+                case Claim(epoch=epoch):
+                    due += self._written(self.controller.claim(epoch, now_ms), now_ms)
+                case Renounce():
+                    due += self._written(self.controller.renounce(now_ms), now_ms)
+                case effect:
+                    self._note(effect)
+                    found.append(effect)
+        return found
+
+    def _note(self, effect: NodeEffect) -> None:
+        match effect:
+            case AppendToLog(data=data):
+                self._tail.append(data)
+            case TruncateLog(end_offset=end_offset):
+                self._tail.cut(end_offset)
+
+    def _committed(self, end_offset: int, now_ms: int) -> Sequence[Asked]:
+        """A standby replays what is committed; an active controller has it, and answers."""
+        for stored in self._tail.take(end_offset):
+            if not self.controller.is_active:
+                self.controller.replay(batch_of(stored, self._codec))
+        return self._written(self.controller.on_commit(end_offset, now_ms), now_ms) if self.controller.is_active else ()
+
+    def _written(self, asked: Effects, now_ms: int) -> Sequence[Asked]:
+        """What the controller asks for, its batches appended by the quorum. If that does not lead, it renounces."""
+        found: list[Asked] = []
+        for effect in asked:
+            match effect:
+                case Append(batch=batch):
+                    try:
+                        found += self._appended(batch, now_ms)
+                    except NotLeadingError:
+                        return [*found, *self._written(self.controller.renounce(now_ms), now_ms)]
+                case Reply() | SetTimer():
+                    found.append(effect)
+        return found
+
+    def _appended(self, batch: Batch, now_ms: int) -> raft_effects.Effects:
+        """Raises NotLeadingError, and OffsetError unless the batch stands where the log ends."""
+        records = tuple(StoredRecord(self._codec.encode(record)) for record in batch.records)
+        effects = self.raft.append(batch.epoch, records, now_ms)
+        end = self.raft.voter.log.end_offset
+        if end != batch.last_offset + 1:
+            raise OffsetError(f"a decision ends at {batch.last_offset + 1}, and the log with it at {end}")
+        return effects

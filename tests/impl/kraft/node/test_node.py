@@ -1,0 +1,100 @@
+"""A node alone in its quorum, and one of three: what is committed, answered, refused, and when."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Reply
+from impl.kraft.errors import ErrorCode
+from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse
+from impl.kraft.node import Node, NodeEffect, NodeEffects
+from impl.kraft.raft import Raft, RaftSettings
+from impl.kraft.raft.effects import Timer
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.records import Record
+from impl.kraft.storage.effects import AppendToLog
+
+REGISTRATION = BrokerRegistrationRequest(7, "", UUID(int=1))
+
+
+class Objects:
+    """A codec that keeps records as they are: a value is the place of one."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def encode(self, record: Record) -> bytes:
+        self.records.append(record)
+        return b"%d" % (len(self.records) - 1)
+
+    def decode(self, value: bytes) -> Record:
+        return self.records[int(value)]
+
+
+def alone(codec: Objects, log: bytes = b"", ends: LogEnds | None = None) -> Node:
+    raft = Raft(RaftSettings(0, (0,), uses_prevote=False), None, ends or LogEnds())
+    node = Node(raft, Controller(ControllerSettings("")), codec, log)
+    node.start(0)
+    return node
+
+
+def replies(effects: NodeEffects) -> list[NodeEffect]:
+    return [effect for effect in effects if isinstance(effect, Reply)]
+
+
+def log_of(effects: NodeEffects) -> bytes:
+    return b"".join(effect.data for effect in effects if isinstance(effect, AppendToLog))
+
+
+def test_a_controller_claims_once_its_leader_change_is_replayed_and_writes_no_record_then() -> None:
+    node = alone(Objects())
+    elected = node.on_timer(Timer.ELECTION, 1_000)
+    assert log_of(elected) and not node.controller.is_active
+    claimed = node.on_flushed(1, 1_001)
+    assert node.controller.epoch == 1 and node.applied_end == 1
+    assert not log_of(claimed), "the LeaderChange is of the epoch already"
+
+
+def test_an_answer_waits_for_the_flush() -> None:
+    node = alone(Objects())
+    node.on_timer(Timer.ELECTION, 1_000)
+    node.on_flushed(1, 1_001)
+    assert not replies(node.handle(5, REGISTRATION, 1_002))
+    [reply] = replies(node.on_flushed(2, 1_003))
+    assert reply == Reply(5, BrokerRegistrationResponse(ErrorCode.NONE, 1)), "the broker epoch is behind LeaderChange"
+
+
+def test_who_waits_is_refused_when_the_node_resigns() -> None:
+    node = alone(Objects())
+    node.on_timer(Timer.ELECTION, 1_000)
+    node.on_flushed(1, 1_001)
+    node.handle(5, REGISTRATION, 1_002)
+    [reply] = replies(node.resign(1_003))
+    assert isinstance(reply, Reply) and reply.response.error is ErrorCode.NOT_CONTROLLER
+    assert not node.controller.is_active
+
+
+def test_a_controller_whose_voter_does_not_lead_renounces() -> None:
+    node = alone(Objects())
+    node.on_timer(Timer.ELECTION, 1_000)
+    node.on_flushed(1, 1_001)
+    node.raft.resign(1, 1_002)
+    effects = node.handle(5, REGISTRATION, 1_003)
+    [reply] = replies(effects)
+    assert isinstance(reply, Reply) and reply.response.error is ErrorCode.NOT_CONTROLLER
+    assert not log_of(effects) and not node.controller.is_active
+
+
+def test_a_node_that_starts_again_replays_what_it_kept_once_that_is_committed() -> None:
+    codec = Objects()
+    node = alone(codec)
+    kept = log_of(node.on_timer(Timer.ELECTION, 1_000))
+    node.on_flushed(1, 1_001)
+    kept += log_of(node.handle(5, REGISTRATION, 1_002))
+    again = alone(codec, kept, LogEnds.recovered(2, [(1, 0)]))
+    assert again.applied_end == 0
+    again.on_timer(Timer.ELECTION, 2_000)
+    again.on_flushed(3, 2_001)
+    assert again.controller.committed.registrations[7].broker_epoch == 1
+    assert again.controller.is_active and again.applied_end == 3
