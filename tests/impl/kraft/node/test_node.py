@@ -1,4 +1,4 @@
-"""A node alone in its quorum, and one of three: what is committed, answered, refused, and when."""
+"""A node alone in its quorum: what is committed, answered, refused, and when."""
 
 from __future__ import annotations
 
