@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is 
 KRAFT = ROOT.joinpath(*PACKAGE.split("."))
 VALUES_ONLY = {"effects", "errors", "messages", "records", "controller.decision"}
 """Modules that decide nothing."""
-BESIDE = {"storage", "raft", "simulation"}
+BESIDE = {"storage", "node", "raft", "simulation"}
 """The quorum below the core. Seeded faults of its own hold it to account (`python -m tests.conform.faults raft`)."""
 
 
