@@ -41,25 +41,13 @@ class Node:
         self.raft = raft
         self.controller = controller
         self._codec = codec
-        self._tail = Tail(controller.committed.offset + 1)
+        self._tail = Tail()
         self._tail.append(log)
-
-    def copy(self) -> Node:
-        """A node in the same state, which goes its own way from now on."""
-        other = object.__new__(Node)
-        other.raft, other.controller = self.raft.copy(), self.controller.copy()
-        other._codec, other._tail = self._codec, self._tail.copy()
-        return other
 
     @property
     def applied_end(self) -> int:
         """All before this offset is in the committed image of the controller."""
         return self.controller.committed.offset + 1
-
-    @property
-    def leader_id(self) -> int | None:
-        """Who leads, as far as this node knows: to whom a client is sent that is told NOT_CONTROLLER."""
-        return self.raft.voter.election.leader
 
     # Inputs.
 

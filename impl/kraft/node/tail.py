@@ -9,16 +9,10 @@ from impl.kraft.storage.batches import RecordBatch, decode, headers
 
 
 class Tail:
-    """Whole batches, from `start_offset` on without a gap."""
+    """Whole batches, each with the offset behind it, without a gap."""
 
-    def __init__(self, start_offset: int = 0) -> None:
-        self.start_offset = start_offset
+    def __init__(self) -> None:
         self._batches: deque[tuple[int, bytes]] = deque()
-
-    def copy(self) -> Tail:
-        other = Tail(self.start_offset)
-        other._batches = self._batches.copy()
-        return other
 
     def append(self, data: bytes) -> None:
         """Raises BatchError for what is no batches."""
@@ -32,5 +26,4 @@ class Tail:
     def take(self, end_offset: int) -> Iterator[RecordBatch]:
         """Take off what is before an offset. Raises BatchError."""
         while self._batches and self._batches[0][0] <= end_offset:
-            self.start_offset, data = self._batches.popleft()
-            yield decode(data)
+            yield decode(self._batches.popleft()[1])
