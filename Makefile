@@ -3,8 +3,8 @@
 # of them, after an interruption what was not run.  make large: the models of more than twelve million transitions, an
 # hour or two; it goes on where it was stopped.  make bench: the figures.
 # make docs: write the pages that are made from runs and from pins.
-# make mutate: the mutants of all kraft models. It takes hours, and goes on where it was stopped; what an earlier run of
-# the spec, renamed to build/mutants-before.ndjson, killed is tried first.
+# make mutate: the mutants of the kraft models, but for those of raft and the largest. It takes hours, and goes on where it
+# was stopped; what an earlier run of the spec, renamed to build/mutants-before.ndjson, killed is tried first.
 # make mutate-pinning: those of all pinning models. It takes an hour or two, and goes on where it was stopped.
 # make mutate-heartbeat: those of all heartbeat models. It takes hours, and goes on where it was stopped.
 # make mutate-group: those of all group models but the largest. It takes hours, and goes on where it was stopped.
