@@ -168,9 +168,8 @@ KAFKA_15489 = Bug(
     title="A leader that is cut off from all others leads on",
     label="known: KAFKA-15489",
     found_in="Apache Kafka before 3.7",
-    story="""A leader is cut off from the other voters. They elect another once their fetch timeouts run out, but
-        nothing tells the first one: it leads on for as long as it is cut off, decides what never commits, and its
-        clients wait for answers that never come.""",
+    story="""A leader is cut off from the other voters, and nothing tells it. They may elect another; the first leads on
+        for as long as it is cut off, decides what never commits, and its clients wait for answers that never come.""",
     model=models.raft.RAFT_CUT,
     constants={"check_quorum": False},
     violates=properties.raft_cuts.leader_without_majority_resigns,
@@ -180,12 +179,13 @@ KAFKA_15489 = Bug(
 
 KIP_996 = Bug(
     name="kip-996",
-    title="A voter that was cut off deposes a leader that serves the others",
+    title="A voter stands although a leader serves a majority",
     label="known: KIP-996",
     found_in="Apache Kafka before 4.0",
-    story="""A voter that hears nothing stands for election. While it is cut off it wins nothing; but each time it
-        stands in a newer epoch. When it reaches the others again, they take that epoch up, and the leader that served
-        them is deposed.""",
+    story="""A leader is elected, and serves another voter: it has a majority. The third has heard nothing of that, and
+        stands. It wins nothing here; but each time its timeout runs out it stands in the next epoch, and the longer it
+        hears nothing, as when it is cut off, the newer is the epoch with which it comes back. Who hears of that epoch
+        takes it up, the leader among them.""",
     model=models.raft.RAFT_CUT,
     constants={"prevote": False},
     violates=properties.raft_cuts.nobody_stands_against_a_majority,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from checker.lang import leads_to, transition_invariant, witness
 from spec.kraft.design import Design
 from spec.kraft.properties.raft_voters import leads
+from spec.kraft.quorum_log import is_majority
 from spec.kraft.raft import Quorum, RaftRole
 from spec.kraft.raft_timeouts import reaches
 from spec.kraft.types import Voter
@@ -58,13 +59,12 @@ def is_served(s: Quorum, voter: Voter, leader: Voter) -> bool:
 
 
 def serves_a_majority(s: Quorum, leader: Voter) -> bool:
-    served = sum(1 for voter in Voter if is_served(s, voter, leader))
-    return leads(s.voters[leader]) and 2 * served > Design.controllers
+    return leads(s.voters[leader]) and is_majority(frozenset(voter for voter in Voter if is_served(s, voter, leader)))
 
 
 @transition_invariant(source="KIP-996, Motivation (RL5)")
 def nobody_stands_against_a_majority(before: Quorum, after: Quorum) -> bool:
-    """While a leader serves a majority, no voter begins a newer epoch by standing in it."""
+    """While a leader serves a majority, no voter stands in an epoch that is new to it."""
     return not any(serves_a_majority(before, leader) for leader in Voter) or not any(
         after.voters[voter].role == RaftRole.CANDIDATE and before.voters[voter].epoch < after.voters[voter].epoch
         for voter in Voter
@@ -83,5 +83,5 @@ def two_lead_over_a_cut(s: Quorum) -> bool:
 
 @witness
 def follows_after_a_cut(s: Quorum) -> bool:
-    """A voter was cut off, and is served by a leader again that another majority had elected meanwhile."""
+    """Nobody is cut off any more, an epoch after the first has begun, and a leader has served somebody."""
     return s.cuts > 0 and s.cut is None and any(s.voters[voter].has_fetched for voter in Voter) and newest_epoch(s) > 1
