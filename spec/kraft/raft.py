@@ -100,20 +100,32 @@ def new_voter() -> VoterState:
     )
 
 
-@init
-def formatted() -> Quorum:
-    """Every voter has an empty log, and nobody has stood yet."""
+def quorum_of(
+    voters: Map[Voter, VoterState],
+    granted_in: Map[Voter, Map[Voter, Epoch]],
+    written: Map[AnyEpoch, Entries],
+    committed: Entries = (),
+    committed_in: int = 0,
+) -> Quorum:
+    """A quorum to which nothing has happened yet. committed: by the leader of epoch `committed_in`."""
     return Quorum(
-        voters=Map(dict.fromkeys(Voter, new_voter())),
-        granted_in=Map({candidate: Map({voter: 0 for voter in Voter}) for candidate in Voter}),
+        voters=voters,
+        granted_in=granted_in,
         crashes=0,
         disk_losses=0,
         cut=None,
         cuts=0,
-        committed=(),
-        committed_in=0,
-        written=none_written(),
+        committed=committed,
+        committed_in=committed_in,
+        written=written,
     )
+
+
+@init
+def formatted() -> Quorum:
+    """Every voter has an empty log, and nobody has stood yet."""
+    voters = Map(dict.fromkeys(Voter, new_voter()))
+    return quorum_of(voters, Map({candidate: no_ends() for candidate in Voter}), none_written())
 
 
 def batch_of(epoch: int) -> Entry:
@@ -140,17 +152,7 @@ def torn() -> Quorum:
         Voter(2): no_ends(),
     }
     written = {epoch: (batch_of(epoch),) if epoch in {1, 2} else () for epoch in range(Design.max_epoch + 1)}
-    return Quorum(
-        Map(voters),
-        Map(granted),
-        crashes=0,
-        disk_losses=0,
-        cut=None,
-        cuts=0,
-        committed=(),
-        committed_in=0,
-        written=Map(written),
-    )
+    return quorum_of(Map(voters), Map(granted), Map(written))
 
 
 @init
@@ -171,17 +173,7 @@ def leader_not_flushed() -> Quorum:
         Voter(2): no_ends(),
     }
     written = {epoch: log if epoch == 1 else () for epoch in range(Design.max_epoch + 1)}
-    return Quorum(
-        Map(voters),
-        Map(granted),
-        crashes=0,
-        disk_losses=0,
-        cut=None,
-        cuts=0,
-        committed=log,
-        committed_in=1,
-        written=Map(written),
-    )
+    return quorum_of(Map(voters), Map(granted), Map(written), committed=log, committed_in=1)
 
 
 def may_crash() -> bool:

@@ -130,6 +130,11 @@ def receive_vote(s: Quorum, candidate: Voter, voter: Voter) -> None:
         standing.granted = granted
 
 
+def without_lead(leader: VoterState) -> VoterState:
+    """A leader that has resigned, and forgets how far the others are."""
+    return replace(leader, role=RaftRole.RESIGNED, ends=no_ends())
+
+
 @action(
     who="controller {leader}",
     source="KIP-595, EndQuorumEpoch; KAFKA-15489",
@@ -139,9 +144,21 @@ def receive_vote(s: Quorum, candidate: Voter, voter: Voter) -> None:
 )
 def resign(s: Quorum, leader: Voter) -> None:
     """A leader resigns. It votes for nobody in its epoch."""
-    voter = s.voters[leader]
-    require(voter.role == RaftRole.LEADER)
-    s.voters[leader] = replace(voter, role=RaftRole.RESIGNED, ends=no_ends())
+    require(s.voters[leader].role == RaftRole.LEADER)
+    s.voters[leader] = without_lead(s.voters[leader])
+
+
+@action(
+    who="controller {leader}",
+    source="KIP-595; KAFKA-15489",
+    kafka="KafkaRaftClient.pollLeader, LeaderState.timeUntilCheckQuorumExpires",
+    api="EndQuorumEpoch v1",
+)
+def lose_majority(s: Quorum, leader: Voter) -> None:
+    """A leader from which no majority has fetched for one and a half fetch timeouts resigns."""
+    require(Design.check_quorum and s.voters[leader].role == RaftRole.LEADER)
+    require(not is_majority(frozenset(voter for voter in Voter if reaches(s, leader, voter))))
+    s.voters[leader] = without_lead(s.voters[leader])
 
 
 @action(

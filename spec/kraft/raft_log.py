@@ -124,7 +124,6 @@ def extended(voter: VoterState, reply: Records) -> VoterState:
         flushed=len(log) if Design.flush_before_fetch else voter.flushed,
         high_watermark=max(voter.high_watermark, min(reply.high_watermark, len(log))),
         reply=None,
-        has_fetched=cuts_are_modelled(),
     )
 
 
@@ -144,7 +143,6 @@ def truncated(voter: VoterState, end: int) -> VoterState:
         log=voter.log[:end],
         flushed=min(voter.flushed, end),
         reply=None,
-        has_fetched=cuts_are_modelled(),
     )
 
 
@@ -168,6 +166,7 @@ def receive_fetch(s: Quorum, follower: Voter) -> None:
             end = kept_end(voter.log, reply)
             require(not Design.keeps_committed or voter.high_watermark <= end)
             s.voters[follower] = truncated(voter, end)
+    s.voters[follower].has_fetched = cuts_are_modelled()
 
 
 @action(who="controller {follower}", source="KIP-595, Fetch", kafka="KafkaRaftClient.handleResponse")

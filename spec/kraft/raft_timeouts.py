@@ -7,9 +7,9 @@ resign, at any time. A pre-vote is one step: whoever is reached answers at once.
 
 from __future__ import annotations
 
-from checker.lang import action, replace, require
+from checker.lang import action, require
 from spec.kraft.design import Design
-from spec.kraft.quorum_log import is_as_good, no_ends
+from spec.kraft.quorum_log import is_as_good, is_majority
 from spec.kraft.raft import Quorum, RaftRole, VoterState
 from spec.kraft.types import Voter
 
@@ -41,12 +41,14 @@ def grants_prevote(voter: VoterState, candidate: VoterState) -> bool:
 
 
 def has_prevotes(s: Quorum, candidate: Voter) -> bool:
-    granted = sum(
-        1
-        for voter in Voter
-        if voter == candidate or (reaches(s, candidate, voter) and grants_prevote(s.voters[voter], s.voters[candidate]))
+    return is_majority(
+        frozenset(
+            voter
+            for voter in Voter
+            if voter == candidate
+            or (reaches(s, candidate, voter) and grants_prevote(s.voters[voter], s.voters[candidate]))
+        )
     )
-    return 2 * granted > Design.controllers
 
 
 def may_stand(s: Quorum, candidate: Voter) -> bool:
@@ -86,17 +88,3 @@ def miss_leader(s: Quorum, voter: Voter) -> None:
     """The fetch timeout of a follower runs out: it would vote for another, and may stand."""
     require(s.voters[voter].has_fetched and not hears_its_leader(s, voter))
     s.voters[voter].has_fetched = False
-
-
-@action(
-    who="controller {leader}",
-    source="KIP-595; KAFKA-15489",
-    kafka="KafkaRaftClient.pollLeader, LeaderState.timeUntilCheckQuorumExpires",
-    api="EndQuorumEpoch v1",
-)
-def lose_majority(s: Quorum, leader: Voter) -> None:
-    """A leader from which no majority has fetched for one and a half fetch timeouts resigns."""
-    require(Design.check_quorum and s.voters[leader].role == RaftRole.LEADER)
-    reached = sum(1 for voter in Voter if reaches(s, leader, voter))
-    require(2 * reached <= Design.controllers)
-    s.voters[leader] = replace(s.voters[leader], role=RaftRole.RESIGNED, ends=no_ends())

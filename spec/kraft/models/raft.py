@@ -117,7 +117,7 @@ RAFT_CUT = Model(
         raft_timeouts.isolate,
         raft_timeouts.heal,
         replace(raft_timeouts.miss_leader, fair="weak"),
-        replace(raft_timeouts.lose_majority, fair="weak"),
+        replace(raft_elections.lose_majority, fair="weak"),
     ),
     properties=(
         *SAFE,
@@ -140,7 +140,10 @@ RAFT_FIVE = Model(
     doc="Five voters, one epoch, logs of one batch: votes and fetches as messages.",
     init=raft.formatted,
     actions=(*CANDIDACIES, raft_log.fetch_from_leader, raft_log.receive_fetch),
-    properties=(*SAFE[:-1], properties.raft_voters.split_vote),
+    properties=(
+        *(one for one in SAFE if one is not properties.raft_voters.a_leader_has_resigned),
+        properties.raft_voters.split_vote,
+    ),
     constants={"controllers": 5, "pending_batches": 1, "max_epoch": 1},
     faults="one candidacy of each voter, late votes: any election of one epoch",
     not_modelled="crashes, resignations, lost replies, batches of the controller; " + NOT_MODELLED,

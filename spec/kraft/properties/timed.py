@@ -102,7 +102,7 @@ def clocks_run_alike(before: Lease, after: Lease) -> bool:
 
     Of the age that a lease has at a failover, see `lease_is_as_old_as_the_silence`.
     """
-    ticked = after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
+    ticked = has_ticked(before, after)
     longest = max(Timing.heartbeat_interval_ticks, Timing.request_timeout_ticks)
     return (
         runs(before.silence, after.silence, longest_wait_for_id() + 1, ticked)
@@ -116,6 +116,10 @@ def clocks_run_alike(before: Lease, after: Lease) -> bool:
         and (not ticked or after.retry == max(before.retry - 1, 0))
         and (not ticked or after.delay == (before.delay + 1 if is_under_way(before) else 0))
     )
+
+
+def has_ticked(before: Lease, after: Lease) -> bool:
+    return after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
 
 
 def runs(before: int, after: int, limit: int, ticked: bool) -> bool:
@@ -141,8 +145,7 @@ def successor_asks_for_the_id(before: Lease, after: Lease) -> bool:
 @transition_invariant(source="KIP-631, Handling Broker ID Conflicts")
 def registration_waits_for_a_stall_only(before: Lease, after: Lease) -> bool:
     """While the controller's queue moves, no time passes with a registration in it."""
-    ticked = after.silence > before.silence or after.clock > before.clock or after.tenure > before.tenure
-    return not ticked or before.stall > 0 or before.applicants == 0 or before.retry > 0
+    return not has_ticked(before, after) or before.stall > 0 or before.applicants == 0 or before.retry > 0
 
 
 @invariant(source="KIP-631, Handling Broker ID Conflicts (L1)")
