@@ -1,7 +1,6 @@
-"""Records that the log and snapshots write about themselves: control records, and the features of a bootstrap.
+"""Records that the log and snapshots write about themselves: control records.
 
-Their fields are Kafka's LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord and FeatureLevelRecord, each in
-version 0.
+Their fields are Kafka's LeaderChangeMessage, SnapshotHeaderRecord and SnapshotFooterRecord, each in version 0.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from impl.kraft.storage.batches import BatchError, Reader, Record, uvarint
 
 _VERSION = bytes(2)
 _NO_TAGGED_FIELDS = b"\0"
-_FRAME_VERSION = 1
-_FEATURE_LEVEL = 12
 
 
 class ControlType(IntEnum):
@@ -74,13 +71,6 @@ def last_contained_ms(record: Record) -> int:
         return _read(record).number(8)
     except IndexError as error:
         raise BatchError(f"a SnapshotHeader record is too short: {error}") from None
-
-
-def feature_level(name: str, level: int) -> Record:
-    """A FeatureLevelRecord as a data record: frame, type, version, fields."""
-    encoded = name.encode()
-    value = uvarint(_FRAME_VERSION) + uvarint(_FEATURE_LEVEL) + uvarint(0) + uvarint(len(encoded) + 1) + encoded
-    return Record(value + level.to_bytes(2, "big") + _NO_TAGGED_FIELDS)
 
 
 def _control(type_: ControlType, fields: bytes) -> Record:

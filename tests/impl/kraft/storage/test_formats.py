@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.metadata.encoding import encode as encode_metadata
 from impl.kraft.storage.batches import BatchError, Record, RecordBatch, decode, decode_all, encode, headers
 from impl.kraft.storage.control import (
     LeaderChange,
-    feature_level,
     last_contained_ms,
     leader_change,
     read_leader_change,
@@ -38,6 +39,10 @@ from impl.kraft.storage.snapshots import is_whole
 
 FROM_KAFKA = Path(__file__).parent / "from_kafka"
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def feature_level(name: str, level: int) -> Record:
+    return Record(encode_metadata(MetadataRecord("FEATURE_LEVEL_RECORD", 0, {"name": name, "featureLevel": level})))
 
 
 def of_kafka(name: str) -> bytes:

@@ -1,0 +1,151 @@
+"""The records that the cores replay as those of the log, and back: the codec of a node.
+
+They are written in the versions of metadata.version 7 (3.3-IV3), the lowest that Kafka's current tools read. Of what
+Kafka's records have beyond that, the directories of replicas are left out; anything else that would be lost is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
+from impl.kraft.metadata.tables import BY_NUMBER
+from impl.kraft.records import (
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    Endpoint,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    NoOpRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    Record,
+    RecordType,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    SupportedFeature,
+    TopicRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+)
+
+_SAME = (
+    RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
+    PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, NoOpRecord,
+)  # fmt: skip
+"""Those whose fields are Kafka's, one for one."""
+
+_BROKER_KEYS = {"broker_id": "id", "broker_epoch": "epoch"}
+_RENAMED: Mapping[type, Mapping[str, str]] = {
+    FenceBrokerRecord: _BROKER_KEYS,
+    UnfenceBrokerRecord: _BROKER_KEYS,
+    RegisterBrokerRecord: {"endpoints": "endPoints"},
+}
+_STRUCTS: Mapping[str, Any] = {"endPoints": Endpoint, "features": SupportedFeature}
+_VERSIONS = {RecordType.REGISTER_BROKER: 1, RecordType.BROKER_REGISTRATION_CHANGE: 1}
+"""Where it is not 0: with `inControlledShutdown`."""
+
+_LEFT_OUT = frozenset(("logDirs", "cordonedLogDirs", "directories"))
+_UNCHANGED, _YES, _NO = 0, 1, -1
+"""How BrokerRegistrationChangeRecord writes what became of a flag."""
+
+
+class MetadataCodec:
+    """A RecordCodec."""
+
+    def encode(self, record: Record) -> bytes:
+        """Raises ValueError where Kafka's record has no room for a value."""
+        return encode(to_metadata(record))
+
+    def decode(self, value: bytes) -> Record:
+        """Raises ValueError for what is damaged, and for what the cores have not."""
+        return to_core(decode(value))
+
+
+def to_metadata(record: Record) -> MetadataRecord:
+    """Raises ValueError."""
+    type_ = record.type
+    if isinstance(record, FeatureLevelRecord):
+        if record.min_feature_level != record.max_feature_level:
+            raise ValueError(f"{record}: Kafka's record has one level, the highest")
+        values: dict[str, Any] = {"name": record.name, "featureLevel": record.max_feature_level}
+    elif isinstance(record, BrokerRegistrationChangeRecord):
+        flag = _YES if record.in_controlled_shutdown else _NO
+        values = {"brokerId": record.broker_id, "brokerEpoch": record.broker_epoch, "inControlledShutdown": flag}
+    else:
+        values = {name: _to_plain(getattr(record, own)) for own, name in _NAMES[type(record)].items()}
+    return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS.get(type_, 0), values)
+
+
+def to_core(record: MetadataRecord) -> Record:
+    """Raises ValueError where the cores have no such record, or not all of its fields."""
+    values = record.fields
+    if record.type == "FEATURE_LEVEL_RECORD":
+        level = values["featureLevel"]
+        return FeatureLevelRecord(values["name"], level, level)
+    if record.type == "BROKER_REGISTRATION_CHANGE_RECORD":
+        return _registration_change(record)
+    kind = _KINDS.get(record.type)
+    if kind is None:
+        raise ValueError(f"{record.type}: the cores have no such record")
+    names = {name: own for own, name in _NAMES[kind].items()}
+    _refuse_loss(record, set(names))
+    made: Record = kind(**{names[name]: _to_own(name, value) for name, value in values.items() if name in names})
+    return made
+
+
+def _registration_change(record: MetadataRecord) -> Record:
+    """Kafka writes changes of fencing as this record, too, where KIP-631 has one of their own."""
+    _refuse_loss(record, {"brokerId", "brokerEpoch", "fenced", "inControlledShutdown"})
+    broker = record.fields["brokerId"], record.fields["brokerEpoch"]
+    flags = record.fields.get("fenced", _UNCHANGED), record.fields.get("inControlledShutdown", _UNCHANGED)
+    match flags:
+        case (1, 0):
+            return FenceBrokerRecord(*broker)
+        case (-1, 0):
+            return UnfenceBrokerRecord(*broker)
+        case (0, 1 | -1):
+            return BrokerRegistrationChangeRecord(*broker, in_controlled_shutdown=flags[1] == _YES)
+    raise ValueError(f"{record.type} with fenced {flags[0]}, inControlledShutdown {flags[1]}: the cores change one")
+
+
+def _refuse_loss(record: MetadataRecord, known: set[str]) -> None:
+    """A tagged field that has its default is absent, so that what is there says something."""
+    lost = {name for name, value in record.fields.items() if name not in known and value is not False} - _LEFT_OUT
+    if lost:
+        raise ValueError(f"{record.type} with {', '.join(sorted(lost))}: the cores have no such field")
+
+
+def _to_plain(value: Any) -> Any:
+    """A dataclass as a struct."""
+    if isinstance(value, tuple):
+        return tuple(map(_to_plain, value))
+    if is_dataclass(value):
+        return {name: getattr(value, own) for own, name in _NAMES[type(value)].items()}
+    return value
+
+
+def _to_own(name: str, value: Any) -> Any:
+    """The arrays of structs among the fields as tuples of their dataclasses."""
+    kind = _STRUCTS.get(name)
+    if kind is None:
+        return value
+    names = _NAMES[kind]
+    return tuple(kind(**{own: struct[of] for own, of in names.items()}) for struct in value)
+
+
+def _names(kind: Any) -> dict[str, str]:
+    """A class's fields, and what Kafka calls them."""
+    renamed = _RENAMED.get(kind, {})
+    return {one.name: renamed.get(one.name) or _camel_case(one.name) for one in fields(kind)}
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+_NAMES: Mapping[type, Mapping[str, str]] = {kind: _names(kind) for kind in (*_SAME, *_STRUCTS.values())}
+_KINDS: Mapping[str, Any] = {BY_NUMBER[kind.type].name: kind for kind in _SAME}

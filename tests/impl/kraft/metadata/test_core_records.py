@@ -1,0 +1,123 @@
+"""The records of the cores in the log: each is what it was, and nothing that Kafka wrote is lost in silence."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from impl.kraft.fields import InvalidFieldError, check
+from impl.kraft.image import Image
+from impl.kraft.metadata.core_records import MetadataCodec, to_core, to_metadata
+from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.records import (
+    BrokerRegistrationChangeRecord,
+    Endpoint,
+    FeatureLevelRecord,
+    FenceBrokerRecord,
+    PartitionRecord,
+    Record,
+    RegisterBrokerRecord,
+    SupportedFeature,
+    UnfenceBrokerRecord,
+)
+from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
+from tests.impl.arbitrary import of
+
+CODEC = MetadataCodec()
+KINDS = get_args(Record)
+
+
+def any_record(kind: Any) -> st.SearchStrategy[Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return st.builds(kind, **{one.name: of(hints[one.name]) for one in fields(kind)})
+
+
+@given(st.sampled_from(KINDS).flatmap(any_record))
+def test_every_record_of_the_cores_comes_back_or_is_refused(record: Any) -> None:
+    """Refused is what the fields refuse, and what Kafka's record has no room for."""
+    try:
+        check("record", record, *KINDS)
+        fits = has_room(record)
+    except InvalidFieldError:
+        fits = False
+    if fits:
+        assert CODEC.decode(CODEC.encode(record)) == record
+
+
+def has_room(record: Any) -> bool:
+    if isinstance(record, FeatureLevelRecord):
+        return record.min_feature_level == record.max_feature_level
+    if isinstance(record, RegisterBrokerRecord):
+        return all(0 <= endpoint.port < 1 << 16 for endpoint in record.endpoints)
+    return True
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        FeatureLevelRecord("metadata.version", 1, 7),
+        RegisterBrokerRecord(1, UUID(int=1), 5, (Endpoint("PLAINTEXT", "host", 1 << 16, 0),)),
+    ],
+)
+def test_what_kafkas_record_has_no_room_for_is_refused(record: Any) -> None:
+    with pytest.raises(ValueError):
+        CODEC.encode(record)
+
+
+def partition(**more: Any) -> MetadataRecord:
+    record = to_metadata(PartitionRecord(0, UUID(int=1), (1, 2), (1,), leader=1))
+    return MetadataRecord(record.type, 2, {**record.fields, "directories": (UUID(int=7), UUID(int=8)), **more})
+
+
+def change(**flags: int) -> MetadataRecord:
+    return MetadataRecord("BROKER_REGISTRATION_CHANGE_RECORD", 1, {"brokerId": 1, "brokerEpoch": 2, **flags})
+
+
+def test_directories_are_left_out() -> None:
+    assert to_core(partition()) == PartitionRecord(0, UUID(int=1), (1, 2), (1,), leader=1)
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (partition(eligibleLeaderReplicas=(2,)), "eligibleLeaderReplicas"),
+        (partition(leaderRecoveryState=1), "leaderRecoveryState"),
+        (MetadataRecord("REMOVE_ACCESS_CONTROL_ENTRY_RECORD", 0, {"id": UUID(int=1)}), "the cores have no such record"),
+        (change(), "fenced 0, inControlledShutdown 0"),
+        (change(fenced=1, inControlledShutdown=1), "fenced 1, inControlledShutdown 1"),
+    ],
+)  # fmt: skip
+def test_what_would_be_lost_is_refused(record: MetadataRecord, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        to_core(record)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"fenced": 1}, FenceBrokerRecord(1, 2)),
+        ({"fenced": -1}, UnfenceBrokerRecord(1, 2)),
+        ({"inControlledShutdown": 1}, BrokerRegistrationChangeRecord(1, 2, True)),
+        ({"inControlledShutdown": -1}, BrokerRegistrationChangeRecord(1, 2, False)),
+    ],
+)
+def test_a_registration_change_of_kafka_is_the_record_of_what_changed(flags: dict[str, int], expected: Any) -> None:
+    assert to_core(change(**flags)) == expected
+
+
+def test_a_snapshot_goes_to_bytes_and_back() -> None:
+    image = Image()
+    image.replay_record(FeatureLevelRecord("metadata.version", 7, 7))
+    image.replay_record(
+        RegisterBrokerRecord(
+            1, UUID(int=9), 0, (Endpoint("PLAINTEXT", "host", 9092, 0),), (SupportedFeature("metadata.version", 1, 7),)
+        )
+    )
+    written = write_snapshot(image)
+    read = Snapshot(written.offset, written.epoch, tuple(CODEC.decode(CODEC.encode(one)) for one in written.records))
+    assert write_snapshot(load_snapshot(read)) == written and len(written.records) == 2
