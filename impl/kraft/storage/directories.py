@@ -58,7 +58,8 @@ def format_directories(
     if len(fresh) < len(directories) and not ignore_formatted:
         formatted = next(directory for directory in directories if directory not in fresh)
         raise StorageError(
-            f"{formatted} is already formatted. Use --ignore-formatted to leave such directories as they are"
+            f"Log directory {formatted} is already formatted. Use --ignore-formatted to ignore this directory "
+            "and format the others."
         )
     for directory in fresh:
         parent = directory.rpartition("/")[0]
