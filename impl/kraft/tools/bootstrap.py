@@ -19,15 +19,9 @@ RELEASES: Mapping[str, int] = {
 """Levels of metadata.version. From 17 on (3.7-IV2) replicas have directories, which the cores have not."""
 
 DEFAULT_RELEASE = "3.3-IV3"
-_OTHER_FEATURES = frozenset(
-    (
-        "kraft.version",
-        "transaction.version",
-        "group.version",
-        "eligible.leader.replicas.version",
-        "share.version",
-        "streams.version",
-    )
+_OTHER_FEATURES = (
+    *("kraft.version", "transaction.version", "group.version"),
+    *("eligible.leader.replicas.version", "share.version", "streams.version"),
 )
 _SCRAM_LEVEL = 11
 _HASHES: Mapping[str, tuple[int, str]] = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}

@@ -19,8 +19,9 @@ from impl.kraft.metadata.json_form import payload_json, to_json
 from impl.kraft.storage.batches import HEADER, HEADER_BYTES, BatchError, Header, Record, RecordBatch, decode
 from impl.kraft.storage.control import ControlType, control_type, last_contained_ms, read_leader_change
 from impl.kraft.storage.directories import BOOTSTRAP
+from impl.kraft.tools.parsing import until_nobody_reads
 
-DONE, DAMAGED, NOBODY_READS = 0, 1, 141
+DONE, DAMAGED = 0, 1
 _SEGMENT = re.compile(r"(\d+)(\.\w+)?\.log")
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -42,23 +43,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the files, and return the exit code."""
     options = parser().parse_args(arguments)
     style = Style(options.cluster_metadata_decoder, not options.skip_record_metadata)
+    return until_nobody_reads(lambda: _print_all(options.files.split(","), style))
+
+
+def _print_all(names: Sequence[str], style: Style) -> int:
     code = DONE
-    try:
-        for name in options.files.split(","):
-            try:
-                for line in dumped(Path(name), style):
-                    print(line)
-            except UnreadableError:
-                code = DAMAGED
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                print(f"{name}: {error.strerror}", file=sys.stderr)
-                code = DAMAGED
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NOBODY_READS
+    for name in names:
+        try:
+            for line in dumped(Path(name), style):
+                print(line)
+        except UnreadableError:
+            code = DAMAGED
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            print(f"{name}: {error.strerror}", file=sys.stderr)
+            code = DAMAGED
     return code
 
 

@@ -1,17 +1,22 @@
-"""Parsers of command lines whose help is a text: that of the document, which no library lays out in the same way."""
+"""What the tools share: parsers whose help is a text, configurations that are named, output that nobody reads.
+
+The help is that of the document, which no library lays out in the same way.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from impl.kraft.config.configuration import Configuration, load
 from impl.runtime.properties import ConfigError
 
-USAGE = 2
-"""The exit code of a command line, or of a configuration, that cannot be."""
+USAGE, NOBODY_READS = 2, 141
+"""Exit codes: a command line or a configuration cannot be; nobody reads the output any more."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,3 +45,14 @@ def configuration_at(path: str) -> Configuration | None:
     for problem in findings.problems:
         print(problem.within(path), file=sys.stderr)
     return configuration
+
+
+def until_nobody_reads(run: Callable[[], int]) -> int:
+    """The exit code of a tool that prints, also where its output goes to something that has ended."""
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
