@@ -6,8 +6,8 @@ Kafka's records have beyond that, the directories of replicas are left out; anyt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
@@ -75,7 +75,9 @@ def to_metadata(record: Record) -> MetadataRecord:
         flag = _YES if record.in_controlled_shutdown else _NO
         values = {"brokerId": record.broker_id, "brokerEpoch": record.broker_epoch, "inControlledShutdown": flag}
     else:
-        values = {name: _to_plain(getattr(record, own)) for own, name in _NAMES[type(record)].items()}
+        values = {name: getattr(record, own) for own, name in _NAMES[type(record)].items()}
+        for name in _STRUCTS.keys() & values.keys():
+            values[name] = tuple(map(_to_struct, values[name]))
     return MetadataRecord(BY_NUMBER[type_].name, _VERSIONS.get(type_, 0), values)
 
 
@@ -90,9 +92,13 @@ def to_core(record: MetadataRecord) -> Record:
     kind = _KINDS.get(record.type)
     if kind is None:
         raise ValueError(f"{record.type}: the cores have no such record")
-    names = {name: own for own, name in _NAMES[kind].items()}
-    _refuse_loss(record, set(names))
-    made: Record = kind(**{names[name]: _to_own(name, value) for name, value in values.items() if name in names})
+    own_names = _OWN_NAMES[kind]
+    if not own_names.keys() >= values.keys():
+        _refuse_loss(record, own_names)
+    found = {own_names[name]: value for name, value in values.items() if name in own_names}
+    for name in _STRUCTS.keys() & values.keys():
+        found[own_names[name]] = _to_own(name, values[name])
+    made: Record = kind(**found)
     return made
 
 
@@ -111,29 +117,22 @@ def _registration_change(record: MetadataRecord) -> Record:
     raise ValueError(f"{record.type} with fenced {flags[0]}, inControlledShutdown {flags[1]}: the cores change one")
 
 
-def _refuse_loss(record: MetadataRecord, known: set[str]) -> None:
+def _refuse_loss(record: MetadataRecord, known: Collection[str]) -> None:
     """A tagged field that has its default is absent, so that what is there says something."""
     lost = {name for name, value in record.fields.items() if name not in known and value is not False} - _LEFT_OUT
     if lost:
         raise ValueError(f"{record.type} with {', '.join(sorted(lost))}: the cores have no such field")
 
 
-def _to_plain(value: Any) -> Any:
-    """A dataclass as a struct."""
-    if isinstance(value, tuple):
-        return tuple(map(_to_plain, value))
-    if is_dataclass(value):
-        return {name: getattr(value, own) for own, name in _NAMES[type(value)].items()}
-    return value
+def _to_struct(value: Any) -> Mapping[str, Any]:
+    return {name: getattr(value, own) for own, name in _NAMES[type(value)].items()}
 
 
-def _to_own(name: str, value: Any) -> Any:
-    """The arrays of structs among the fields as tuples of their dataclasses."""
-    kind = _STRUCTS.get(name)
-    if kind is None:
-        return value
+def _to_own(name: str, structs: Iterable[Mapping[str, Any]]) -> Any:
+    """An array of structs as a tuple of their dataclass."""
+    kind = _STRUCTS[name]
     names = _NAMES[kind]
-    return tuple(kind(**{own: struct[of] for own, of in names.items()}) for struct in value)
+    return tuple(kind(**{own: struct[of] for own, of in names.items()}) for struct in structs)
 
 
 def _names(kind: Any) -> dict[str, str]:
@@ -148,4 +147,5 @@ def _camel_case(name: str) -> str:
 
 
 _NAMES: Mapping[type, Mapping[str, str]] = {kind: _names(kind) for kind in (*_SAME, *_STRUCTS.values())}
+_OWN_NAMES = {kind: {name: own for own, name in names.items()} for kind, names in _NAMES.items()}
 _KINDS: Mapping[str, Any] = {BY_NUMBER[kind.type].name: kind for kind in _SAME}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from struct import Struct, error
+from struct import Struct, error, pack, unpack
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -25,6 +25,9 @@ _FORMATS = {
     Kind.FLOAT64: "d",
 }  # fmt: skip
 _UUID_BYTES = 16
+_INT32_BYTES = 4
+_NOT_OF_THE_TYPE = (error, AttributeError, TypeError, UnicodeEncodeError)
+"""What writing raises where a value is of another type than its field, or too large."""
 
 Write = Callable[[bytearray, Any], None]
 Read = Callable[[Reader], Any]
@@ -57,7 +60,7 @@ def encode(record: MetadataRecord) -> bytes:
         raise ValueError(f"there is no record {record.type!r} of version {record.version}")
     data = bytearray((FRAME_VERSION, schema.number, record.version))
     try:
-        _struct(schema.fields, record.version).write(data, record.fields)
+        _layout(schema.number, record.version).write(data, record.fields)
     except _WrongValueError as wrong:
         raise ValueError(f"{record.type} of version {record.version}: {wrong}") from None
     return bytes(data)
@@ -69,7 +72,7 @@ def decode(value: bytes | memoryview) -> MetadataRecord:
     try:
         frame, number, version = reader.uvarint(), reader.uvarint(), reader.uvarint()
         schema = _schema_of(frame, number, version)
-        fields = _struct(schema.fields, version).read(reader)
+        fields = _layout(schema.number, version).read(reader)
     except IndexError as short:
         raise ValueError(f"a metadata record that ends within a field: {short}") from None
     if reader.left():
@@ -97,38 +100,49 @@ class _Struct:
 
     def __init__(self, fields: Sequence[Field], version: int) -> None:
         here = [_Place(field, *_functions(field, version)) for field in fields if field.since <= version]
-        self._placed = [place for place in here if place.field.tag is None]
+        self._written = [(place.field.name, place.write) for place in here if place.field.tag is None]
+        self._read = [(place.field.name, place.read) for place in here if place.field.tag is None]
         self._tagged = sorted((place for place in here if place.field.tag is not None), key=_tag)
         self._by_tag = {place.field.tag: place for place in self._tagged}
         self._names = [place.field.name for place in here]
+        self._known = frozenset(self._names)
 
     def write(self, data: bytearray, values: Mapping[str, Any]) -> None:
-        for place in self._placed:
-            _write_checked(place, data, values.get(place.field.name))
-        if unknown := values.keys() - set(self._names):
-            raise _WrongValueError(f"this version has no {', '.join(sorted(unknown))}")
-        given = [(place, values[place.field.name]) for place in self._tagged if place.field.name in values]
-        tagged = [(place, value) for place, value in given if value != place.field.default]
-        data += uvarint(len(tagged))
-        for place, value in tagged:
-            alone = bytearray()
-            _write_checked(place, alone, value)
-            data += uvarint(_tag(place)) + uvarint(len(alone)) + alone
+        if not self._known.issuperset(values):
+            raise _WrongValueError(f"this version has no {', '.join(sorted(values.keys() - self._known))}")
+        name = ""
+        try:
+            for name, write in self._written:
+                write(data, values.get(name))
+            given = [place for place in self._tagged if place.field.name in values]
+            tagged = [place for place in given if values[place.field.name] != place.field.default]
+            _put_uvarint(data, len(tagged))
+            for place in tagged:
+                name = place.field.name
+                _put_tagged(data, place, values[name])
+        except _WrongValueError as wrong:
+            raise _WrongValueError(f"{name}.{wrong}") from None
+        except _NOT_OF_THE_TYPE:
+            raise _WrongValueError(f"{name} cannot be {values.get(name)!r:.80}") from None
 
     def read(self, reader: Reader) -> dict[str, Any]:
-        found = {place.field.name: place.read(reader) for place in self._placed}
-        for _ in range(reader.uvarint()):
-            tag = reader.uvarint()
-            alone = Reader(memoryview(reader.take(reader.uvarint())))
-            place = self._by_tag.get(tag)
-            if place is None:  # a field of a later version, which older software ignores
-                continue
-            value = place.read(alone)
-            if alone.left():
-                raise ValueError(f"{alone.left()} bytes behind the tagged field {place.field.name}")
-            if value != place.field.default:
-                found[place.field.name] = value
-        return {name: found[name] for name in self._names if name in found}
+        found = {name: read(reader) for name, read in self._read}
+        tagged = reader.uvarint()
+        for _ in range(tagged):
+            self._read_tagged(reader, found)
+        return {name: found[name] for name in self._names if name in found} if tagged else found
+
+    def _read_tagged(self, reader: Reader, found: dict[str, Any]) -> None:
+        tag = reader.uvarint()
+        alone = Reader(memoryview(reader.take(reader.uvarint())))
+        place = self._by_tag.get(tag)
+        if place is None:  # a field of a later version, which older software ignores
+            return
+        value = place.read(alone)
+        if alone.left():
+            raise ValueError(f"{alone.left()} bytes behind the tagged field {place.field.name}")
+        if value != place.field.default:
+            found[place.field.name] = value
 
 
 def _tag(place: _Place) -> int:
@@ -136,18 +150,24 @@ def _tag(place: _Place) -> int:
     return place.field.tag
 
 
-def _write_checked(place: _Place, data: bytearray, value: Any) -> None:
-    try:
-        place.write(data, value)
-    except _WrongValueError as wrong:
-        raise _WrongValueError(f"{place.field.name}.{wrong}") from None
-    except (error, AttributeError, TypeError, UnicodeEncodeError):
-        raise _WrongValueError(f"{place.field.name} cannot be {value!r:.80}") from None
+def _put_tagged(data: bytearray, place: _Place, value: Any) -> None:
+    alone = bytearray()
+    place.write(alone, value)
+    _put_uvarint(data, _tag(place))
+    _put_uvarint(data, len(alone))
+    data += alone
+
+
+def _put_uvarint(data: bytearray, value: int) -> None:
+    if value < 0x80:
+        data.append(value)
+    else:
+        data += uvarint(value)
 
 
 @cache
-def _struct(fields: tuple[Field, ...], version: int) -> _Struct:
-    return _Struct(fields, version)
+def _layout(number: int, version: int) -> _Struct:
+    return _Struct(BY_NUMBER[number].fields, version)
 
 
 def _functions(field: Field, version: int) -> tuple[Write, Read]:
@@ -173,7 +193,8 @@ def _fixed(kind: Kind) -> tuple[Write, Read]:
         data += layout.pack(value)
 
     def read(reader: Reader) -> Any:
-        return layout.unpack(reader.take(layout.size))[0]
+        (value,) = layout.unpack(reader.take(layout.size))
+        return value
 
     return write, read
 
@@ -207,7 +228,8 @@ def _sized(to_bytes: Callable[[Any], bytes], of_bytes: Callable[[bytes], Any], n
             data += b"\0"
             return
         encoded = to_bytes(value)
-        data += uvarint(len(encoded) + 1) + encoded
+        _put_uvarint(data, len(encoded) + 1)
+        data += encoded
 
     def read(reader: Reader) -> Any:
         length = _length(reader, nullable)
@@ -218,11 +240,7 @@ def _sized(to_bytes: Callable[[Any], bytes], of_bytes: Callable[[bytes], Any], n
 
 def _array(kind: ArrayOf, version: int, nullable: bool) -> tuple[Write, Read]:
     """One more than the length, 0 for null, and the elements."""
-    if isinstance(kind.element, Kind):
-        write_each, read_each = _functions(Field("", kind.element), version)
-    else:
-        struct = _struct(kind.element, version)
-        write_each, read_each = struct.write, struct.read
+    write_all, read_all = _elements(kind, version)
 
     def write(data: bytearray, value: Any) -> None:
         if value is None and nullable:
@@ -230,15 +248,37 @@ def _array(kind: ArrayOf, version: int, nullable: bool) -> tuple[Write, Read]:
             return
         if not isinstance(value, tuple):
             raise TypeError(value)
-        data += uvarint(len(value) + 1)
-        for one in value:
-            write_each(data, one)
+        _put_uvarint(data, len(value) + 1)
+        write_all(data, value)
 
     def read(reader: Reader) -> Any:
         length = _length(reader, nullable)
-        return None if length is None else tuple(read_each(reader) for _ in range(length))
+        return None if length is None else read_all(reader, length)
 
     return write, read
+
+
+def _elements(kind: ArrayOf, version: int) -> tuple[Write, Callable[[Reader, int], Any]]:
+    """Of an array whose length is known. Numbers are written and read at once: most of the log is lists of ids."""
+    if kind.element is Kind.INT32:
+        return _write_int32s, lambda reader, length: unpack(f">{length}i", reader.take(_INT32_BYTES * length))
+    if isinstance(kind.element, Kind):
+        write_each, read_each = _functions(Field("", kind.element), version)
+    else:
+        struct = _Struct(kind.element, version)
+        write_each, read_each = struct.write, struct.read
+
+    def write_all(data: bytearray, value: Any) -> None:
+        for one in value:
+            write_each(data, one)
+
+    return write_all, lambda reader, length: tuple(read_each(reader) for _ in range(length))
+
+
+def _write_int32s(data: bytearray, value: Any) -> None:
+    if bool in map(type, value):
+        raise TypeError(value)
+    data += pack(f">{len(value)}i", *value)
 
 
 def _length(reader: Reader, nullable: bool) -> int | None:
