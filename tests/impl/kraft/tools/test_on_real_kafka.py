@@ -1,0 +1,62 @@
+"""A real Kafka starts on directories that ours formatted, and both tools print the log that it wrote there."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from impl.kraft.tools.cluster import main as cluster
+from impl.kraft.tools.dump_log import main as dump_log
+from impl.kraft.tools.storage import main as storage
+from tests.cluster.kafka import VERSION, java, missing, tool, until
+from tests.cluster.processes import ManagedProcess
+
+DUMPED_BY = "4.3.1"
+"""It prints control records as the current tool does."""
+
+CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
+WHY = missing() or missing(DUMPED_BY)
+pytestmark = [
+    pytest.mark.long("a JVM with a controller and a broker"),
+    pytest.mark.skipif(bool(WHY), reason=WHY or "there is an Apache Kafka"),
+]
+
+
+def free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+def test_a_real_kafka_starts_where_ours_formatted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of interop goal 4, and goal 3 on a log with brokers, topics and configs."""
+    client, controller = free_ports()
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        f"controller.quorum.voters=1@127.0.0.1:{controller}\n"
+        f"listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}\n"
+        f"log.dirs={tmp_path}/data\n"
+    )
+    assert storage(["format", "-c", str(config), "-t", CLUSTER]) == 0
+    output = tmp_path / "log"
+    process = ManagedProcess([*java(VERSION), "kafka.Kafka", str(config)], output)
+    try:
+        until(lambda: "Kafka Server started" in output.read_text(errors="replace"), "Kafka starts")
+        bootstrap = f"127.0.0.1:{client}"
+        capsys.readouterr()
+        assert cluster(["cluster-id", "-b", bootstrap]) == 0
+        assert capsys.readouterr().out == f"Cluster ID: {CLUSTER}\n"
+        topic = ("--create", "--topic", "orders", "--partitions", "3", "--config", "cleanup.policy=compact")
+        tool(VERSION, "org.apache.kafka.tools.TopicCommand", "--bootstrap-server", bootstrap, *topic)
+    finally:
+        process.kill()
+    segment = tmp_path / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
+    options = ("--cluster-metadata-decoder", "--files", str(segment))
+    dump_log(options)
+    ours = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("Found ")]
+    assert ours == tool(DUMPED_BY, "org.apache.kafka.tools.DumpLogSegments", *options).splitlines()
+    text = "\n".join(ours)
+    for type_ in ("REGISTER_BROKER", "TOPIC", "PARTITION", "CONFIG", "FEATURE_LEVEL", "BROKER_REGISTRATION_CHANGE"):
+        assert f'"{type_}_RECORD"' in text
