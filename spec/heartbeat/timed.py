@@ -11,7 +11,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from checker.lang import Nat, Option, Range, action, assume, constants, init, invariant, require, state, witness
+from checker.lang import (
+    Nat,
+    Option,
+    Range,
+    action,
+    assume,
+    constants,
+    init,
+    invariant,
+    require,
+    state,
+    transition_invariant,
+    witness,
+)
 
 
 @constants
@@ -217,6 +230,16 @@ def serves(s: Lease) -> bool:
 def nobody_serves_after_expiry(s: Lease) -> bool:
     """Once another leads, the broker does not serve."""
     return not s.expired or not serves(s)
+
+
+@transition_invariant(source="KIP-343, Broker-Side Heartbeat Timeout; Controller-Side Heartbeat Timeout (S2)")
+def timers_decide(before: Lease, after: Lease) -> bool:
+    """The broker is fenced only while it runs, and another leads only by a queue that moves, as their timers run out."""
+    fences = after.fenced and not before.fenced
+    expires = after.expired and not before.expired
+    return (not fences or (before.pause == 0 and must_fence(before))) and (
+        not expires or (before.stall == 0 and must_expire(before))
+    )
 
 
 @witness

@@ -21,7 +21,7 @@ TIMED = Model(
         timed.stall,
         timed.pause,
     ),
-    properties=(timed.nobody_serves_after_expiry, timed.fenced_and_back, timed.woken_late),
+    properties=(timed.nobody_serves_after_expiry, timed.timers_decide, timed.fenced_and_back, timed.woken_late),
     constants={},
     settings={"repaired": {}, "draft": {"broker_timeout_ticks": 24, "lease_from_sending": False}},
     faults="two lost messages, stalls of the controller's queue or pauses of the broker, and a slow clock",
