@@ -234,7 +234,7 @@ def nobody_serves_after_expiry(s: Lease) -> bool:
 
 @transition_invariant(source="KIP-343, Broker-Side Heartbeat Timeout; Controller-Side Heartbeat Timeout (S2)")
 def timers_decide(before: Lease, after: Lease) -> bool:
-    """The broker is fenced only while it runs, and another leads only by a queue that moves, as their timers run out."""
+    """The broker is fenced only while it runs, another leads only by a queue that moves, once their timers ran out."""
     fences = after.fenced and not before.fenced
     expires = after.expired and not before.expired
     return (not fences or (before.pause == 0 and must_fence(before))) and (
