@@ -32,9 +32,6 @@ class Office:
                 return False
         if member.design.request_consumed and not member.design.office_failure_spends:
             yield from self.spend_request()
-        member.phase = Phase.IN_OFFICE
-        if member.term is not None:
-            self.take_request(member.term.epoch)
         hands_over = False
         if member.design.office_reads_ready and member.design.pinning and not member.design.takeover:
             ready = yield from member.read_ready(watch=True)
@@ -46,6 +43,9 @@ class Office:
             "request": member.ended,
             "cause": (yield from self.cause()),
         }
+        member.phase = Phase.IN_OFFICE  # not before: where the connection is lost meanwhile, all of it is done again
+        if member.term is not None:
+            self.take_request(member.term.epoch)
         member.log("took office", facts)
         member.did("begin_term", **facts)
         return hands_over

@@ -38,7 +38,7 @@ def test_nothing_that_comes_between_does_harm(model: str, changes: dict[str, str
     ("model", "changes", "states", "ends"),
     [
         ("pin", NO_REQUEST, 824, 8),
-        ("lost_reply", LOST_REPLY, 6_781, 7),
+        ("lost_reply", LOST_REPLY, 7_206, 7),
         ("takeover", {**ONE_REQUEST, "max_unpins": "0"}, 20_799, 23),
     ],
 )

@@ -295,6 +295,20 @@ def test_a_broker_whose_id_was_taken_registers_though_its_connection_is_lost_mea
     assert id_path(1) in brokers.zookeeper.tree
 
 
+@pytest.mark.parametrize("operation", [f"GetData(path='{READY}', watch=True", f"GetData(path='{id_path(0)}'"])
+def test_a_term_whose_beginning_is_cut_short_is_begun_again(operation: str) -> None:
+    """Found by a schedule: the broker was in office, and neither its log nor its metrics had the move."""
+    brokers = Brokers(2)
+    brokers.by_hand(Delete(CONTROLLER))
+    brokers.until_submits(1, "path='/controller_epoch'")
+    brokers.until_done(1, "run")
+    brokers.until_submits(1, operation)
+    brokers.lose_request(1)
+    brokers.settle()
+    assert brokers.controllers() == [1]
+    assert brokers.moves[1:] == [(0, 1, 2, "by hand")]
+
+
 def test_a_question_is_answered_though_the_connection_is_lost_meanwhile() -> None:
     brokers = Brokers(2)
     brokers.ask(1, DescribeControllerRequest())
