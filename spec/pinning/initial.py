@@ -6,7 +6,7 @@ from checker.lang import Map, init
 from spec.pinning.decisions.watching import standing_watches
 from spec.pinning.design import Design
 from spec.pinning.state import BrokerProcess, Cluster, Controller, Faults, Member
-from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase, ProcessState, is_preferred
+from spec.pinning.types import Broker, ControllerEpoch, EpochVersion, Path, Phase, ProcessState, is_legacy, is_preferred
 from spec.zookeeper.sessions import Session
 
 
@@ -34,7 +34,8 @@ def broker_0_in_office() -> Cluster:
 def running(broker: Broker, epoch: ControllerEpoch) -> BrokerProcess:
     """A broker that runs; broker 0 took office at `epoch`."""
     leads = broker == Broker(0)
-    reads_ready = Design.pinning and not Design.takeover and Design.office_reads_ready and Design.watch_where_absent
+    watches_absent = Design.office_reads_ready and Design.watch_where_absent
+    reads_ready = Design.pinning and not Design.takeover and watches_absent and not is_legacy(broker)
     return BrokerProcess(
         state=ProcessState.UP,
         session=Session(broker.index),

@@ -28,8 +28,11 @@ class Links:
         for link in self._proxies:
             link.heal()
 
-    def lose_reply(self, meanwhile: Callable[[], None]) -> None:
-        """The reply to the broker's next multi is lost, and its connection with it. meanwhile: done before that."""
+    def lose_reply(self, meanwhile: Callable[[], None], to: Callable[[bytes], bool] = has_multi) -> None:
+        """The reply to the broker's next multi is lost, and its connection with it. meanwhile: done before that.
+
+        to: says of what the broker sends whether it is meant.
+        """
 
         def lost(link: Proxy) -> None:
             meanwhile()
@@ -38,7 +41,7 @@ class Links:
                 link.heal()
 
         for link in self._proxies:
-            link.lose_reply(has_multi, lambda link=link: lost(link))  # type: ignore[misc]  # a default has no type
+            link.lose_reply(to, lambda link=link: lost(link))  # type: ignore[misc]  # a default has no type
 
     def stop(self) -> None:
         for link in self._proxies:

@@ -276,8 +276,9 @@ def test_an_upgrade_and_back_broker_by_broker_with_a_request_standing(server: En
     lives = cluster.lives()
     log = [one for one in below(server.transactions(), cluster.root) if one.zxid <= last_zxid]
     assert History(log, lives, BROKERS).figures().violated() == ["P9: a request stands at the end"]
-    parts = [History.stretch(log, lives, BROKERS, began=zxid, until=end) for zxid, end in pairwise(zxids)]
-    for number, (part, legacy) in enumerate(zip(parts, (2, 1, 0, 1, 2), strict=True)):  # of 3 there is no model
+    ends = pairwise([*zxids, last_zxid])
+    parts = [History.stretch(log, lives, BROKERS, began=zxid, until=end) for zxid, end in ends]
+    for number, (part, legacy) in enumerate(zip(parts, (2, 1, 0, 1, 2, 3), strict=True)):
         folder, run = tmp_path / f"part {number}", Run(number, part.trace(f"seed {number}", "upgraded"), None)
         assert rejected([run], UPGRADED, [f"legacy_brokers={legacy}"], folder) == {}
         if number == 1:
