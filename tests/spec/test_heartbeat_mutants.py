@@ -27,6 +27,7 @@ MUTANTS = [
     Mutant("legacy_is_who_registered_so", "upgrade", "adopting", "legacy=controller.legacy - {broker}"),
     Mutant("as_partition", "disk_and_failover", "record_after",
            "s.partition.isr == frozenset({broker}) and known is not None", "known is not None"),
+    Mutant("timers_decide", "timed", "fence", "must_fence(s)", "True"),
     # What processes and controllers remember, and what steps do.
     Mutant("stopped_process_has_forgotten", "late", "stopped",
            "target=BrokerState.ACTIVE", "target=BrokerState.STOPPING"),
