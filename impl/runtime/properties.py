@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 MOST_INT32 = (1 << 31) - 1
@@ -32,27 +32,45 @@ class Values:
         return reading(key, self._values[key]) if key in self._values else default
 
 
+class Line(NamedTuple):
+    """A line of a properties file that says something, by its number from 1. value: None where it has no `=`."""
+
+    number: int
+    text: str
+    key: str
+    value: str | None
+
+
 def read_properties(path: Path) -> dict[str, str]:
     """The keys and values in a file. Raises ConfigError."""
+    return properties(read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """Raises ConfigError where the file cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
-    return properties(text)
 
 
 def properties(text: str) -> dict[str, str]:
     """The keys and values of a properties file. Raises ConfigError."""
     found = dict[str, str]()
+    for line in lines(text):
+        if line.value is None:
+            raise ConfigError(f"line {line.number}: {line.text[:60]!r} is not key=value")
+        found[line.key] = line.value
+    return found
+
+
+def lines(text: str) -> Iterator[Line]:
+    """Those that are neither empty nor comments."""
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
-        if not line or line[0] in "#!":
-            continue
-        key, separator, value = line.partition("=")
-        if not separator:
-            raise ConfigError(f"line {number}: {line[:60]!r} is not key=value")
-        found[key.strip()] = value.strip()
-    return found
+        if line and line[0] not in "#!":
+            key, separator, value = line.partition("=")
+            yield Line(number, line, key.strip(), value.strip() if separator else None)
 
 
 # Readings: each is given the key and its value.
@@ -87,9 +105,14 @@ def boolean(key: str, value: str) -> bool:
     return value == "true"
 
 
+def listed(value: str) -> tuple[str, ...]:
+    """A list with commas, in its order."""
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
 def names(key: str, value: str) -> frozenset[str]:
     """A list with commas."""
-    return frozenset(name.strip() for name in value.split(",") if name.strip())
+    return frozenset(listed(value))
 
 
 def listener(key: str, value: str) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from impl.kraft.config import values
 from impl.kraft.config.findings import Entry, Finding, Findings, entries
 from impl.kraft.config.rules import problems_of, warnings_of
 from impl.kraft.config.values import BROKER, CONTROLLER, SECURITY_PROTOCOLS, Listener, Voter
-from impl.runtime.properties import MOST_INT32, ConfigError, boolean, integer
+from impl.runtime.properties import MOST_INT32, ConfigError, boolean, broker_id, integer, read_text
 
 _MIB = 1 << 20
 _DAY_MS = 24 * 3600 * 1000
@@ -86,7 +86,7 @@ _LONG, _POSITIVE_LONG, _BOUND = _number(0, MOST_INT64), _number(1, MOST_INT64), 
 
 READINGS: Mapping[str, Callable[[str, str], Any]] = {
     "process.roles": values.roles,
-    "node.id": values.node_id,
+    "node.id": broker_id,
     "controller.quorum.voters": values.voters,
     "controller.listener.names": values.names,
     "listeners": values.listeners,
@@ -185,10 +185,7 @@ def _protocols(read_as: Mapping[str, Any]) -> Mapping[str, str]:
 
 def load(path: Path) -> tuple[Configuration | None, Findings]:
     """As `parse`. Raises ConfigError where the file cannot be read."""
-    try:
-        return parse(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+    return parse(read_text(path))
 
 
 def field_of(key: str) -> str:

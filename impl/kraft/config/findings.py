@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from impl.runtime.properties import lines
+
 
 class Entry(NamedTuple):
     """A value, and the line that it stands on, from 1."""
@@ -35,12 +37,8 @@ class Findings:
 def entries(text: str, findings: Findings) -> Mapping[str, Entry]:
     """The entries of a file by name; of a name that is there twice the last, as in Java."""
     found: dict[str, Entry] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
-        if not line or line[0] in "#!":
-            continue
-        name, separator, value = (part.strip() for part in line.partition("="))
-        if not separator:
+    for number, line, name, value in lines(text):
+        if value is None:
             findings.problems.append(Finding(number, f"{line[:60]!r} is not name=value"))
             continue
         if name in found:

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from impl.runtime.properties import MOST_INT32, ConfigError, address, integer
+from impl.runtime.properties import MOST_PORT, ConfigError, address, broker_id, integer, listed
 
 BROKER, CONTROLLER = "broker", "controller"
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -36,24 +36,15 @@ class Voter(NamedTuple):
 
 
 def roles(key: str, value: str) -> frozenset[str]:
-    found = listed(key, value)
+    found = listed(value)
     if not found or not set(found) <= {BROKER, CONTROLLER} or len(set(found)) < len(found):
         raise ConfigError(f"{key}={value}: broker, controller or broker,controller is expected")
     return frozenset(found)
 
 
-def node_id(key: str, value: str) -> int:
-    return integer(key, value, 0, MOST_INT32)
-
-
-def listed(key: str, value: str) -> tuple[str, ...]:
-    """A list with commas, in its order."""
-    return tuple(name.strip() for name in value.split(",") if name.strip())
-
-
 def names(key: str, value: str) -> tuple[str, ...]:
     """A list of listener names, which are kept in capitals."""
-    found = tuple(map(str.upper, listed(key, value)))
+    found = tuple(map(str.upper, listed(value)))
     if not found or len(set(found)) < len(found):
         raise ConfigError(f"{key}={value}: at least one name, and each name once, is expected")
     return found
@@ -65,11 +56,11 @@ def name(key: str, value: str) -> str:
 
 def voters(key: str, value: str) -> tuple[Voter, ...]:
     found = []
-    for text in listed(key, value):
+    for text in listed(value):
         match = _VOTER.fullmatch(text)
         if match is None:
             raise ConfigError(f"{key}={value}: ID@HOST:PORT,ID@HOST:PORT is expected, and {text!r} is not")
-        found.append(Voter(integer(key, match[1], 0, MOST_INT32), *address(key, match[2])))
+        found.append(Voter(broker_id(key, match[1]), *address(key, match[2])))
     if not found or len({voter.node_id for voter in found}) < len(found):
         raise ConfigError(f"{key}={value}: at least one voter, and each id once, is expected")
     return tuple(found)
@@ -77,11 +68,11 @@ def voters(key: str, value: str) -> tuple[Voter, ...]:
 
 def listeners(key: str, value: str) -> tuple[Listener, ...]:
     found = []
-    for text in listed(key, value):
+    for text in listed(value):
         match = _LISTENER.fullmatch(text)
         if match is None:
             raise ConfigError(f"{key}={value}: NAME://HOST:PORT,NAME://HOST:PORT is expected, and {text!r} is not")
-        host, port = ("", integer(key, match[2][1:], 0, 65_535)) if match[2][:1] == ":" else address(key, match[2])
+        host, port = ("", integer(key, match[2][1:], 0, MOST_PORT)) if match[2][:1] == ":" else address(key, match[2])
         found.append(Listener(match[1].upper(), host, port))
     ports = [one.port for one in found if one.port]
     if len({one.name for one in found}) < len(found) or len(set(ports)) < len(ports):
@@ -92,7 +83,7 @@ def listeners(key: str, value: str) -> tuple[Listener, ...]:
 def protocols(key: str, value: str) -> dict[str, str]:
     """NAME:PROTOCOL,NAME:PROTOCOL"""
     found: dict[str, str] = {}
-    for text in listed(key, value):
+    for text in listed(value):
         of, _, protocol = text.partition(":")
         if protocol not in SECURITY_PROTOCOLS:
             raise ConfigError(f"{key}={value}: in {text!r}, one of {', '.join(SECURITY_PROTOCOLS)} is expected")
@@ -102,7 +93,7 @@ def protocols(key: str, value: str) -> dict[str, str]:
 
 def directories(key: str, value: str) -> tuple[str, ...]:
     """Absolute paths."""
-    found = tuple(_absolute(key, path) for path in listed(key, value))
+    found = tuple(_absolute(key, path) for path in listed(value))
     if not found or len(set(found)) < len(found):
         raise ConfigError(f"{key}={value}: at least one directory, and each once, is expected")
     return found

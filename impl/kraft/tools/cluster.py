@@ -16,7 +16,7 @@ from impl.kraft.tools.cluster_text import CLUSTER, CLUSTER_ID, UNREGISTER
 from impl.kraft.tools.parsing import USAGE, Parser
 from impl.runtime import client
 from impl.runtime.client import Address
-from impl.runtime.properties import MOST_INT32, ConfigError, address, integer, read_properties, timeout_ms
+from impl.runtime.properties import ConfigError, address, broker_id, listed, read_properties, timeout_ms
 from impl.runtime.wire import WireError, int32
 
 T = TypeVar("T")
@@ -63,14 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         connection = connection_of(options.bootstrap_server, options.config)
         if options.command == "unregister":
-            broker_id = integer("--id", options.id, 0, MOST_INT32)
+            broker = broker_id("--id", options.id)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return USAGE
     try:
         if options.command == "unregister":
-            unregister(connection, broker_id)
-            print(f"Broker {broker_id} is no longer registered.")
+            unregister(connection, broker)
+            print(f"Broker {broker} is no longer registered.")
         else:
             print(f"Cluster ID: {cluster_id(connection)}")
     except (RefusedError, WireError) as error:
@@ -96,7 +96,7 @@ def parser() -> Parser:
 
 def connection_of(bootstrap: str, config: Path | None) -> Connection:
     """Raises ConfigError. Of the configuration of an admin client, the security and the timeout count."""
-    brokers = tuple(address("--bootstrap-server", one.strip()) for one in bootstrap.split(",") if one.strip())
+    brokers = tuple(address("--bootstrap-server", one) for one in listed(bootstrap))
     if not brokers:
         raise ConfigError("--bootstrap-server: HOST:PORT,HOST:PORT is expected")
     values = {} if config is None else read_properties(config)
