@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from impl.kraft.metadata.encoding import MetadataRecord
+from impl.kraft.storage.directories import encode_id
 
 _ESCAPE = re.compile(r"\\\\|\\u00[0-9a-f]{2}")
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
@@ -26,7 +27,7 @@ def to_json(value: Any) -> str:
     """A value of a field, or a struct of them."""
     match value:
         case UUID():
-            return f'"{urlsafe_b64encode(value.bytes).decode().rstrip("=")}"'
+            return f'"{encode_id(value)}"'
         case bytes():
             return f'"{b64encode(value).decode()}"'
         case float():

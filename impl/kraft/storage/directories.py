@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from impl.kraft.storage.batches import BatchError, Record, RecordBatch, decode_all, encode
+from impl.kraft.storage.batches import BatchError, Record, RecordBatch, encode
 from impl.kraft.storage.control import snapshot_footer, snapshot_header
 from impl.kraft.storage.disk import Disk, File, read_whole, write_durably
 from impl.kraft.storage.errors import BitRotError, StorageError
-from impl.kraft.storage.snapshots import is_whole
+from impl.kraft.storage.snapshots import data_batches
 from impl.runtime.properties import ConfigError, properties
 
 META_PROPERTIES = "meta.properties"
@@ -75,21 +75,33 @@ def read_directories(disk: Disk, directories: Sequence[str], node_id: int) -> di
     """The identity of each. Raises StorageError unless all are formatted, for this node and one cluster."""
     found: dict[str, MetaProperties] = {}
     for directory in directories:
-        path = f"{directory}/{META_PROPERTIES}"
         try:
-            data = read_whole(disk, path)
+            found[directory] = read_identity(disk, directory)
         except FileNotFoundError:
             raise StorageError(
                 f"{directory} is not formatted: there is no {META_PROPERTIES}. Run `kafka-storage format`"
             ) from None
-        found[directory] = from_text(data, path)
         if found[directory].node_id != node_id:
+            path = f"{directory}/{META_PROPERTIES}"
             raise StorageError(f"{path}: node.id is {found[directory].node_id}, and this node is {node_id}")
-    clusters = {identity.cluster_id: directory for directory, identity in found.items()}
-    if len(clusters) > 1:
-        named = ", ".join(f"{cluster} in {directory}" for cluster, directory in clusters.items())
-        raise StorageError(f"the log directories are of several clusters: {named}")
+    if several := several_clusters(found):
+        raise StorageError(several)
     return found
+
+
+def read_identity(disk: Disk, directory: str) -> MetaProperties:
+    """Raises FileNotFoundError where it is not formatted, StorageError."""
+    path = f"{directory}/{META_PROPERTIES}"
+    return from_text(read_whole(disk, path), path)
+
+
+def several_clusters(identities: Mapping[str, MetaProperties]) -> str:
+    """What is wrong with directories that are of more than one cluster; "" where they are of one."""
+    clusters = {identity.cluster_id: directory for directory, identity in identities.items()}
+    if len(clusters) <= 1:
+        return ""
+    named = ", ".join(f"{cluster} in {directory}" for cluster, directory in clusters.items())
+    return f"the log directories are of several clusters: {named}"
 
 
 def lock_directories(disk: Disk, directories: Sequence[str]) -> list[File]:
@@ -109,10 +121,7 @@ def read_bootstrap(disk: Disk, directory: str) -> list[Record]:
     """The records of `bootstrap.checkpoint`. Raises StorageError."""
     path = f"{directory}/{BOOTSTRAP}"
     try:
-        data = read_whole(disk, path)
-        if not is_whole(data, epoch=0):
-            raise BatchError("it does not end in a footer")
-        return [record for batch in decode_all(data) if not batch.is_control for record in batch.records]
+        return [record for batch in data_batches(read_whole(disk, path), epoch=0) for record in batch.records]
     except FileNotFoundError:
         raise StorageError(f"{path} is missing: format the directory again") from None
     except BatchError as error:

@@ -39,8 +39,8 @@ class Snapshots:
         self._disk, self._directory = disk, directory
         self.ids: list[SnapshotId] = []
         for name in disk.names(directory):
-            if match := _NAME.fullmatch(name):
-                self._load((int(match[1]), int(match[2])), name)
+            if (snapshot_id := id_of(name)) is not None:
+                self._load(snapshot_id, name)
         self.ids.sort()
 
     @property
@@ -62,9 +62,7 @@ class Snapshots:
         path = self._path(snapshot_id)
         data = read_whole(self._disk, path)
         try:
-            if not is_whole(data, snapshot_id[1]):
-                raise BatchError("it does not end in a footer")
-            return [batch for batch in decode_all(data) if not batch.is_control]
+            return data_batches(data, snapshot_id[1])
         except BatchError as error:
             raise BitRotError(f"{path}: {error}. {REBUILD}") from None
 
@@ -178,6 +176,19 @@ def opened_part(snapshots: Snapshots, snapshot_id: SnapshotId) -> File:
     file = snapshots.disk.open(snapshots.part(snapshot_id), create=True)
     file.truncate(0)
     return file
+
+
+def id_of(name: str) -> SnapshotId | None:
+    """The snapshot whose file has this name; None: no snapshot has it."""
+    match = _NAME.fullmatch(name)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def data_batches(data: bytes, epoch: int) -> list[RecordBatch]:
+    """The batches of a snapshot that are no control batches. Raises BatchError unless it is whole."""
+    if not is_whole(data, epoch):
+        raise BatchError("it does not end in a footer")
+    return [batch for batch in decode_all(data) if not batch.is_control]
 
 
 def is_whole(data: bytes, epoch: int) -> bool:

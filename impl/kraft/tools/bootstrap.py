@@ -9,9 +9,9 @@ import secrets
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
+from impl.kraft.image import METADATA_VERSION
 from impl.kraft.metadata.encoding import MetadataRecord
 
-METADATA_VERSION = "metadata.version"
 RELEASES: Mapping[str, int] = {
     "3.3-IV3": 7, "3.4-IV0": 8, "3.5-IV0": 9, "3.5-IV1": 10, "3.5-IV2": 11, "3.6-IV0": 12, "3.6-IV1": 13,
     "3.6-IV2": 14,
@@ -24,7 +24,7 @@ _OTHER_FEATURES = (
     *("eligible.leader.replicas.version", "share.version", "streams.version"),
 )
 _SCRAM_LEVEL = 11
-_HASHES: Mapping[str, tuple[int, str]] = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
+SCRAM_HASHES: Mapping[str, tuple[int, str]] = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
 """Mechanisms: their number in a record, and their hash."""
 
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 4096, 16384
@@ -70,9 +70,9 @@ def bootstrap_records(level: int, credentials: Sequence[str]) -> list[MetadataRe
 def scram_record(text: str) -> MetadataRecord:
     """`MECHANISM=[name=...,password=...]`, as RFC 5802 keeps it. Raises BootstrapError."""
     match = _CREDENTIAL.fullmatch(text)
-    if match is None or match[1] not in _HASHES:
-        raise BootstrapError(f"a credential is {' or '.join(_HASHES)}=[name=...,password=...]")
-    number, algorithm = _HASHES[match[1]]
+    if match is None or match[1] not in SCRAM_HASHES:
+        raise BootstrapError(f"a credential is {' or '.join(SCRAM_HASHES)}=[name=...,password=...]")
+    number, algorithm = SCRAM_HASHES[match[1]]
     values = _credential_values(match[2])
     iterations = int(values.get("iterations", _LEAST_ITERATIONS))
     if not _LEAST_ITERATIONS <= iterations <= _MOST_ITERATIONS:

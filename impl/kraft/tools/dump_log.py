@@ -19,13 +19,13 @@ from impl.kraft.metadata.json_form import payload_json, to_json
 from impl.kraft.storage.batches import HEADER, HEADER_BYTES, BatchError, Header, Record, RecordBatch, decode
 from impl.kraft.storage.control import ControlType, control_type, last_contained_ms, read_leader_change
 from impl.kraft.storage.directories import BOOTSTRAP
+from impl.kraft.storage.snapshots import id_of
 from impl.kraft.tools.parsing import until_nobody_reads
 
 DONE, DAMAGED = 0, 1
 _SEGMENT = re.compile(r"(\d+)(\.\w+)?\.log")
-_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-_CODEC_BITS, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+_CODEC_BITS, _TRANSACTIONAL = 0x07, 0x10
 
 
 class Style(NamedTuple):
@@ -97,8 +97,9 @@ def title(name: str) -> str:
     """What a file's name says of it. Raises OSError where it is none of a segment or a snapshot."""
     if name == BOOTSTRAP:
         return "KRaft bootstrap snapshot"
-    if (snapshot := _SNAPSHOT.fullmatch(name)) is not None:
-        return f"Snapshot end offset: {int(snapshot[1])}, epoch: {int(snapshot[2])}"
+    if (snapshot := id_of(name)) is not None:
+        end_offset, epoch = snapshot
+        return f"Snapshot end offset: {end_offset}, epoch: {epoch}"
     if (segment := _SEGMENT.fullmatch(name)) is not None:
         return f"Log starting offset: {int(segment[1])}"
     raise OSError(0, "neither a segment (OFFSET.log) nor a snapshot (OFFSET-EPOCH.checkpoint)")
@@ -138,8 +139,8 @@ def batch_line(header: Header, position: int, *, is_valid: bool) -> str:
         "producerId": header.producer_id,
         "producerEpoch": header.producer_epoch,
         "partitionLeaderEpoch": header.epoch,
-        "isTransactional": _java(bool(attributes & _TRANSACTIONAL)),
-        "isControl": _java(bool(attributes & _CONTROL)),
+        "isTransactional": to_json(bool(attributes & _TRANSACTIONAL)),
+        "isControl": to_json(header.is_control),
         "deleteHorizonMs": "OptionalLong.empty",
         "position": position,
         "CreateTime": header.max_timestamp,
@@ -147,7 +148,7 @@ def batch_line(header: Header, position: int, *, is_valid: bool) -> str:
         "magic": header.magic,
         "compresscodec": _CODECS[codec] if codec < len(_CODECS) else codec,
         "crc": header.crc,
-        "isvalid": _java(is_valid),
+        "isvalid": to_json(is_valid),
     }
     return " ".join(f"{name}: {value}" for name, value in fields.items())
 
@@ -198,10 +199,6 @@ def control_text(record: Record) -> str:
     return (
         f"controlType: {'UNKNOWN' if type_ is None else type_.name}({int.from_bytes((record.key or b'')[2:], 'big')})"
     )
-
-
-def _java(value: bool) -> str:
-    return "true" if value else "false"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Exit codes: 0 done, 1 a directory has a problem, 2 usage or configuration.
 from __future__ import annotations
 
 import sys
-from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -18,11 +17,12 @@ from impl.kraft.storage.directories import (
     META_PROPERTIES,
     MetaProperties,
     check_id,
+    encode_id,
     format_directories,
-    from_text,
     read_directories,
+    read_identity,
+    several_clusters,
 )
-from impl.kraft.storage.disk import read_whole
 from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.bootstrap import BootstrapError, bootstrap_records, level_of, name_of
@@ -77,7 +77,7 @@ def parser() -> Parser:
 def random_uuid() -> str:
     """Without a leading dash, which would make it an option of a command."""
     while True:
-        text = urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+        text = encode_id(uuid4())
         if not text.startswith("-"):
             return text
 
@@ -93,8 +93,7 @@ def info(configuration: Configuration) -> int:
             continue
         found.append(directory)
         try:
-            path = f"{directory}/{META_PROPERTIES}"
-            identities[directory] = from_text(read_whole(RealDisk(), path), path)
+            identities[directory] = read_identity(RealDisk(), directory)
         except FileNotFoundError:
             problems.append(f"{directory} is not formatted.")
         except (StorageError, OSError) as error:
@@ -134,11 +133,7 @@ def _contradictions(configuration: Configuration, identities: dict[str, MetaProp
         for directory, identity in identities.items()
         if identity.node_id != configuration.node_id
     ]
-    clusters = {identity.cluster_id: directory for directory, identity in identities.items()}
-    if len(clusters) > 1:
-        named = ", ".join(f"{cluster} in {directory}" for cluster, directory in clusters.items())
-        others.append(f"the log directories are of several clusters: {named}")
-    return others
+    return [*others, *filter(None, [several_clusters(identities)])]
 
 
 def _print_section(title: str, endings: tuple[str, str], lines: Sequence[str]) -> None:

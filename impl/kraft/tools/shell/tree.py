@@ -13,13 +13,16 @@ from uuid import UUID
 
 from impl.kraft.metadata.encoding import MetadataRecord, decode
 from impl.kraft.metadata.json_form import to_json
-from impl.kraft.storage.batches import BatchError, decode_all, header_at
-from impl.kraft.storage.snapshots import is_whole
+from impl.kraft.records import BROKER_RESOURCE, TOPIC_RESOURCE
+from impl.kraft.storage.batches import header_at
+from impl.kraft.storage.directories import encode_id
+from impl.kraft.storage.snapshots import data_batches
+from impl.kraft.tools.bootstrap import SCRAM_HASHES
 
 Steps = tuple[str, ...]
 Fields = Mapping[str, Any]
-_RESOURCES = {2: "TOPIC", 4: "BROKER", 16: "CLIENT_METRICS", 32: "GROUP"}
-_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+_RESOURCES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", 16: "CLIENT_METRICS", 32: "GROUP"}
+_MECHANISMS = {number: name for name, (number, _) in SCRAM_HASHES.items()}
 _ROOTS = ("acls", "clientQuotas", "cluster", "configs", "features", "producerIds", "scram", "tokens", "topics")
 
 
@@ -91,14 +94,14 @@ class Tree:
     def register_topic(self, fields: Fields) -> None:
         self._topics[fields["topicId"]] = fields["name"]
         self.put(("topics", "byName", fields["name"]), None)
-        self.put(("topics", "byId", _id(fields["topicId"])), None)
+        self.put(("topics", "byId", encode_id(fields["topicId"])), None)
 
     def put_partition(self, fields: Fields) -> None:
         """Below its topic's name and id, which come before it. Raises ShellError."""
         topic = fields["topicId"]
         if topic not in self._topics:
-            raise ShellError(f"a partition of the topic {_id(topic)}, of which there is no record")
-        for path in (("byName", self._topics[topic]), ("byId", _id(topic))):
+            raise ShellError(f"a partition of the topic {encode_id(topic)}, of which there is no record")
+        for path in (("byName", self._topics[topic]), ("byId", encode_id(topic))):
             self.put(("topics", *path, str(fields["partitionId"])), to_json(fields))
 
     def _at(self, path: Steps) -> Any:
@@ -112,20 +115,14 @@ def read_snapshot(path: Path) -> Tree:
     """The tree of a snapshot. Raises OSError, and ShellError where the file is damaged, or none."""
     data = path.read_bytes()
     try:
-        if not data or not is_whole(data, header_at(data).epoch):
-            raise BatchError("it does not end in a footer")
-        values = [one.value or b"" for batch in decode_all(data) if not batch.is_control for one in batch.records]
-        return Tree(map(decode, values))
+        batches = data_batches(data, header_at(data).epoch if data else 0)
+        return Tree(decode(one.value or b"") for batch in batches for one in batch.records)
     except ValueError as error:
         raise ShellError(f"{path} is no snapshot that is whole: {error}") from None
 
 
 def text_of(path: Steps) -> str:
     return "/" + "/".join(path)
-
-
-def _id(uuid: UUID) -> str:
-    return to_json(uuid).strip('"')
 
 
 def _file(*steps: Callable[[Fields], str] | str, content: Callable[[Fields], str] = to_json) -> Any:
@@ -138,7 +135,11 @@ def _file(*steps: Callable[[Fields], str] | str, content: Callable[[Fields], str
 
 
 def _of(name: str) -> Callable[[Fields], str]:
-    return lambda fields: _id(fields[name]) if isinstance(fields[name], UUID) else str(fields[name]).replace("/", "%2F")
+    def text(fields: Fields) -> str:
+        value = fields[name]
+        return encode_id(value) if isinstance(value, UUID) else str(value).replace("/", "%2F")
+
+    return text
 
 
 def _resource(fields: Fields) -> str:
