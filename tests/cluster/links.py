@@ -29,9 +29,9 @@ class Links:
             link.heal()
 
     def lose_reply(self, meanwhile: Callable[[], None], to: Callable[[bytes], bool] = has_multi) -> None:
-        """The reply to the broker's next multi is lost, and its connection with it. meanwhile: done before that.
+        """The reply to the broker's next multi over each link is lost, and its connection with it.
 
-        to: says of what the broker sends whether it is meant.
+        meanwhile: done before that. to: says of what the broker sends whether it is meant.
         """
 
         def lost(link: Proxy) -> None:

@@ -61,13 +61,13 @@ class Setup:
         return not self.legacy
 
 
-_TAKEOVER = ("takeover=true", "versions_read=1")
+TAKEOVER = ("takeover=true", "versions_read=1")
 SETUPS = (
     Setup("one server"),
-    Setup("takeover", takeover=True, constants=_TAKEOVER),
+    Setup("takeover", takeover=True, constants=TAKEOVER),
     Setup("a legacy broker", legacy=1, constants=("legacy_brokers=1",)),
     Setup("ensemble", servers=3),
-    Setup("ensemble, takeover", servers=3, takeover=True, constants=_TAKEOVER),
+    Setup("ensemble, takeover", servers=3, takeover=True, constants=TAKEOVER),
 )
 
 

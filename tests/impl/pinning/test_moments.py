@@ -5,7 +5,6 @@ Seeded schedules hit these moments by chance; here each is hit. All runs are beh
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from kazoo.exceptions import NoNodeError
 
 from impl.pinning.znodes import NEXT, READY, STATE
 from impl.zookeeper.office import CONTROLLER
+from impl.zookeeper.znodes import read_controller
 from tests.cluster.proxy import Direction
 from tests.cluster.recordings import below
 from tests.cluster.schedules import Run, rejected
@@ -24,6 +24,7 @@ from tests.cluster.zookeeper import Ensemble, has_multi, zookeeper
 from tests.impl.pinning.cluster import BROKERS, Cluster
 from tests.impl.pinning.figures import Figures
 from tests.impl.pinning.history import History
+from tests.impl.pinning.schedules import TAKEOVER
 
 pytestmark = pytest.mark.xdist_group("zookeeper")
 LIMIT_S = 30.0
@@ -49,7 +50,7 @@ def stands(cluster: Cluster, path: str) -> bytes | None:
 
 def in_office(cluster: Cluster) -> int | None:
     data = stands(cluster, CONTROLLER)
-    return None if data is None else json.loads(data)["brokerid"]
+    return None if data is None else read_controller(CONTROLLER, data)
 
 
 def judged(cluster: Cluster, server: Ensemble, last_zxid: int, folder: Path, *constants: str) -> Figures:
@@ -63,14 +64,21 @@ def judged(cluster: Cluster, server: Ensemble, last_zxid: int, folder: Path, *co
     return figures
 
 
+def cut_0_and_pin_1(cluster: Cluster) -> None:
+    """The controller does not hear of `ready`."""
+    cluster.links[0].cut(Direction.TO_CLIENT)
+    cluster.pin(2, 1)
+    assert cluster.wait_for(lambda: stands(cluster, READY) is not None, LIMIT_S)
+
+
 @pytest.mark.long("real time: sessions and abstentions end")
 @pytest.mark.parametrize(
-    ("session_ms", "abstain_ms", "moves"),
-    [(20_000, 60_000, 1), (20_000, 500, 1), (1_000, 60_000, 2)],
+    ("session_ms", "abstain_ms", "all_abstain", "is_served", "moves"),
+    [(20_000, 60_000, True, True, 1), (20_000, 500, False, False, 1), (1_000, 60_000, False, True, 2)],
     ids=["it goes on in time", "abstentions lapse", "its session ends"],
 )
 def test_a_target_that_is_paused_between_ready_and_office(
-    server: Ensemble, tmp_path: Path, session_ms: int, abstain_ms: int, moves: int
+    server: Ensemble, tmp_path: Path, session_ms: int, abstain_ms: int, all_abstain: bool, is_served: bool, moves: int
 ) -> None:
     """SIGSTOP as soon as its `ready` is there: the controller resigns for it, and the others abstain for a while."""
     further = {
@@ -82,20 +90,18 @@ def test_a_target_that_is_paused_between_ready_and_office(
         cluster.begin()
         target = cluster.current[1]
         assert target is not None
-        cluster.links[0].cut(Direction.TO_CLIENT)  # else it would be a race: the controller is yet to hear
-        cluster.pin(2, 1)
-        assert cluster.wait_for(lambda: stands(cluster, READY) is not None, LIMIT_S)
+        cut_0_and_pin_1(cluster)  # else the controller might be gone before the target is paused
         target.pause()
         cluster.links[0].heal()
         assert cluster.wait_for(lambda: in_office(cluster) != 0, LIMIT_S), "the controller has resigned"
-        if (session_ms, abstain_ms) == (20_000, 60_000):
+        if all_abstain:
             time.sleep(1.0)
             assert in_office(cluster) is None, "all others abstain"
         else:
             assert cluster.wait_for(lambda: in_office(cluster) in (0, 2), LIMIT_S), "somebody is elected all the same"
         target.resume()
         assert cluster.wait_for(cluster.is_quiet, LIMIT_S)
-        if session_ms != 20_000 or abstain_ms == 60_000:
+        if is_served:
             assert cluster.wait_for(lambda: in_office(cluster) == 1, LIMIT_S), "the request is served"
         last_zxid = cluster.last_zxid()
     finally:
@@ -113,13 +119,6 @@ def pin_1(cluster: Cluster) -> None:
 
 def ask_who_is_in_office(cluster: Cluster) -> None:
     cluster.by_hand(cluster.admin.create, NEXT, b"0")
-
-
-def cut_0_and_pin_1(cluster: Cluster) -> None:
-    """The controller does not hear of `ready`."""
-    cluster.links[0].cut(Direction.TO_CLIENT)
-    cluster.pin(2, 1)
-    assert cluster.wait_for(lambda: stands(cluster, READY) is not None, LIMIT_S)
 
 
 def ask_0_instead(cluster: Cluster) -> None:
@@ -149,7 +148,7 @@ MOMENTS = {
     "ready is taken back": Moment(1, (READY.encode(),), ask_0_instead, first=cut_0_and_pin_1),
     "the target takes over": Moment(
         1, (b'"brokerid"',), further=(("controller.pinning.takeover", "true"),),
-        constants=("takeover=true", "versions_read=1"),
+        constants=TAKEOVER,
     ),
 }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import MISSING as NONE
 from dataclasses import fields
 from pathlib import Path
@@ -11,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.apache.release import jars, missing
 from impl.kraft.config.configuration import MISSING, READINGS, REPLACED, Configuration, field_of, load, parse
 from impl.kraft.config.values import Listener, Voter
 from impl.runtime.properties import ConfigError
+from tests.impl.kraft.released import java, released
 
-VERSION = "4.3.1"
-WHY = missing(VERSION, ("java",))
 CONTROLLER = {
     "process.roles": "controller",
     "node.id": "1",
@@ -179,17 +176,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         load(tmp_path / "absent.properties")
 
 
-@pytest.mark.skipif(bool(WHY), reason=WHY or "there is a JVM and Kafka")
-@pytest.mark.xdist_group("apache")
+@released
 def test_names_and_defaults_are_kafkas() -> None:
-    command = [
-        "java",
-        "-XX:TieredStopAtLevel=1",
-        "-cp",
-        f"{jars(VERSION)}/*",
-        str(Path(__file__).parent / "Defaults.java"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = java(Path(__file__).parent / "Defaults.java")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     names = {line.removeprefix("name ") for line in lines if line.startswith("name ")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,18 +13,17 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from impl.apache.release import has_jars, jars, missing
+from impl.apache.release import has_jars, jars
 from impl.kraft.metadata.encoding import MetadataRecord, decode, encode
 from impl.kraft.metadata.json_form import payload_json, to_json
 from impl.kraft.metadata.schema import ArrayOf, Field, Kind
 from impl.kraft.metadata.tables import SCHEMAS
 from impl.kraft.storage.batches import decode_all, uvarint
 from tests.impl.kraft.metadata.arbitrary_records import RECORDS, TYPES, records_of
+from tests.impl.kraft.released import VERSION, java, released
 
-VERSION = "4.3.1"
 HERE = Path(__file__).parent
 LOG = HERE.parent / "storage" / "from_kafka" / "00000000000000000000.log"
-WHY = missing(VERSION, ("java",))
 TOPIC = MetadataRecord("TOPIC_RECORD", 0, {"name": "bar", "topicId": UUID(int=1)})
 
 
@@ -134,14 +132,11 @@ def test_json_as_jackson_writes_it(value: Any, expected: str) -> None:
     assert to_json(value) == expected
 
 
-@pytest.mark.skipif(bool(WHY), reason=WHY or "there is a JVM and Kafka")
-@pytest.mark.xdist_group("apache")
+@released
 def test_kafka_reads_what_is_written_and_would_write_the_same() -> None:
     """Some records of every type and version."""
     written = [encode(one) for name, version in TYPES for one in examples(name, version)]
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(VERSION)}/*", str(HERE / "Records.java")]
-    lines = "".join(f"{value.hex()}\n" for value in written)
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, encoding="utf-8")
+    done = java(HERE / "Records.java", stdin="".join(f"{value.hex()}\n" for value in written))
     assert done.returncode == 0, done.stderr
     expected = [f"{value.hex()} {payload_json(decode(value))}" for value in written]
     assert done.stdout.removesuffix("\n").split("\n") == expected

@@ -14,19 +14,13 @@ import pytest
 from impl.kraft.tools.cluster import main
 from impl.runtime.wire import Frames, Reader, frame, int16, int32, read_request_header, response_bytes
 from tests.cluster.kafka import CONTROLLER, broker_config, controller_config, missing, nodes, until
+from tests.cluster.processes import free_ports
+from tests.impl.kraft.tools.running import Tool
 
+run = Tool(main)
 DRAFT = Path(__file__).parent / "draft"
 CLUSTER_ID = "3Db5QLSqSZieL3rJBUUegA"
 DESCRIBED = int32(0) + int16(0) + b"\0" + bytes([23]) + CLUSTER_ID.encode() + int32(1) + b"\1" + int32(0) + b"\0"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
-    try:
-        code = main(arguments)
-    except SystemExit as ended:  # argparse's
-        code = int(ended.code or 0)
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
 
 
 @contextmanager
@@ -142,14 +136,6 @@ def test_the_help_is_that_of_the_document(command: str, capsys: pytest.CaptureFi
         "+ Exit codes: 0 done, 1 refused or no answer, 2 usage or configuration.",
     ]
     assert code == 0 and differs == ([] if command else others)
-
-
-def free_ports(count: int) -> list[int]:
-    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [server.getsockname()[1] for server in servers]
-    for server in servers:
-        server.close()
-    return ports
 
 
 @pytest.mark.long("a cluster of two JVMs")

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from impl.apache.release import jars, missing
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.records import (
     BrokerRegistrationChangeRecord,
@@ -27,12 +26,10 @@ from impl.kraft.storage.batches import Record, RecordBatch, encode
 from impl.kraft.storage.control import LeaderChange, leader_change
 from impl.kraft.storage.directories import bootstrap_bytes
 from impl.kraft.tools.dump_log import main, parser
+from tests.impl.kraft.released import java, released
 
-VERSION = "4.3.1"
 FROM_KAFKA = Path(__file__).parent.parent / "storage" / "from_kafka"
 SEGMENT, SNAPSHOT = "00000000000000000000.log", "00000000000000000031-0000000001.checkpoint"
-WHY = missing(VERSION, ("java",))
-released = pytest.mark.skipif(bool(WHY), reason=WHY or "there is a JVM and Kafka")
 DECODE, SKIP = "--cluster-metadata-decoder", "--skip-record-metadata"
 TOPIC = UUID(int=77)
 RECORDS = (
@@ -73,14 +70,12 @@ def dump(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list
 
 
 def kafkas_dump(*arguments: str) -> list[str]:
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(VERSION)}/*", "org.apache.kafka.tools.DumpLogSegments"]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    done = java("org.apache.kafka.tools.DumpLogSegments", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
 
 @released
-@pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize("options", [(DECODE,), (DECODE, SKIP), ()], ids=str)
 def test_kafkas_tool_prints_the_same(
     options: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from impl.kraft.tools.shell.tool import main as shell
 from impl.kraft.tools.shell.tree import read_snapshot, text_of
 from impl.kraft.tools.storage import main as storage
 from tests.cluster.kafka import VERSION, java, missing, tool, until
-from tests.cluster.processes import ManagedProcess
+from tests.cluster.processes import ManagedProcess, free_ports
 
 DUMPED_BY = "4.3.1"
 """It prints control records as the current tool does."""
@@ -24,11 +23,6 @@ pytestmark = [
     pytest.mark.long("a JVM with a controller and a broker"),
     pytest.mark.skipif(bool(WHY), reason=WHY or "there is an Apache Kafka"),
 ]
-
-
-def free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        return one.getsockname()[1], two.getsockname()[1]
 
 
 def snapshots_with_topic(directory: Path) -> list[Path]:
@@ -43,7 +37,7 @@ def paths(snapshot: Path) -> list[str]:
 
 def test_a_real_kafka_starts_where_ours_formatted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Half of interop goal 4, and goal 3 on a log and a snapshot with brokers, topics and configs."""
-    client, controller = free_ports()
+    client, controller = free_ports(2)
     config = tmp_path / "server.properties"
     config.write_text(
         "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"

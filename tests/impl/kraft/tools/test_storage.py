@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from base64 import urlsafe_b64decode
 from difflib import ndiff
 from pathlib import Path
 
 import pytest
 
-from impl.apache.release import jars, missing
 from impl.kraft.metadata.encoding import decode
 from impl.kraft.metadata.json_form import payload_json
 from impl.kraft.storage.directories import read_bootstrap, read_directories
 from impl.kraft.storage.real_disk import RealDisk
 from impl.kraft.tools.storage import main
+from tests.impl.kraft.released import java, released
+from tests.impl.kraft.tools.running import Tool
 
-VERSION = "4.3.1"
-WHY = missing(VERSION, ("java",))
-released = pytest.mark.skipif(bool(WHY), reason=WHY or "there is a JVM and Kafka")
+run = Tool(main)
 CLUSTER, OTHER = "3Db5QLSqSZieL3rJBUUegA", "AAAAAAAAAAAAAAAAAAAAAQ"
 DRAFT = Path(__file__).parent / "draft"
 SCRAM = 'SCRAM-SHA-512=[name=alice,iterations=8192,salt="N3E=",password=alice-secret]'
@@ -37,19 +35,8 @@ def config(tmp_path: Path) -> str:
     return str(path)
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
-    """Exit code, lines of the output, and what went to standard error."""
-    try:
-        code = main(arguments)
-    except SystemExit as ended:  # argparse's
-        code = int(ended.code or 0)
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
-
-
 def kafkas(*arguments: str) -> tuple[int, list[str]]:
-    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{jars(VERSION)}/*", "kafka.tools.StorageTool"]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    done = java("kafka.tools.StorageTool", *arguments)
     return done.returncode, done.stdout.splitlines()
 
 
@@ -214,7 +201,6 @@ def test_the_help_is_that_of_the_document(command: str, capsys: pytest.CaptureFi
 
 
 @released
-@pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize("options", [(), ("-r", "3.4"), ("-r", "3.6-IV2", "-S", SCRAM, "-S", SALTED)], ids=str)
 def test_kafka_formats_in_the_same_way(
     options: tuple[str, ...], config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -29,9 +29,11 @@ from impl.kraft.tools.shell.commands import ExitShell, Shell
 from impl.kraft.tools.shell.help_text import COMMANDS, MANUALS
 from impl.kraft.tools.shell.tool import main
 from impl.kraft.tools.shell.tree import ShellError, Tree
+from tests.impl.kraft.tools.running import Tool
 
 FROM_KAFKA = Path(__file__).parents[2] / "storage" / "from_kafka"
 DRAFT = Path(__file__).parents[1] / "draft"
+run = Tool(main)
 TOPIC = UUID(int=77)
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAATQ"
 REPLAYED: tuple[Record, ...] = (
@@ -74,15 +76,6 @@ def snapshot(tmp_path: Path) -> Path:
     path = tmp_path / "00000000000000000031-0000000001.checkpoint"
     path.write_bytes(bootstrap_bytes([Stored(value) for value in values], 0))
     return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
-    try:
-        code = main(arguments)
-    except SystemExit as ended:  # argparse's
-        code = int(ended.code or 0)
-    said = capsys.readouterr()
-    return code, said.out.splitlines(), said.err
 
 
 def test_the_tree_of_a_snapshot(snapshot: Path, capsys: pytest.CaptureFixture[str]) -> None:
