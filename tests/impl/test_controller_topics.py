@@ -213,15 +213,23 @@ def test_without_racks_every_other_broker_is_a_second_replica() -> None:
 
 
 @pytest.mark.parametrize("changes", [
-    {"configs": tuple((f"a{number}", "1") for number in range(10_001))},
-    {"num_partitions": 10_001},
-    {"assignments": ((0,),) * 10_001},
-], ids=lambda changes: next(iter(changes)))  # fmt: skip
-def test_no_topic_makes_more_records_than_one_request_may(changes: dict[str, Any]) -> None:
+    {"configs": tuple((f"a{number}", "1") for number in range(9_999))},
+    {"num_partitions": 10_000},
+    {"assignments": ((0,),) * 10_000},
+    {"num_partitions": 9_998, "configs": (("a", "1"), ("b", "1"))},
+], ids="+".join)  # fmt: skip
+def test_no_topic_takes_more_records_than_one_request_may_ask_for(changes: dict[str, Any]) -> None:
+    """The record of the topic counts, and those of its configs and partitions together."""
     runtime = office_of(0)
     response = create(runtime, **changes)
     assert response.error is ErrorCode.POLICY_VIOLATION and "10001" in response.message
     assert not runtime.records()
+
+
+def test_the_largest_topic_has_9_999_partitions() -> None:
+    runtime = office_of(0)
+    assert create(runtime, num_partitions=9_999).error is ErrorCode.NONE
+    assert len(runtime.records()) == 10_000
 
 
 # Configs.

@@ -6,7 +6,7 @@ KIP-631, Persistence and Visibility; Broker Leases; Controller Failover.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -21,7 +21,7 @@ from impl.kraft.controller.reassignment import alter_reassignment, elect_preferr
 from impl.kraft.controller.registration import register, unregister
 from impl.kraft.controller.sessions import Sessions
 from impl.kraft.controller.settings import ControllerSettings
-from impl.kraft.controller.topics import create_topic, delete_topic
+from impl.kraft.controller.topics import create_topic, delete_topic, in_one_batch
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int32, Int64, check, check_as, shown
@@ -93,7 +93,7 @@ class Controller:
 
     committed: the image of what is committed. speculative: the image of the whole log, from which an active
     controller decides; a standby's is the committed one. waiting: responses that rest on what is not committed. All
-    are to be read only.
+    are to be read only. batch_bytes: how large a batch of records is in the log, set by who has a log of bytes.
     """
 
     def __init__(self, settings: ControllerSettings) -> None:
@@ -105,6 +105,7 @@ class Controller:
         self.sessions = Sessions(settings.session_timeout_ms)
         self._pending: deque[Batch] = deque()
         self.waiting: deque[Waiting] = deque()
+        self.batch_bytes: Callable[[Sequence[Record]], int] | None = None
 
     @classmethod
     def load(cls, settings: ControllerSettings, snapshot: Snapshot) -> Controller:
@@ -125,6 +126,7 @@ class Controller:
         other.speculative = self.speculative.copy() if self.is_active else other.committed
         other.sessions = self.sessions.copy()
         other._pending, other.waiting = self._pending.copy(), self.waiting.copy()
+        other.batch_bytes = self.batch_bytes
         return other
 
     @property
@@ -177,7 +179,7 @@ class Controller:
             case ElectPreferredLeaderRequest():
                 return elect_preferred(image, settings, request)
             case CreateTopicRequest():
-                return create_topic(image, request)
+                return in_one_batch(create_topic(image, request), self.batch_bytes)
             case DeleteTopicRequest():
                 return delete_topic(image, request)
             case AlterConfigRequest():

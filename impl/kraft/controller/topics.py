@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from impl.kraft.controller.configs import invalid
@@ -25,6 +26,8 @@ from impl.kraft.records import (
 LEGAL_NAME = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
 MOST_RECORDS = 10_000
 """As many a request of an operator may ask for, as in Kafka (QuorumController.MAX_RECORDS_PER_USER_OP)."""
+MOST_BYTES = 8 << 20
+"""As large the batch of a decision may be, as in Kafka (KafkaRaftClient.MAX_BATCH_SIZE_BYTES)."""
 Assignments = tuple[tuple[int, ...], ...]
 
 
@@ -48,6 +51,14 @@ def create_topic(image: Image, request: CreateTopicRequest) -> Decision:
     return Decision(CreateTopicResponse(ErrorCode.NONE, topic_id), records)
 
 
+def in_one_batch(decision: Decision, batch_bytes: Callable[[Sequence[Record]], int] | None) -> Decision:
+    """The decision, or a refusal where its batch would be too large; batches are not split (KAFKA-12376)."""
+    if batch_bytes is None or not decision.records or (size_bytes := batch_bytes(decision.records)) <= MOST_BYTES:
+        return decision
+    message = f"the topic takes a batch of {size_bytes} bytes: one request may ask for {MOST_BYTES}"
+    return Decision(CreateTopicResponse(ErrorCode.POLICY_VIOLATION, message=message))
+
+
 def new_partition(image: Image, topic_id: UUID, partition_id: int, replicas: tuple[int, ...]) -> PartitionRecord:
     """A partition whose ISR are the replicas that are active."""
     isr = tuple(replica for replica in replicas if image.is_active(replica))
@@ -62,8 +73,10 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
         return ErrorCode.TOPIC_ALREADY_EXISTS, f"there is a topic {request.name!r}"
     if request.topic_id in image.topics:
         return ErrorCode.INVALID_REQUEST, f"the topic id {request.topic_id} is taken"
-    if len(request.configs) > MOST_RECORDS:
-        return too_many(len(request.configs), "configs")
+    partitions = request.num_partitions if request.assignments is None else len(request.assignments)
+    if (records := 1 + len(request.configs) + max(0, partitions)) > MOST_RECORDS:
+        message = f"a topic of {partitions} partitions with {len(request.configs)} configs takes {records} records"
+        return ErrorCode.POLICY_VIOLATION, f"{message}: one request may ask for {MOST_RECORDS}"
     for name, value in request.configs:
         if problem := invalid(name, value):
             return ErrorCode.INVALID_CONFIG, problem
@@ -71,14 +84,7 @@ def error_of(image: Image, request: CreateTopicRequest) -> tuple[ErrorCode, str]
         return assignments_error(image, request.assignments)
     if request.num_partitions < 1:
         return ErrorCode.INVALID_PARTITIONS, f"a topic cannot have {request.num_partitions} partitions"
-    if request.num_partitions > MOST_RECORDS:
-        return too_many(request.num_partitions, "partitions")
     return replication_error(image, request.replication_factor)
-
-
-def too_many(count: int, what: str) -> tuple[ErrorCode, str]:
-    message = f"{count} {what} are more than one request may ask for, {MOST_RECORDS}"
-    return ErrorCode.POLICY_VIOLATION, message
 
 
 def replication_error(image: Image, replication_factor: int) -> tuple[ErrorCode, str]:
@@ -94,8 +100,6 @@ def replication_error(image: Image, replication_factor: int) -> tuple[ErrorCode,
 def assignments_error(image: Image, assignments: Assignments) -> tuple[ErrorCode, str]:
     if not assignments:
         return ErrorCode.INVALID_PARTITIONS, "a topic cannot have 0 partitions"
-    if len(assignments) > MOST_RECORDS:
-        return too_many(len(assignments), "partitions")
     for partition_id, replicas in enumerate(assignments):
         problem = assignment_problem(image, replicas)
         if not problem and len(replicas) != len(assignments[0]):

@@ -18,8 +18,9 @@ from impl.kraft.raft.effects import AppendToLog, Claim, Committed, Renounce, Tru
 from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
-from impl.kraft.records import Batch
+from impl.kraft.records import Batch, Record
 from impl.kraft.storage.batches import Record as StoredRecord
+from impl.kraft.storage.batches import RecordBatch, encode
 
 
 class OffsetError(Exception):
@@ -43,6 +44,7 @@ class Node:
         self._codec = codec
         self._tail = Tail()
         self._tail.append(log)
+        controller.batch_bytes = self._batch_bytes
 
     @property
     def applied_end(self) -> int:
@@ -132,9 +134,14 @@ class Node:
 
     def _appended(self, batch: Batch, now_ms: int) -> raft_effects.Effects:
         """Raises NotLeadingError, and OffsetError unless the batch stands where the log ends."""
-        records = tuple(StoredRecord(self._codec.encode(record)) for record in batch.records)
-        effects = self.raft.append(batch.epoch, records, now_ms)
+        effects = self.raft.append(batch.epoch, self._stored(batch.records), now_ms)
         end = self.raft.voter.log.end_offset
         if end != batch.last_offset + 1:
             raise OffsetError(f"a decision ends at {batch.last_offset + 1}, and the log with it at {end}")
         return effects
+
+    def _stored(self, records: Sequence[Record]) -> tuple[StoredRecord, ...]:
+        return tuple(StoredRecord(self._codec.encode(record)) for record in records)
+
+    def _batch_bytes(self, records: Sequence[Record]) -> int:
+        return len(encode(RecordBatch(0, 0, 0, self._stored(records))))

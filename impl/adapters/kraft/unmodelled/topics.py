@@ -40,7 +40,7 @@ def refused_topics(make: Make) -> None:
     asking.wants(CreateTopicRequest(OTHER, OTHER_ID, num_partitions=0, configs=bad), ErrorCode.INVALID_CONFIG)
     asking.wants(CreateTopicRequest(OTHER, OTHER_ID, num_partitions=0), ErrorCode.INVALID_PARTITIONS)
     asking.wants(CreateTopicRequest(OTHER, OTHER_ID, assignments=()), ErrorCode.INVALID_PARTITIONS)
-    asking.wants(CreateTopicRequest(OTHER, OTHER_ID, num_partitions=10_001), ErrorCode.POLICY_VIOLATION)
+    asking.wants(CreateTopicRequest(OTHER, OTHER_ID, num_partitions=10_000), ErrorCode.POLICY_VIOLATION)
     for factor in (0, len(everyone) + 1):
         request = CreateTopicRequest(OTHER, OTHER_ID, replication_factor=factor)
         asking.wants(request, ErrorCode.INVALID_REPLICATION_FACTOR)

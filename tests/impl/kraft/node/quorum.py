@@ -1,0 +1,125 @@
+"""Three nodes on simulated disks, whose messages a test passes on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Reply
+from impl.kraft.messages import Request, Response
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import Node, NodeEffects
+from impl.kraft.raft import Raft, RaftSettings
+from impl.kraft.raft.effects import Answer, AnswerFetch, Send, Timer
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import Request as QuorumRequest
+from impl.kraft.raft.messages import Response as QuorumResponse
+from impl.kraft.storage.effects import carry_out
+from impl.kraft.storage.simulated_disk import SimulatedDisk
+from impl.kraft.storage.storage import QuorumStorage, StorageSettings
+
+DIRECTORY = "/data"
+VOTERS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A request, or with its response on the way back."""
+
+    sender: int
+    to: int
+    request: QuorumRequest
+    response: QuorumResponse | None = None
+
+
+class Quorum:
+    """replies: of each node, by call."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self.replies: dict[int, dict[int, Response]] = {voter: {} for voter in VOTERS}
+        self.under_way: deque[Message] = deque()
+        self._calls: list[Message] = []
+        self._disks = [formatted() for _ in VOTERS]
+        self.storages = [opened(disk) for disk in self._disks]
+        self.nodes = [self._node(voter) for voter in VOTERS]
+        for voter in VOTERS:
+            self.carry_out(voter, self.nodes[voter].start(0))
+
+    def _node(self, voter: int) -> Node:
+        storage = self.storages[voter]
+        ends = LogEnds.recovered(storage.log.end_offset, storage.log.epochs.starts)
+        raft = Raft(RaftSettings(voter, VOTERS, uses_prevote=False), storage.election, ends)
+        log = storage.log.read(0, 1 << 30)
+        return Node(raft, Controller(ControllerSettings("")), MetadataCodec(), log)
+
+    def restart(self, voter: int) -> None:
+        """The process ends, and the next one finds what is on its disk."""
+        self._disks[voter] = self._disks[voter].after_kill()
+        self.storages[voter] = opened(self._disks[voter])
+        self.nodes[voter] = self._node(voter)
+        self.carry_out(voter, self.nodes[voter].start(self.now_ms))
+
+    def elect(self, voter: int, *, cut_off: Collection[int] = ()) -> None:
+        self.carry_out(voter, self.nodes[voter].on_timer(Timer.ELECTION, self.now_ms))
+        self.settle(cut_off)
+        assert self.nodes[voter].controller.is_active
+
+    def ask(self, voter: int, call: int, request: Request) -> None:
+        self.carry_out(voter, self.nodes[voter].handle(call, request, self.now_ms))
+
+    def carry_out(self, voter: int, effects: NodeEffects) -> None:
+        """What a flush leads to comes once all that was asked for before is done."""
+        flushed: list[int] = []
+        carry_out(self.storages[voter], effects, flushed.append, lambda effect: self._do(voter, effect))
+        for end in flushed:
+            self.carry_out(voter, self.nodes[voter].on_flushed(end, self.now_ms))
+
+    def _do(self, voter: int, effect: object) -> None:
+        match effect:
+            case Send(to=to, request=request):
+                self.under_way.append(Message(voter, to, request))
+            case Answer(call=call, response=response):
+                self._answer(call, response)
+            case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
+                records = self.storages[voter].log.read(offset, max_bytes)
+                self._answer(call, replace(response, records=records))
+            case Reply(call=call, response=reply):
+                self.replies[voter][call] = reply
+
+    def _answer(self, call: int, response: QuorumResponse) -> None:
+        self.under_way.append(replace(self._calls[call], response=response))
+
+    def settle(self, cut_off: Collection[int] = ()) -> None:
+        """Pass on what is under way, until all fetches wait. What is from or for a node that is cut off waits, too."""
+        self.now_ms += 1
+        kept: list[Message] = []
+        while self.under_way:
+            message = self.under_way.popleft()
+            if {message.sender, message.to} & set(cut_off):
+                kept.append(message)
+            elif message.response is None:
+                self._hand_in(message)
+            else:
+                node = self.nodes[message.sender]
+                effects = node.on_response(message.to, message.request, message.response, self.now_ms)
+                self.carry_out(message.sender, effects)
+        self.under_way += kept
+
+    def _hand_in(self, message: Message) -> None:
+        self._calls.append(message)
+        effects = self.nodes[message.to].handle_quorum(len(self._calls) - 1, message.request, self.now_ms)
+        self.carry_out(message.to, effects)
+
+
+def formatted() -> SimulatedDisk:
+    disk = SimulatedDisk()
+    disk.make_directory(DIRECTORY)
+    disk.sync_directory("/")
+    return disk
+
+
+def opened(disk: SimulatedDisk) -> QuorumStorage:
+    return QuorumStorage.open(disk, DIRECTORY, StorageSettings(reserve_bytes=0))
