@@ -1,4 +1,4 @@
-"""Effects that a node asks for: those of the quorum that are not for its controller, and those of its controller.
+"""Effects that a node asks for: those of the quorum that are not for its controller or broker, and those of that.
 
 They are carried out in order, as those of `impl.kraft.raft.effects`. Two kinds set timers: `raft.effects.SetTimer` with
 a range of times and a peer, `effects.SetTimer` with a time.
@@ -7,12 +7,27 @@ a range of times and a peer, `effects.SetTimer` with a time.
 from __future__ import annotations
 
 from impl.kraft.effects import Reply
+from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetControllerTimer
+from impl.kraft.node.tail import Tail
 from impl.kraft.raft.effects import Answer, AnswerFetch, Claim, Committed, Renounce, Send, SetTimer
-from impl.kraft.storage.effects import DiskEffect
+from impl.kraft.storage.effects import AppendToLog, DiskEffect, TruncateLog
 
 NodeEffect = DiskEffect | Send | Answer | AnswerFetch | SetTimer | Reply | SetControllerTimer
 NodeEffects = list[NodeEffect]
 
 Asked = NodeEffect | Committed | Claim | Renounce
 """What the two cores ask for, before what is between them is carried out."""
+
+BrokerEffect = DiskEffect | Send | Answer | AnswerFetch | SetTimer | SendToController | SetControllerTimer
+BrokerEffects = list[BrokerEffect]
+AskedByBroker = BrokerEffect | Committed | Claim | Renounce
+
+
+def note(tail: Tail, effect: object) -> None:
+    """The log becomes longer or shorter, and its end with it."""
+    match effect:
+        case AppendToLog(data=data):
+            tail.append(data)
+        case TruncateLog(end_offset=end_offset):
+            tail.cut(end_offset)

@@ -10,11 +10,11 @@ from impl.kraft.controller import Timer as ControllerTimer
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.messages import Request
 from impl.kraft.node.codec import RecordCodec, batch_of
-from impl.kraft.node.effects import Asked, NodeEffect, NodeEffects
+from impl.kraft.node.effects import Asked, NodeEffects, note
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft import Raft
 from impl.kraft.raft import effects as raft_effects
-from impl.kraft.raft.effects import AppendToLog, Claim, Committed, Renounce, TruncateLog
+from impl.kraft.raft.effects import Claim, Committed, Renounce
 from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
@@ -100,16 +100,9 @@ class Node:
                 case Renounce():
                     due += self._written(self.controller.renounce(now_ms), now_ms)
                 case effect:
-                    self._note(effect)
+                    note(self._tail, effect)
                     found.append(effect)
         return found
-
-    def _note(self, effect: NodeEffect) -> None:
-        match effect:
-            case AppendToLog(data=data):
-                self._tail.append(data)
-            case TruncateLog(end_offset=end_offset):
-                self._tail.cut(end_offset)
 
     def _committed(self, end_offset: int, now_ms: int) -> Sequence[Asked]:
         """A standby replays what is committed; an active controller has it, and answers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.raft import leader
+from impl.kraft.raft import follower, leader
 from impl.kraft.raft.effects import Timer
 from impl.kraft.raft.messages import (
     BeginQuorumEpochRequest,
@@ -23,6 +23,9 @@ from impl.kraft.storage.election import ElectionState
 
 def on_election_timeout(voter: Voter) -> None:
     """It has heard of no leader for long enough."""
+    if voter.settings.is_observer:
+        follower.look_for_leader(voter)
+        return
     match voter.role:
         case Resigned():
             voter.enter_epoch(voter.epoch + 1, None)  # in which it may vote (KAFKA-18379)

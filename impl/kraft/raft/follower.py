@@ -1,4 +1,4 @@
-"""A follower: it fetches what its leader has, and cuts what its leader does not have (KIP-595, Fetch, Truncation)."""
+"""Followers and observers: they fetch what the leader has, and cut what it has not (KIP-595, Fetch, Truncation)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,33 @@ def fetch(voter: Voter) -> None:
 
     All of the log must be on disk: to fetch from its end is to acknowledge what is before.
     """
-    role, log, settings = voter.role, voter.log, voter.settings
+    role, log = voter.role, voter.log
     leader = voter.election.leader
     if not isinstance(role, Follower) or leader is None or role.fetching or role.backs_off or not log.is_flushed:
         return
-    request = FetchRequest(
-        cluster_id=settings.cluster_id,
-        replica_id=voter.node_id,
-        epoch=voter.epoch,
-        fetch_offset=log.end_offset,
-        last_fetched_epoch=log.last_epoch,
-        high_watermark=voter.high_watermark,
-        max_wait_ms=settings.fetch_max_wait_ms,
-        max_bytes=settings.fetch_max_bytes,
-    )
+    request = next_fetch(voter, voter.settings.fetch_max_wait_ms)
     voter.role = replace(role, fetching=request)
     voter.send(leader, request)
+
+
+def next_fetch(voter: Voter, max_wait_ms: int) -> FetchRequest:
+    return FetchRequest(
+        cluster_id=voter.settings.cluster_id,
+        replica_id=voter.node_id,
+        epoch=voter.epoch,
+        fetch_offset=voter.log.end_offset,
+        last_fetched_epoch=voter.log.last_epoch,
+        high_watermark=voter.high_watermark,
+        max_wait_ms=max_wait_ms,
+        max_bytes=voter.settings.fetch_max_bytes,
+    )
+
+
+def look_for_leader(voter: Voter) -> None:
+    """An observer, whom no leader tells of itself, asks all voters: each of them answers with the leader it knows."""
+    for other in voter.settings.others:
+        voter.send(other, next_fetch(voter, max_wait_ms=0))
+    voter.await_leader()
 
 
 def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchResponse | None) -> None:

@@ -11,8 +11,9 @@ _FETCH_MAX_BYTES = 1 << 20
 class RaftSettings:
     """Times as in `controller.quorum.*`; the names differ by their units.
 
-    voters: the ids of all of `controller.quorum.voters`, this node's among them. uses_prevote: a voter asks whether it
-    could win before it raises its epoch (KIP-996). Raises ValueError where the node is no voter.
+    voters: the ids of all of `controller.quorum.voters`. is_observer: the node follows the log, as a broker does, and
+    neither votes nor stands; else it is one of the voters. uses_prevote: a voter asks whether it could win before it
+    raises its epoch (KIP-996). Raises ValueError where the node is among the voters and should not be, or the reverse.
     """
 
     node_id: int
@@ -25,12 +26,14 @@ class RaftSettings:
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = _FETCH_MAX_BYTES
     uses_prevote: bool = True
+    is_observer: bool = False
 
     def __post_init__(self) -> None:
-        if self.node_id not in self.voters or len(set(self.voters)) < len(self.voters):
-            raise ValueError(
-                f"node {self.node_id} must be one of the voters {self.voters}, and each of these be named once"
-            )
+        if len(set(self.voters)) < len(self.voters):
+            raise ValueError(f"each of the voters {self.voters} must be named once")
+        if (self.node_id in self.voters) == self.is_observer:
+            what = "an observer, and cannot be" if self.is_observer else "no observer, and must be"
+            raise ValueError(f"node {self.node_id} is {what} one of the voters {self.voters}")
 
     @property
     def others(self) -> tuple[int, ...]:

@@ -104,7 +104,7 @@ class Voter:
 
     def refusal(self, request: Request, sender: int, voter_id: int | None) -> ErrorCode:
         """Is a request between voters refused before its epoch is taken up? voter_id: for whom it is meant."""
-        if sender not in self.settings.others:
+        if self.settings.is_observer or sender not in self.settings.others:
             return ErrorCode.INCONSISTENT_VOTER_SET
         if voter_id not in (None, self.node_id):
             return ErrorCode.INVALID_VOTER_KEY

@@ -353,6 +353,53 @@ def test_a_response_that_no_voter_of_the_quorum_gives_changes_nothing(response: 
     assert raft.voter.election == ElectionState(1, None, None, THREE)
 
 
-def test_a_node_that_is_no_voter_has_no_core() -> None:
-    with pytest.raises(ValueError, match="node 7 must be one of the voters"):
+def test_a_node_is_a_voter_or_an_observer() -> None:
+    with pytest.raises(ValueError, match="node 7 is no observer, and must be one of the voters"):
         RaftSettings(7, THREE)
+    with pytest.raises(ValueError, match="node 0 is an observer, and cannot be one of the voters"):
+        RaftSettings(0, THREE, is_observer=True)
+    with pytest.raises(ValueError, match="must be named once"):
+        RaftSettings(0, (0, 0))
+
+
+# Observers.
+
+
+def observer() -> Raft:
+    raft = Raft(RaftSettings(7, THREE, is_observer=True), None, LogEnds())
+    raft.start(0)
+    return raft
+
+
+def test_an_observer_asks_all_voters_who_leads_and_follows_that_one() -> None:
+    raft = observer()
+    asked = raft.on_timer(Timer.ELECTION, 1_000)
+    assert [sent.to for sent in of(Send, asked)] == [0, 1, 2] and of(SetTimer, asked), "it asks again"
+    [request] = {sent.request for sent in of(Send, asked)}
+    assert isinstance(request, FetchRequest) and request.max_wait_ms == 0
+    refusal = FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 1, 3)
+    [fetches] = of(Send, raft.on_response(0, request, refusal, 1_001))
+    assert fetches.to == 1 and isinstance(fetches.request, FetchRequest) and fetches.request.epoch == 3
+    assert raft.voter.election == ElectionState(3, 1, None, THREE)
+
+
+def test_an_observer_whose_leader_is_silent_asks_all_again_and_never_stands() -> None:
+    raft = observer()
+    raft.on_response(0, fetch(7, 0, epoch=0), FetchResponse(ErrorCode.FENCED_LEADER_EPOCH, 1, 3), 0)
+    asked = raft.on_timer(Timer.ELECTION, 9_000)
+    assert not of(Persist, asked) and {type(sent.request) for sent in of(Send, asked)} == {FetchRequest}
+    assert raft.voter.election.leader == 1
+
+
+@pytest.mark.parametrize(
+    "request_", [VoteRequest("", 7, 0, 5, 0, 0), BeginQuorumEpochRequest("", 7, 0, 5)], ids=["vote", "begin"]
+)
+def test_an_observer_votes_for_nobody(request_: VoteRequest | BeginQuorumEpochRequest) -> None:
+    raft = observer()
+    [answer] = of(Answer, raft.handle(1, request_, 0))
+    assert answer.response.error is ErrorCode.INCONSISTENT_VOTER_SET and raft.voter.epoch == 0
+
+
+def test_an_observer_serves_no_fetch() -> None:
+    [answer] = of(Answer, observer().handle(1, fetch(8, 0, epoch=0), 0))
+    assert answer.response.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
