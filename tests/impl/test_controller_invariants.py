@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from impl.kraft.controller import Controller
 from impl.kraft.effects import Effects, Reply
 from impl.kraft.errors import ErrorCode
-from impl.kraft.image import Image, Partition, PartitionKey
+from impl.kraft.image import Image, PartitionKey
 from impl.kraft.messages import (
     AlterConfigRequest,
     AlterPartitionReassignmentRequest,
@@ -26,7 +26,8 @@ from impl.kraft.messages import (
     Request,
     UnregisterBrokerRequest,
 )
-from impl.kraft.records import NO_LEADER, Batch, FenceBrokerRecord
+from impl.kraft.records import Batch, FenceBrokerRecord
+from impl.kraft.simulation.metadata_rules import check_image, check_step
 from tests.impl.controller_runtime import CLUSTER, TIMEOUT_MS, ControllerRuntime, incarnation
 from tests.impl.test_controller_log import contents
 
@@ -80,6 +81,7 @@ class WatchedOffice(ControllerRuntime):
         before = self.replayed.copy()
         self.replayed.replay(batch)
         check_image(self.replayed)
+        check_indexes(self.replayed)
         check_step(before, self.replayed)
         for record in batch.records:
             if isinstance(record, FenceBrokerRecord):
@@ -94,52 +96,13 @@ class WatchedOffice(ControllerRuntime):
         super().fail_over(kept_end_offset)
 
 
-def check_image(image: Image) -> None:
-    """Assert the invariants at the end of a batch (S3, S4, L7)."""
-    for partition in image.partitions.values():
-        isr = set(partition.isr)
-        assert isr and len(isr) == len(partition.isr) and isr <= set(partition.replicas)
-        active = {broker for broker in isr if image.is_active(broker)}
-        assert isr == active or len(isr) == 1, "who is not active is in an ISR only as its last member"
-        assert partition.leader in active if active else partition.leader == NO_LEADER
-        moving = {*partition.adding_replicas, *partition.removing_replicas}
-        assert moving <= set(partition.replicas) and len(set(partition.replicas)) == len(partition.replicas)
+def check_indexes(image: Image) -> None:
+    """Assert that the indexes of an image are those of its partitions."""
     fresh = Image()
     for key, partition in image.partitions.items():
         fresh.put_partition(key, partition)
     for index in ("in_isr", "reassigning"):
         assert contents(fresh)[index] == contents(image)[index], index
-
-
-def check_step(before: Image, after: Image) -> None:
-    """Assert the invariants from one batch to the next (S2, S5, S10)."""
-    for broker_id, registration in after.registrations.items():
-        old = before.registrations.get(broker_id)
-        if old is not None and old.incarnation_id != registration.incarnation_id:
-            assert old.broker_epoch < registration.broker_epoch and registration.fenced
-        elif old is not None:
-            assert old.broker_epoch == registration.broker_epoch
-        else:
-            assert registration.broker_epoch == before.offset + 1
-    for key, partition in after.partitions.items():
-        if key in before.partitions:
-            check_change(before.partitions[key], partition, min_isr_of(before, key))
-
-
-def min_isr_of(image: Image, key: PartitionKey) -> int:
-    return int(image.configs.get((2, image.topics[key[0]]), {}).get("min.insync.replicas", "1"))
-
-
-def check_change(old: Partition, new: Partition, min_isr: int) -> None:
-    if new == old:
-        return
-    goes = not set(old.replicas) <= set(new.replicas)
-    assert not goes or not len(new.isr) < min_isr <= len(old.isr), "a reassignment leaves the ISR its minimum"
-    assert new.partition_epoch == old.partition_epoch + 1, "one record of a partition in a batch"
-    assert new.leader_epoch == old.leader_epoch + (goes or new.leader != old.leader)
-    if old.is_reassigning and not new.is_reassigning and set(old.adding_replicas) <= set(new.replicas):
-        assert set(new.replicas) - set(old.replicas) == set(), "what completes adds nothing"
-        assert set(old.adding_replicas) - set(old.removing_replicas) <= set(new.isr)
 
 
 class ControllerMachine(RuleBasedStateMachine):

@@ -1,4 +1,4 @@
-"""Run seeds, and print what each broke: python -m impl.kraft.simulation --seeds 100 [--first 0]
+"""Run seeds, and print what each broke: python -m impl.kraft.simulation --seeds 100 [--first 0] [--cluster]
 
 Exit codes: 0 every rule held, 1 a rule was broken (run its seed alone with `--first SEED --seeds 1`), 2 a file is no
 plan, or there is no folder to write one to, 3 interrupted, 6 a plan or a trace could not be written.
@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from impl.kraft.raft.errors import CommittedTruncationError
+from impl.kraft.simulation.cluster import simulation_of
 from impl.kraft.simulation.histories import NotLinearizableError
 from impl.kraft.simulation.invariants import BrokenRuleError, Rules
 from impl.kraft.simulation.recording import Recording
 from impl.kraft.simulation.shrinking import failure, shrunk
 from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
-from impl.kraft.simulation.swarm import Plan, plan_of
+from impl.kraft.simulation.swarm import Plan, cluster_plan_of, plan_of
 from impl.kraft.storage.errors import StorageError
 
 FAILURES = (BrokenRuleError, NotLinearizableError, NotRecoveredError, CommittedTruncationError, StorageError)
@@ -30,10 +31,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m impl.kraft.simulation", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
     parser.add_argument("--seeds", type=int, default=100, help="how many (default: 100)")
+    parser.add_argument("--cluster", action="store_true", help="controllers and brokers above the log, too")
     parser.add_argument("--shrink", metavar="FILE", help="shrink the first run that breaks a rule, and write its plan")
     parser.add_argument("--replay", metavar="FILE", help="run the plan of a file, and print its events")
     parser.add_argument("--record", metavar="FOLDER", type=Path, help="write the trace of each run, to be validated")
     options = parser.parse_args(arguments)
+    if options.cluster and options.record is not None:
+        parser.error("--record writes the quorum's log, by runs without --cluster")
     logging.disable(logging.WARNING)  # a torn tail is cut in every other run
     try:
         if options.replay is not None:
@@ -43,7 +47,8 @@ def main(arguments: list[str]) -> int:
                 f"{options.shrink} cannot be written: there is no folder {Path(options.shrink).parent}", file=sys.stderr
             )
             return 2
-        return run_seeds(range(options.first, options.first + options.seeds), options.shrink, options.record)
+        seeds = range(options.first, options.first + options.seeds)
+        return run_seeds(seeds, cluster_plan_of if options.cluster else plan_of, options.shrink, options.record)
     except OSError as error:
         print(f"{error.filename} could not be written: {error.strerror}", file=sys.stderr)
         return 6
@@ -62,10 +67,10 @@ def replay(path: Path) -> int:
     return int(is_broken)
 
 
-def run_seeds(seeds: range, shrink_to: str | None, folder: Path | None) -> int:
+def run_seeds(seeds: range, plan_of_seed: Callable[[int], Plan], shrink_to: str | None, folder: Path | None) -> int:
     broken = events = 0
     for seed in seeds:
-        plan = plan_of(seed)
+        plan = plan_of_seed(seed)
         is_broken, count = run_plan(plan, None, prints_digest=len(seeds) == 1, folder=folder)
         broken += is_broken
         events += count
@@ -80,7 +85,8 @@ def run_plan(
 ) -> tuple[bool, int]:
     """Does it break a rule, and in how many events? folder: for its trace."""
     with recorded(plan, folder) as rules:
-        return judged(Simulation(plan, watch, rules), plan, prints_digest)
+        run = simulation_of(plan, watch) if rules is None else Simulation(plan, watch, rules)
+        return judged(run, plan, prints_digest)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from impl.kraft.raft.effects import Committed
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
@@ -113,8 +112,7 @@ class Rules:
                 is_on_disk = end <= self.logs[node].flushed_end
                 self.hold(is_on_disk, "R8", f"node {node} tells of {end}, and it is not on its disk")
 
-    def commit(self, node: int, effect: Committed, voter: Voter) -> None:
-        end = effect.end_offset
+    def commit(self, node: int, end: int, voter: Voter) -> None:
         self.hold(self.applied[node] < end, "R5", f"node {node} goes back from {self.applied[node]} to {end}")
         self.applied[node] = end
         entries = [entry for entry in self.logs[node].entries if entry.end_offset <= end]

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from impl.kraft.raft.effects import Committed
 from impl.kraft.raft.messages import FetchRequest, Request, VoteRequest
 from impl.kraft.raft.roles import Leader
 from impl.kraft.raft.voter import Voter
@@ -189,11 +188,11 @@ class Recording(Rules):
 
     # What is committed.
 
-    def commit(self, node: int, effect: Committed, voter: Voter) -> None:
-        super().commit(node, effect, voter)
+    def commit(self, node: int, end: int, voter: Voter) -> None:
+        super().commit(node, end, voter)
         self.settle(node)
         self.count(node, voter)
-        self.record("learn_committed", node, end=self.members[node].batches(effect.end_offset))
+        self.record("learn_committed", node, end=self.members[node].batches(end))
 
     def look_at(self, node: int, voter: Voter) -> None:
         super().look_at(node, voter)

@@ -6,9 +6,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
+from impl.kraft.simulation.cluster import simulation_of
 from impl.kraft.simulation.histories import NotLinearizableError
 from impl.kraft.simulation.invariants import BrokenRuleError
-from impl.kraft.simulation.simulation import NotRecoveredError, Simulation
+from impl.kraft.simulation.simulation import NotRecoveredError
 from impl.kraft.simulation.swarm import Plan, Swarm
 
 CALM = Swarm(
@@ -21,7 +22,7 @@ CALM = Swarm(
 def failure(plan: Plan) -> str | None:
     """What a run of a plan breaks, without the numbers, which change as it shrinks; None: it breaks nothing."""
     try:
-        Simulation(plan).go()
+        simulation_of(plan).go()
     except (BrokenRuleError, NotLinearizableError, NotRecoveredError) as error:
         return f"{type(error).__name__}: {str(error).partition(':')[0]}"
     except Exception as error:  # of a core or a storage: known by the function that raises it

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from random import Random
+from typing import Any
 
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import (
@@ -18,18 +19,17 @@ from impl.kraft.raft.effects import (
     AppendToLog,
     Claim,
     Committed,
-    Effect,
     Effects,
     Flush,
     Persist,
     Renounce,
     Send,
     SetTimer,
-    Timer,
     TruncateLog,
 )
 from impl.kraft.raft.log_ends import LogEnds
-from impl.kraft.raft.messages import Request, Response
+from impl.kraft.raft.messages import Request
+from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import Rules
 from impl.kraft.simulation.swarm import ELECTION_MS, FETCH_MS, Kind, Plan, Step
@@ -45,21 +45,23 @@ QUIET_MS = 60 * ELECTION_MS
 QUIET_DELAY_MS = 10
 LOG_BYTES = 1 << 30
 
+Handed = Callable[[Core], Sequence[object]]
+
 
 class NotRecoveredError(AssertionError):
     """After the last fault, the quorum did not come back in time. The message begins with what lacks, and a colon."""
 
 
 class Node:
-    """A voter's machine. life: of its process; what was on its way to an earlier one is dropped."""
+    """A machine. life: of its process; what was on its way to an earlier one is dropped."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.disk = disk
         self.life = 0
-        self.raft: Raft | None = None
+        self.raft: Core | None = None
         self.storage: QuorumStorage | None = None
         self.claimed: int | None = None
-        self.timers: dict[tuple[Timer, int | None], int] = {}
+        self.timers: dict[tuple[object, int | None], int] = {}
         self.paused_until_ms = 0
         self.clock_percent = 100
 
@@ -78,7 +80,7 @@ class Simulation:
         self._hash = blake2b(digest_size=8)
         self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._cut: dict[tuple[int, int], int] = {}
-        self._calls: dict[int, Callable[[Response], None]] = {}
+        self._calls: dict[int, Callable[[Any], None]] = {}
         self.nodes = [self._formatted() for _ in range(self.swarm.voters)]
         for node in self.nodes:
             node.clock_percent += self.rng.randint(-self.swarm.drift, self.swarm.drift)
@@ -145,7 +147,14 @@ class Simulation:
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         log = storage.log
         self.rules.start(number, storage.election, log.read(0, LOG_BYTES))
-        raft_settings = RaftSettings(
+        ends = LogEnds.recovered(log.end_offset, log.epochs.starts)
+        node.raft = self.core_of(Raft(self.raft_settings(number), storage.election, ends), storage)
+        self.note(number, "start", storage.election, log.end_offset)
+        self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
+
+    def raft_settings(self, number: int) -> RaftSettings:
+        swarm = self.swarm
+        return RaftSettings(
             number,
             tuple(range(swarm.voters)),
             election_timeout_ms=ELECTION_MS,
@@ -154,10 +163,12 @@ class Simulation:
             fetch_max_wait_ms=FETCH_MS // 4,
             fetch_max_bytes=swarm.fetch_max_bytes,
             uses_prevote=swarm.uses_prevote,
+            is_observer=number >= swarm.voters,
         )
-        node.raft = Raft(raft_settings, storage.election, LogEnds.recovered(log.end_offset, log.epochs.starts))
-        self.note(number, "start", storage.election, log.end_offset)
-        self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
+
+    def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
+        """The core of a voter's process."""
+        return raft
 
     def stop(self, number: int, *, loses_power: bool) -> None:
         node = self.nodes[number]
@@ -166,10 +177,14 @@ class Simulation:
         node.raft = node.storage = node.claimed = None
         node.timers.clear()
         node.paused_until_ms = 0
-        self.rules.stop(number)
-        self.clients.give_up(number)
+        self.forget(number)
         node.disk = node.disk.after_power_loss(self.rng.randrange) if loses_power else node.disk.after_kill()
         self.after(self.rng.randrange(1, 4 * ELECTION_MS), partial(self.start, number))
+
+    def forget(self, number: int) -> None:
+        """A process has ended."""
+        self.rules.stop(number)
+        self.clients.give_up(number)
 
     @contextmanager
     def ending_with_faults(self, number: int) -> Iterator[None]:
@@ -207,15 +222,19 @@ class Simulation:
 
     # Cores and their effects.
 
-    def hand_in(self, number: int, handed: Callable[[Raft], Effects]) -> None:
+    def hand_in(self, number: int, handed: Handed) -> None:
         raft = self.nodes[number].raft
         assert raft is not None
         with self.ending_with_faults(number):
             for effect in handed(raft):
                 self.carry_out(number, raft, effect)
-            self.rules.look_at(number, raft.voter)
+            self.look_at(number, raft)
 
-    def carry_out(self, number: int, raft: Raft, effect: Effect) -> None:
+    def look_at(self, number: int, raft: Core) -> None:
+        """All that an input has led to is done."""
+        self.rules.look_at(number, raft.voter)
+
+    def carry_out(self, number: int, raft: Core, effect: object) -> None:
         node = self.nodes[number]
         storage = node.storage
         assert storage is not None
@@ -237,15 +256,14 @@ class Simulation:
                 self.send(number, to, request)
             case Answer(call=call, response=response):
                 self.answer(call, response)
-            case AnswerFetch(call=call, response=response):
-                data = storage.log.read(effect.offset, effect.max_bytes)
-                self.answer(call, replace(response, records=data))
-            case SetTimer():
-                self.set_timer(number, effect)
-            case Committed():
-                self.note(number, "committed", effect.end_offset)
-                self.rules.commit(number, effect, raft.voter)
-                self.answer_clients(number, effect.end_offset)
+            case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
+                self.answer(call, replace(response, records=storage.log.read(offset, max_bytes)))
+            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
+                self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
+            case Committed(end_offset=end):
+                self.note(number, "committed", end)
+                self.rules.commit(number, end, raft.voter)
+                self.answer_clients(number, end)
             case Claim(epoch=claimed):
                 node.claimed = claimed
             case Renounce():
@@ -272,45 +290,72 @@ class Simulation:
 
         self.after(self.delayed(self.swarm.flush_ms), self.alive(number, node.life, ended))
 
-    def set_timer(self, number: int, effect: SetTimer) -> None:
-        node, which = self.nodes[number], (effect.timer, effect.peer)
+    def set_timer(self, number: int, timer: Any, name: object, at_ms: int, peer: int | None = None) -> None:
+        """name: of the timer in the digest."""
+        node, which = self.nodes[number], (timer, peer)
         self.numbers += 1
         mine = node.timers[which] = self.numbers
 
         def due() -> None:
             if node.timers.get(which) == mine:
                 del node.timers[which]
-                self.note(number, effect.timer.value, effect.peer)
-                self.hand_in(number, lambda raft: raft.on_timer(effect.timer, self.clock_ms(number), effect.peer))
+                self.note(number, name, peer)
+                self.hand_in(number, lambda raft: raft.on_timer(timer, self.clock_ms(number), peer))
 
-        at_ms = effect.at_ms + self.rng.randint(0, effect.spread_ms)
         due_ms = -(-at_ms * 100 // node.clock_percent)
         self.after(max(0, due_ms - self.now_ms), self.alive(number, node.life, due))
 
     # The network.
 
     def send(self, sender: int, to: int, request: Request) -> None:
-        """A request lands, is lost, or lands twice; its response, too, may be lost. Then it is given up."""
+        """A request of the quorum."""
+
+        def handled(call: int, raft: Core) -> Sequence[object]:
+            return raft.handle(call, request, self.clock_ms(to))
+
+        def answered(response: Any, raft: Core) -> Sequence[object]:
+            return raft.on_response(to, request, response, self.clock_ms(sender))
+
+        self.exchange(sender, to, request, handled, answered)
+
+    def exchange(
+        self,
+        sender: int,
+        to: int,
+        request: object,
+        handled: Callable[[int, Core], Sequence[object]],
+        answered: Callable[[Any, Core], Sequence[object]],
+    ) -> None:
+        """A request lands, is lost, or lands twice; its response, too, may be lost. Then it is given up.
+
+        handled: with the number of the call, at the one to whom it is sent. answered: with the response, or None.
+        """
         life, is_over = self.nodes[sender].life, [False]
 
-        def ended(response: Response | None) -> None:
+        def ended(response: object) -> None:
             if not is_over[0]:
                 is_over[0] = True
                 self.note(sender, "response", to, response)
-                self.hand_in(sender, lambda raft: raft.on_response(to, request, response, self.clock_ms(sender)))
+                self.hand_in(sender, partial(answered, response))
+
+        def land() -> None:
+            call = self.called(
+                lambda response: self.deliver(to, sender, self.alive(sender, life, lambda: ended(response)))
+            )
+            self.note(to, "request", request)
+            self.hand_in(to, partial(handled, call))
 
         self.after(REQUEST_TIMEOUT_MS, self.alive(sender, life, lambda: ended(None)))
         for _ in range(2 if self.drawn(self.swarm.twice) else 1):
-            self.deliver(sender, to, lambda: self.land(sender, to, request, life, ended))
+            self.deliver(sender, to, land)
 
-    def land(self, sender: int, to: int, request: Request, life: int, ended: Callable[[Response], None]) -> None:
+    def called(self, answered: Callable[[Any], None]) -> int:
+        """The number of a call that is to be answered."""
         self.numbers += 1
-        call = self.numbers
-        self._calls[call] = lambda response: self.deliver(to, sender, self.alive(sender, life, lambda: ended(response)))
-        self.note(to, "request", request)
-        self.hand_in(to, lambda raft: raft.handle(call, request, self.clock_ms(to)))
+        self._calls[self.numbers] = answered
+        return self.numbers
 
-    def answer(self, call: int, response: Response) -> None:
+    def answer(self, call: int, response: object) -> None:
         self._calls.pop(call)(response)
 
     def deliver(self, sender: int, to: int, landing: Callable[[], None]) -> None:
@@ -356,7 +401,12 @@ class Simulation:
             return  # it has renounced since
         self.note(number, "append", epoch)
         now_ms, life = self.clock_ms(number), node.life
-        self.hand_in(number, partial(Raft.append, epoch=epoch, records=records, now_ms=now_ms))
+
+        def appended(raft: Core) -> Effects:
+            assert isinstance(raft, Raft)
+            return raft.append(epoch, records, now_ms)
+
+        self.hand_in(number, appended)
         if node.life == life:
             last = self.rules.logs[number].entries[-1]
             self.clients.begin(number, last.end_offset, last.crc, began)
@@ -369,7 +419,7 @@ class Simulation:
     def resign(self, number: int) -> None:
         if (epoch := self.nodes[number].claimed) is not None:
             self.note(number, "resign")
-            self.hand_in(number, partial(Raft.resign, epoch=epoch, now_ms=self.clock_ms(number)))
+            self.hand_in(number, lambda raft: raft.resign(epoch, self.clock_ms(number)))
 
     def cut_off(self, number: int, rng: Random) -> None:
         """One node hears, or is heard by, none of some others for a while; or both."""

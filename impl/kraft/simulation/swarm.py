@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from random import Random
 
@@ -16,7 +16,8 @@ class Swarm:
 
     chaos_ms: after that nothing fails any more. delay_ms, flush_ms: at most. lost, twice: chances of each message; from
     partition to full_disk: at each tick of the chaos. drift: clocks go wrong by at most so many percent. reserve_bytes:
-    what the storage gives up on a full disk.
+    what the storage gives up on a full disk. brokers: of a cluster, whose voters are controllers; 0: voters alone run.
+    broker_kill, broker_shut_down: chances at each tick of the chaos.
     """
 
     voters: int
@@ -39,6 +40,9 @@ class Swarm:
     full_disk: int
     drift: int
     reserve_bytes: int
+    brokers: int = 0
+    broker_kill: int = 0
+    broker_shut_down: int = 0
 
 
 def swarm_of(rng: Random) -> Swarm:
@@ -80,11 +84,19 @@ class Kind(StrEnum):
     PAUSE = "pause"
     DISK_FAULT = "disk_fault"
     FULL_DISK = "full_disk"
+    BROKER_KILL = "broker_kill"
+    BROKER_SHUT_DOWN = "broker_shut_down"
+
+
+OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """seed: of what is drawn when it is carried out, so that a step is the same whichever others are left out."""
+    """seed: of what is drawn when it is carried out, so that a step is the same whichever others are left out.
+
+    node: a voter, or a broker, each counted from 0.
+    """
 
     at_ms: int
     kind: Kind
@@ -97,7 +109,7 @@ def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
         Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
         for kind in Kind
-        if rng.randrange(100) < getattr(swarm, kind.value)
+        if kind not in OF_BROKERS and rng.randrange(100) < getattr(swarm, kind.value)
     )
 
 
@@ -121,10 +133,9 @@ class Plan:
         if swarm.voters < 1:
             raise ValueError(f"there are {swarm.voters} voters")
         for step in steps:
-            if not 0 <= step.node < swarm.voters:
-                raise ValueError(
-                    f"the step at {step.at_ms} ms names node {step.node}, of {swarm.voters} voters from 0 on"
-                )
+            what, count = ("brokers", swarm.brokers) if step.kind in OF_BROKERS else ("voters", swarm.voters)
+            if not 0 <= step.node < count:
+                raise ValueError(f"the step at {step.at_ms} ms names node {step.node}, of {count} {what} from 0 on")
         return cls(found["seed"], swarm, steps)
 
 
@@ -132,3 +143,39 @@ def plan_of(seed: int) -> Plan:
     rng = Random(seed)
     swarm = swarm_of(rng)
     return Plan(seed, swarm, schedule_of(rng, swarm))
+
+
+def cluster_plan_of(seed: int) -> Plan:
+    """The plan of a run with brokers. Faults are rarer than in one of voters alone: a cluster has to get somewhere."""
+    rng = Random(f"cluster {seed}")
+
+    def maybe(chance: int) -> int:
+        return rng.randrange(1, chance) if rng.randrange(2) else 0
+
+    swarm = replace(
+        swarm_of(rng),
+        chaos_ms=rng.choice([4_000, 8_000]),
+        tick_ms=rng.choice([40, 100]),
+        delay_ms=rng.choice([1, 5, 30]),
+        flush_ms=rng.choice([1, 10, 60]),
+        lost=maybe(10),
+        partition=maybe(5),
+        kill=maybe(5),
+        power_loss=maybe(5),
+        append=rng.randrange(30, 90),
+        resign=maybe(5),
+        pause=maybe(3),
+        disk_fault=maybe(4),
+        full_disk=maybe(2),
+        brokers=rng.randrange(2, 6),
+        broker_kill=maybe(4),
+        broker_shut_down=maybe(4),
+    )
+    more = (
+        Step(at_ms, kind, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
+        for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
+        for kind in OF_BROKERS
+        if rng.randrange(100) < getattr(swarm, kind.value)
+    )
+    steps = sorted((*schedule_of(rng, swarm), *more), key=lambda step: step.at_ms)
+    return Plan(seed, swarm, tuple(steps))

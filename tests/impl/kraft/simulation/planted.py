@@ -1,4 +1,4 @@
-"""Plant the bug of each switch of the spec, or leave out a rule of the disk; count the seeds until that is found.
+"""Plant the bug of each switch of the spec, or leave out a rule of a node or of the disk; count the seeds until found.
 
 python -m tests.impl.kraft.simulation.planted [--most 300] [--starts 3] [--results FILE] [WORD ...] (only what has each
 WORD in its name). What FILE has is not counted again. Exit code 1: some are not found within the most seeds, or not
@@ -72,6 +72,89 @@ The last two are about what a controller answers its clients, which only their h
 """
 
 
+NODE_FAULTS: dict[str, tuple[str, str, str]] = {
+    # Between the quorum and the controller.
+    "the end of the log is cut": ("effects.note", "tail.cut(end_offset)", "pass"),
+    "no more of it is cut than of the log": (
+        "Tail.cut",
+        "self._batches[-1][0] > end_offset",
+        "self._batches[-1][0] >= end_offset",
+    ),
+    "all that is committed is replayed": (
+        "Tail.take",
+        "self._batches[0][0] <= end_offset",
+        "self._batches[0][0] < end_offset",
+    ),
+    "nothing else is replayed": ("Tail.take", "self._batches[0][0] <= end_offset", "True"),
+    "an active controller has its own batches": ("Node._committed", "not self.controller.is_active", "True"),
+    "answers leave with what is committed": (
+        "Node._committed",
+        "self.controller.on_commit(end_offset, now_ms)",
+        "self.controller.on_commit(self.raft.voter.log.end_offset, now_ms)",
+    ),
+    "a controller renounces with its voter": (
+        "Node._done",
+        "due += self._written(self.controller.renounce(now_ms), now_ms)",
+        "pass",
+    ),
+    "a voter tells its controller that it leads no more": (
+        "Voter.leave_office",
+        "self.ask_for(Renounce(self.epoch))",
+        "pass",
+    ),
+    "a control batch has offsets": ("codec.batch_of", "control_records=len(stored.records)", "control_records=2"),
+    # In the controller.
+    "an answer waits for the log": ("Controller.handle", "self._pending", "False"),
+    "an answer waits for all that it rests on": ("Controller.on_commit", "self.waiting[0].offset < offset", "True"),
+    "who waits is refused when the controller renounces": (
+        "Controller.renounce",
+        "type(waiting.response)(ErrorCode.NOT_CONTROLLER)",
+        "waiting.response",
+    ),
+    "who was refused is answered once": ("Controller.renounce", "self.waiting.clear()", "pass"),
+    "what was not committed is forgotten": ("Controller.renounce", "self._pending.clear()", "pass"),
+    "what is decided is not committed yet": (
+        "Controller.claim",
+        "self.speculative = self.committed.copy()",
+        "self.speculative = self.committed",
+    ),
+    "a registration has the offset of its record": ("registration.register", "image.offset + 1", "image.epoch"),
+    "who is fenced leaves the ISR": ("partitions.taken_out", "rest or partition.isr", "partition.isr"),
+    "who is fenced leads nothing": (
+        "partitions.taken_out",
+        "candidate != broker_id and image.is_active(candidate)",
+        "True",
+    ),
+    "each change of a partition has its epoch": (
+        "Partition.changed",
+        "self.partition_epoch + 1",
+        "self.partition_epoch",
+    ),
+    "a new leader has an epoch of its own": (
+        "Partition.changed",
+        "self.leader_epoch + 1 if leads_anew else self.leader_epoch",
+        "self.leader_epoch",
+    ),
+    "a reassignment ends once all that it adds are in sync": (
+        "partitions.completed",
+        "not awaited <= set(isr)",
+        "False",
+    ),
+    # Between the quorum and a broker.
+    "a broker replays what is committed alone": (
+        "BrokerNode._done",
+        "self._tail.take(end_offset)",
+        "self._tail.take(1 << 60)",
+    ),
+    "an observer asks who leads": (
+        "follower.look_for_leader",
+        "voter.send(other, next_fetch(voter, max_wait_ms=0))",
+        "pass",
+    ),
+}
+"""By the rule that is left out, of nodes and of what they decide: as above. Runs of clusters find them."""
+
+
 DISK_RULES = {
     fault.rule: fault
     for fault in FAULTS
@@ -83,8 +166,12 @@ DISK_RULES = {
 @contextmanager
 def fault_planted(name: str) -> Iterator[None]:
     """A switch is off, or a rule of the disk is left out."""
-    with patched(*PLANTED[name], adapter="raft") if name in PLANTED else planted(DISK_RULES[name]):
-        yield
+    if name in DISK_RULES:
+        with planted(DISK_RULES[name]):
+            yield
+    else:
+        with patched(*(PLANTED | NODE_FAULTS)[name], adapter="raft"):
+            yield
 
 
 def seeds_until_found(name: str, first: int, most: int = MOST_SEEDS) -> int | None:
@@ -92,8 +179,9 @@ def seeds_until_found(name: str, first: int, most: int = MOST_SEEDS) -> int | No
     with fault_planted(name):
         shrinking = importlib.import_module("impl.kraft.simulation.shrinking")
         swarm = importlib.import_module("impl.kraft.simulation.swarm")
+        plan_of = swarm.cluster_plan_of if name in NODE_FAULTS else swarm.plan_of
         for count in range(1, most + 1):
-            if shrinking.failure(swarm.plan_of(first + count - 1)) is not None:
+            if shrinking.failure(plan_of(first + count - 1)) is not None:
                 return count
     return None
 
@@ -127,7 +215,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     logging.disable(logging.WARNING)
     results, is_slow = Results(options.results, options.most), False
-    for name in (name for name in (*PLANTED, *DISK_RULES) if all(word in name for word in options.words)):
+    for name in (name for name in (*PLANTED, *NODE_FAULTS, *DISK_RULES) if all(word in name for word in options.words)):
         found = [results.count(name, first) for first in STARTS[: options.starts]]
         middle = median(count or options.most + 1 for count in found)
         is_slow |= middle > MEDIAN_SEEDS or None in found

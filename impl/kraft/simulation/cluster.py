@@ -1,0 +1,300 @@
+"""A run of whole nodes: voters with their controllers, brokers that observe them, and operators who ask.
+
+The first numbers are the voters', the next the brokers', whose ids they are. What the quorum is held to holds here, too
+(`invariants`); what is committed, and each image of it, is held to `metadata_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from impl.kraft.broker import Broker, BrokerSettings, BrokerState, FetchRequest, FetchResponse, ReplicaLog
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Reply
+from impl.kraft.effects import Send as SendToController
+from impl.kraft.effects import SetTimer as SetOwnTimer
+from impl.kraft.errors import ErrorCode
+from impl.kraft.image import PartitionKey
+from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse, Request, Response
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import BrokerNode, Node
+from impl.kraft.raft import Raft
+from impl.kraft.raft.effects import Answer, AppendToLog, Flush, Persist, Send, SetTimer, TruncateLog
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.simulation import operators
+from impl.kraft.simulation.core import Core, WholeNode
+from impl.kraft.simulation.metadata_rules import MetadataRules
+from impl.kraft.simulation.simulation import LOG_BYTES, QUIET_MS, Handed, NotRecoveredError, Simulation
+from impl.kraft.simulation.swarm import ELECTION_MS, Kind, Plan, Step
+from impl.kraft.storage.storage import QuorumStorage
+
+SESSION_MS = 5 * ELECTION_MS
+REPLICA_FETCH_MS = 2 * ELECTION_MS
+RECOVERY_MS = ELECTION_MS
+
+
+class Cluster(Simulation):
+    """A run of a plan with brokers."""
+
+    def __init__(self, plan: Plan, watch: Callable[[str], None] | None = None) -> None:
+        super().__init__(plan, watch)
+        self.metadata = MetadataRules()
+        self.nodes += [self._formatted() for _ in range(plan.swarm.brokers)]
+        self.answered_ends: list[int] = []
+        self._replica_logs: dict[int, Mapping[PartitionKey, ReplicaLog]] = {}
+        self._replies: list[Reply] = []
+        self._recovering: set[tuple[int, int]] = set()
+
+    def is_broker(self, number: int) -> bool:
+        return number >= self.swarm.voters
+
+    def core(self, number: int) -> WholeNode:
+        core = self.nodes[number].raft
+        assert isinstance(core, WholeNode)
+        return core
+
+    # Processes.
+
+    def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
+        controller = Controller(ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS))
+        return WholeNode(Node(raft, controller, MetadataCodec(), storage.log.read(0, LOG_BYTES)))
+
+    def recover(self, number: int) -> None:
+        if not self.is_broker(number):
+            super().recover(number)
+            return
+        node, raft = self.nodes[number], Raft(self.raft_settings(number), None, LogEnds())
+        self.numbers += 1
+        broker = Broker(broker_settings(number), UUID(int=self.numbers), self._replica_logs.get(number))
+        node.raft = WholeNode(BrokerNode(raft, broker, MetadataCodec()))
+        self.note(number, "start")
+        self.hand_in(number, lambda core: core.start(self.clock_ms(number)))
+        self.fetch_replicas(number)
+
+    def forget(self, number: int) -> None:
+        if not self.is_broker(number):
+            super().forget(number)
+
+    def stop(self, number: int, *, loses_power: bool) -> None:
+        """Of a broker, the logs of its partitions are what its disk keeps; the metadata it fetches again."""
+        core = self.nodes[number].raft
+        if isinstance(core, WholeNode) and isinstance(core.node, BrokerNode):
+            self._replica_logs[number] = core.node.broker.logs
+        super().stop(number, loses_power=loses_power)
+
+    def carry_out_step(self, step: Step) -> None:
+        number = self.swarm.voters + step.node
+        match step.kind:
+            case Kind.BROKER_KILL if self.nodes[number].raft is not None:
+                self.stop(number, loses_power=False)
+            case Kind.BROKER_SHUT_DOWN:
+                self.alive(number, self.nodes[number].life, partial(self.shut_down, number))()
+            case _:
+                super().carry_out_step(step)
+
+    def shut_down(self, number: int) -> None:
+        self.note(number, "sigterm")
+        self.hand_in(number, lambda _: self.broker_node(number).shut_down(self.clock_ms(number)))
+
+    def broker_node(self, number: int) -> BrokerNode:
+        node = self.core(number).node
+        assert isinstance(node, BrokerNode)
+        return node
+
+    # Nodes and their effects.
+
+    def hand_in(self, number: int, handed: Handed) -> None:
+        self._replies = []
+        super().hand_in(number, handed)
+
+    def carry_out(self, number: int, raft: Core, effect: object) -> None:
+        match effect:
+            case Reply():
+                self._replies.append(effect)  # they leave once it is known what is committed
+            case SetOwnTimer(timer=timer, at_ms=at_ms):
+                self.set_timer(number, timer, timer, at_ms)
+            case SendToController(request=request):
+                self.send_to_controller(number, request)
+            case _ if self.is_broker(number):
+                self.carry_out_for_broker(number, raft, effect)
+            case _:
+                super().carry_out(number, raft, effect)
+
+    def carry_out_for_broker(self, number: int, raft: Core, effect: object) -> None:
+        """The metadata log of a broker is in memory."""
+        match effect:
+            case Flush():
+                end = raft.voter.log.end_offset
+                flushed = partial(self.hand_in, number, lambda core: core.on_flushed(end, self.clock_ms(number)))
+                self.after(0, self.alive(number, self.nodes[number].life, flushed))
+            case Send(to=to, request=request):
+                self.send(number, to, request)
+            case Answer(call=call, response=response):
+                self.answer(call, response)
+            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
+                self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
+            case _:
+                assert isinstance(effect, Persist | AppendToLog | TruncateLog), effect
+
+    def look_at(self, number: int, raft: Core) -> None:
+        node = self.core(number).node
+        if isinstance(node, BrokerNode):
+            self.metadata.look_at_broker(number, node.broker)
+            self.go_on_living(number, node)
+            return
+        end = raft.voter.high_watermark
+        if end > self.rules.applied[number]:
+            self.note(number, "committed", end)
+            self.rules.commit(number, end, raft.voter)
+            storage, replayed = self.nodes[number].storage, self.metadata.end_offset
+            assert storage is not None
+            if end > replayed:
+                self.metadata.commit(storage.log.read(replayed, LOG_BYTES), end)
+        super().look_at(number, raft)
+        self.nodes[number].claimed = node.controller.epoch
+        self.metadata.look_at_controller(number, node)
+        for reply in self._replies:
+            self.answer(reply.call, reply.response)
+
+    def go_on_living(self, number: int, node: BrokerNode) -> None:
+        """Who has recovered its logs says so, and who may end does."""
+        broker, life = node.broker, self.nodes[number].life
+        if broker.state is BrokerState.RECOVERY and broker.broker_epoch is not None:
+            if (number, life) not in self._recovering:
+                self._recovering.add((number, life))
+                self.after(RECOVERY_MS, self.alive(number, life, partial(self.recovered, number)))
+        elif broker.state is BrokerState.SHUTTING_DOWN:
+            broker.stopped()
+            self.after(0, self.alive(number, life, partial(self.stop, number, loses_power=False)))
+
+    def recovered(self, number: int) -> None:
+        node = self.broker_node(number)
+        if node.broker.state is BrokerState.RECOVERY:
+            self.hand_in(number, lambda _: node.recovered(self.clock_ms(number)))
+
+    # What operators ask.
+
+    def append_somewhere(self, rng: Random) -> None:
+        """Every controller that believes that it is active is asked for something, once it is not paused."""
+        for number, node in enumerate(self.nodes):
+            if node.claimed is not None:
+                self.numbers += 1
+                request = operators.draw(rng, self.metadata.image, self.numbers)
+                self.alive(number, node.life, partial(self.ask, number, request))()
+
+    def ask(self, number: int, request: Request) -> None:
+        self.note(number, "asked", request)
+        asked_ms, began = self.now_ms, self.metadata.end_offset
+
+        def answered(response: Response) -> None:
+            self.note(number, "answers", response)
+            if response.error is ErrorCode.NONE and (mark := operators.mark_of(request)) is not None:
+                self.metadata.find(mark, began)
+            if response.error is not ErrorCode.NOT_CONTROLLER and asked_ms > self.swarm.chaos_ms:
+                self.answered_ends.append(self.metadata.end_offset)
+
+        self.hand_in(number, partial(self.handle, number, self.called(answered), request))
+
+    def handle(self, number: int, call: int, request: Request, core: Core) -> Sequence[object]:
+        """Only controllers are asked: nobody leads but a voter."""
+        node = self.core(number).node
+        assert isinstance(node, Node)
+        return node.handle(call, request, self.clock_ms(number))
+
+    # What brokers ask.
+
+    def send_to_controller(self, number: int, request: Request) -> None:
+        """Of whoever is active, as far as the broker knows; where it knows nobody, that is given up."""
+        node, began = self.broker_node(number), self.metadata.end_offset
+
+        def answered(response: Any, _: Core) -> Sequence[object]:
+            if isinstance(request, BrokerRegistrationRequest) and isinstance(response, BrokerRegistrationResponse):
+                self.look_at_registration(request, response, began)
+            return node.on_controller_response(request, response, self.clock_ms(number))
+
+        if node.leader is None:
+            given_up = partial(self.hand_in, number, partial(answered, None))
+            self.after(ELECTION_MS, self.alive(number, self.nodes[number].life, given_up))
+        else:
+            handled = partial(self.handle, node.leader)
+            self.exchange(number, node.leader, request, lambda call, core: handled(call, request, core), answered)
+
+    def look_at_registration(
+        self, request: BrokerRegistrationRequest, response: BrokerRegistrationResponse, began: int
+    ) -> None:
+        """S7. A broker that asks again, as the answer was lost, is told of its registration, which may be older."""
+        if response.error is ErrorCode.NONE:
+            broker_epoch = response.broker_epoch
+            mark = "registered", request.broker_id, broker_epoch, request.incarnation_id.int
+            self.metadata.find(mark, min(began, broker_epoch))
+
+    def fetch_replicas(self, number: int) -> None:
+        """What a broker follows, it fetches from who leads, now and then."""
+        broker = self.broker_node(number).broker
+        for key, follower in sorted(broker.followers.items(), key=lambda item: (item[0][0].int, item[0][1])):
+            if (request := broker.fetch_request(key)) is not None:
+                self.fetch_replica(number, follower.leader, request)
+        life = self.nodes[number].life
+        self.after(REPLICA_FETCH_MS, self.alive(number, life, partial(self.fetch_replicas, number)))
+
+    def fetch_replica(self, number: int, leader: int, request: FetchRequest) -> None:
+        broker = self.broker_node(number).broker
+
+        def served(call: int, _: Core) -> Sequence[object]:
+            response, effects = self.broker_node(leader).on_fetch(request, self.clock_ms(leader))
+            self.answer(call, response)
+            return effects
+
+        def fetched(response: FetchResponse | None, _: Core) -> Sequence[object]:
+            if response is not None:
+                broker.on_fetch_response(request, response)
+            return ()
+
+        self.exchange(number, leader, request, served, fetched)
+
+    # The quiet after the chaos.
+
+    def look_whether_recovered(self) -> None:
+        """One is active, operators are answered, all images have what that is about, and all brokers serve."""
+        active = [number for number, node in enumerate(self.nodes) if node.claimed is not None]
+        if len(active) != 1:
+            raise NotRecoveredError(f"not one is active: after {QUIET_MS} ms of quiet {active} are")
+        if not self.answered_ends:
+            raise NotRecoveredError(f"no operator is answered: in {QUIET_MS} ms of quiet")
+        behind = [number for number in range(len(self.nodes)) if self.applied_end(number) < self.answered_ends[-1]]
+        if behind:
+            raise NotRecoveredError(f"images lack what is answered: of {behind}, after {QUIET_MS} ms of quiet")
+        brokers = range(self.swarm.voters, len(self.nodes))
+        idle = [number for number in brokers if not self.metadata.image.is_active(number)]
+        if idle:
+            raise NotRecoveredError(f"brokers are fenced: {idle}, after {QUIET_MS} ms of quiet")
+
+    def applied_end(self, number: int) -> int:
+        if self.nodes[number].raft is None:
+            return -1
+        node = self.core(number).node
+        return node.applied_end if isinstance(node, Node) else node.broker.image.offset + 1
+
+
+def broker_settings(number: int) -> BrokerSettings:
+    """Times that fit into a run. A broker whose id is another's, or nobody's, ends, and starts again."""
+    return BrokerSettings(
+        number,
+        "",
+        heartbeat_interval_ms=ELECTION_MS,
+        controlled_shutdown_timeout_ms=20 * ELECTION_MS,
+        retry_backoff_ms=ELECTION_MS // 5,
+        retry_backoff_max_ms=ELECTION_MS,
+        alter_partition_retry_ms=ELECTION_MS // 5,
+        replica_lag_time_max_ms=4 * REPLICA_FETCH_MS,
+        stops_when_stale=True,
+    )
+
+
+def simulation_of(plan: Plan, watch: Callable[[str], None] | None = None) -> Simulation:
+    """A run of the plan: of a cluster, if it has brokers, else of voters alone."""
+    return Cluster(plan, watch) if plan.swarm.brokers else Simulation(plan, watch)
