@@ -1,8 +1,17 @@
 """Nodes of a cluster: `impl.kraft.raft` below, a controller or a broker above."""
 
 from impl.kraft.node.broker_node import BrokerNode
-from impl.kraft.node.codec import RecordCodec
+from impl.kraft.node.codec import RecordCodec, snapshot_of
 from impl.kraft.node.effects import BrokerEffect, BrokerEffects, NodeEffect, NodeEffects
 from impl.kraft.node.node import Node
 
-__all__ = ["BrokerEffect", "BrokerEffects", "BrokerNode", "Node", "NodeEffect", "NodeEffects", "RecordCodec"]
+__all__ = [
+    "BrokerEffect",
+    "BrokerEffects",
+    "BrokerNode",
+    "Node",
+    "NodeEffect",
+    "NodeEffects",
+    "RecordCodec",
+    "snapshot_of",
+]

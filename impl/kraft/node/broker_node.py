@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from impl.kraft.broker import Broker, FetchRequest, FetchResponse
@@ -11,7 +11,7 @@ from impl.kraft.broker import Timer as BrokerTimer
 from impl.kraft.broker.core import BrokerRequest, BrokerResponse
 from impl.kraft.effects import Append, Effects, Reply
 from impl.kraft.messages import Request, Response
-from impl.kraft.node.codec import RecordCodec, batch_of
+from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of, stored_snapshot
 from impl.kraft.node.effects import AskedByBroker, BrokerEffect, BrokerEffects, note
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft import Raft
@@ -19,6 +19,9 @@ from impl.kraft.raft import effects as raft_effects
 from impl.kraft.raft.effects import Claim, Committed, Renounce
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
+from impl.kraft.storage.batches import Record as StoredRecord
+from impl.kraft.storage.batches import RecordBatch
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class BrokerNode:
@@ -83,6 +86,20 @@ class BrokerNode:
     def on_flushed(self, end_offset: int, now_ms: int) -> BrokerEffects:
         """A flush of the metadata log has ended: all before this offset is on disk."""
         return self._done(self.raft.on_flushed(end_offset, now_ms), now_ms)
+
+    def on_frozen(self, snapshot_id: SnapshotId, is_whole: bool, now_ms: int) -> BrokerEffects:
+        """As that of a `Node`; so are the next three."""
+        return self._done(self.raft.on_frozen(snapshot_id, is_whole, now_ms), now_ms)
+
+    def load(self, snapshot_id: SnapshotId, stored: Iterable[RecordBatch], now_ms: int) -> BrokerEffects:
+        snapshot = snapshot_of(snapshot_id, stored, self._codec)
+        return self._done(of_broker(self.broker.load(snapshot, snapshot_id[0], now_ms)), now_ms)
+
+    def snapshot(self) -> tuple[SnapshotId, tuple[StoredRecord, ...]]:
+        return stored_snapshot(self.broker.image, self._codec)
+
+    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int, *, deletes: bool) -> BrokerEffects:
+        return self._done(self.raft.on_snapshot(snapshot_id, now_ms, deletes=deletes), now_ms)
 
     def on_fetch(self, request: FetchRequest, now_ms: int) -> tuple[FetchResponse, BrokerEffects]:
         """Another broker fetches from a partition that this one leads."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
+from impl.kraft.image import Image
 from impl.kraft.records import Batch, Record
+from impl.kraft.snapshot import Snapshot, write_snapshot
+from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class RecordCodec(Protocol):
@@ -23,3 +28,17 @@ def batch_of(stored: RecordBatch, codec: RecordCodec) -> Batch:
         return Batch(stored.base_offset, stored.epoch, (), control_records=len(stored.records))
     records = tuple(codec.decode(record.value or b"") for record in stored.records)
     return Batch(stored.base_offset, stored.epoch, records)
+
+
+def snapshot_of(snapshot_id: SnapshotId, stored: Iterable[RecordBatch], codec: RecordCodec) -> Snapshot:
+    """A snapshot of the storage, by its batches of data, as the cores load it. Raises ValueError."""
+    end_offset, epoch = snapshot_id
+    records = tuple(codec.decode(record.value or b"") for batch in stored for record in batch.records)
+    return Snapshot(end_offset - 1, epoch, records)
+
+
+def stored_snapshot(image: Image, codec: RecordCodec) -> tuple[SnapshotId, tuple[StoredRecord, ...]]:
+    """The snapshot of an image, which ends where a batch does: its name in the storage, and the records in it."""
+    snapshot = write_snapshot(image)
+    records = tuple(StoredRecord(codec.encode(record)) for record in snapshot.records)
+    return (snapshot.offset + 1, snapshot.epoch), records

@@ -10,16 +10,29 @@ from impl.kraft.effects import Reply
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetControllerTimer
 from impl.kraft.node.tail import Tail
-from impl.kraft.raft.effects import Answer, AnswerFetch, Claim, Committed, Renounce, Send, SetTimer
-from impl.kraft.storage.effects import AppendToLog, DiskEffect, TruncateLog
+from impl.kraft.raft.effects import (
+    Answer,
+    AnswerFetch,
+    AnswerSnapshot,
+    Claim,
+    Committed,
+    LoadSnapshot,
+    Renounce,
+    Send,
+    SetTimer,
+)
+from impl.kraft.storage.effects import AppendToLog, DiskEffect, InstallSnapshot, TruncateLog
 
-NodeEffect = DiskEffect | Send | Answer | AnswerFetch | SetTimer | Reply | SetControllerTimer
+QuorumEffect = DiskEffect | Send | Answer | AnswerFetch | AnswerSnapshot | SetTimer | LoadSnapshot
+"""Those of the quorum. A `LoadSnapshot` is the last of its list, and `load` the next input."""
+
+NodeEffect = QuorumEffect | Reply | SetControllerTimer
 NodeEffects = list[NodeEffect]
 
 Asked = NodeEffect | Committed | Claim | Renounce
 """What the two cores ask for, before what is between them is carried out."""
 
-BrokerEffect = DiskEffect | Send | Answer | AnswerFetch | SetTimer | SendToController | SetControllerTimer
+BrokerEffect = QuorumEffect | SendToController | SetControllerTimer
 BrokerEffects = list[BrokerEffect]
 AskedByBroker = BrokerEffect | Committed | Claim | Renounce
 
@@ -31,3 +44,5 @@ def note(tail: Tail, effect: object) -> None:
             tail.append(data)
         case TruncateLog(end_offset=end_offset):
             tail.cut(end_offset)
+        case InstallSnapshot():
+            tail.restart()

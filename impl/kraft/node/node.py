@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from impl.kraft.controller import Controller
 from impl.kraft.controller import Timer as ControllerTimer
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.messages import Request
-from impl.kraft.node.codec import RecordCodec, batch_of
+from impl.kraft.node.codec import RecordCodec, batch_of, snapshot_of, stored_snapshot
 from impl.kraft.node.effects import Asked, NodeEffects, note
 from impl.kraft.node.tail import Tail
 from impl.kraft.raft import Raft
@@ -21,6 +21,7 @@ from impl.kraft.raft.messages import Response as QuorumResponse
 from impl.kraft.records import Batch, Record
 from impl.kraft.storage.batches import Record as StoredRecord
 from impl.kraft.storage.batches import RecordBatch, encode
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class OffsetError(Exception):
@@ -80,6 +81,26 @@ class Node:
     def on_flushed(self, end_offset: int, now_ms: int) -> NodeEffects:
         """A flush has ended: all before this offset is on disk."""
         return self._done(self.raft.on_flushed(end_offset, now_ms), now_ms)
+
+    def on_frozen(self, snapshot_id: SnapshotId, is_whole: bool, now_ms: int) -> NodeEffects:
+        """A `FreezeSnapshot` has ended: the snapshot is on disk; or its bytes are none."""
+        return self._done(self.raft.on_frozen(snapshot_id, is_whole, now_ms), now_ms)
+
+    def load(self, snapshot_id: SnapshotId, stored: Iterable[RecordBatch], now_ms: int) -> NodeEffects:
+        """A `LoadSnapshot` is carried out: its batches of data. Raises ValueError for what is damaged."""
+        assert not self.controller.is_active, "who leads has all that is committed"
+        loaded = Controller.load(self.controller.settings, snapshot_of(snapshot_id, stored, self._codec))
+        loaded.batch_bytes = self._batch_bytes
+        self.controller = loaded
+        return []
+
+    def snapshot(self) -> tuple[SnapshotId, tuple[StoredRecord, ...]]:
+        """The snapshot of what is applied, to be written; `on_snapshot` then. Nothing is applied: it ends at 0."""
+        return stored_snapshot(self.controller.committed, self._codec)
+
+    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int, *, deletes: bool) -> NodeEffects:
+        """A snapshot of this node's own is on disk. deletes: the part of the log that it stands for goes."""
+        return self._done(self.raft.on_snapshot(snapshot_id, now_ms, deletes=deletes), now_ms)
 
     def resign(self, now_ms: int) -> NodeEffects:
         """Give up the active role, as the process shuts down or its disk is full (KAFKA-13104)."""

@@ -23,6 +23,10 @@ class Tail:
         while self._batches and self._batches[-1][0] > end_offset:
             self._batches.pop()
 
+    def restart(self) -> None:
+        """The log starts anew, at the end of a snapshot."""
+        self._batches.clear()
+
     def take(self, end_offset: int) -> Iterator[RecordBatch]:
         """Take off what is before an offset. Raises BatchError."""
         while self._batches and self._batches[0][0] <= end_offset:

@@ -1,16 +1,29 @@
 """Effects that the core of the quorum asks for beside those on the disk (`impl.kraft.storage.effects`).
 
 They are carried out in order: a message behind a `Persist` or `TruncateLog` leaves once that is on disk. A `Flush` may
-take its time, in a thread of its own; what must wait for it waits for `Raft.on_flushed`.
+take its time, in a thread of its own; what must wait for it waits for `Raft.on_flushed`. So may a `FreezeSnapshot`,
+which ends with `Raft.on_frozen`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from impl.kraft.raft.messages import FetchResponse, Request, Response
-from impl.kraft.storage.effects import AppendToLog, DiskEffect, Flush, Persist, TruncateLog
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.messages import FetchResponse, FetchSnapshotResponse, Request, Response
+from impl.kraft.storage.effects import (
+    AppendToLog,
+    DeleteBefore,
+    DiskEffect,
+    Flush,
+    FreezeSnapshot,
+    InstallSnapshot,
+    Persist,
+    ReceiveSnapshot,
+    TruncateLog,
+)
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class Timer(StrEnum):
@@ -58,6 +71,24 @@ class AnswerFetch:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerSnapshot:
+    """Answer with bytes of a snapshot, which may be gone: `with_data` makes the response of what there is."""
+
+    call: int
+    response: FetchSnapshotResponse
+    snapshot_id: SnapshotId
+    max_bytes: int
+
+    def with_data(self, size_bytes: int | None, data: bytes) -> FetchSnapshotResponse:
+        """size_bytes: of the snapshot; None: there is none. data: from the position on, up to `max_bytes`."""
+        if size_bytes is None:
+            return replace(self.response, error=ErrorCode.SNAPSHOT_NOT_FOUND)
+        if not 0 <= self.response.position < size_bytes:
+            return replace(self.response, error=ErrorCode.POSITION_OUT_OF_RANGE)
+        return replace(self.response, size_bytes=size_bytes, data=data)
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Call `on_timer(timer, now_ms, peer)` at a time from `at_ms` to `at_ms + spread_ms` that is drawn, or later."""
 
@@ -75,6 +106,13 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadSnapshot:
+    """The log starts at the end of this snapshot: it stands for all that was to be applied before."""
+
+    snapshot_id: SnapshotId
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """This node leads the epoch, and all that was committed before it is committed here: decide."""
 
@@ -88,10 +126,13 @@ class Renounce:
     epoch: int
 
 
-Effect = DiskEffect | Send | Answer | AnswerFetch | SetTimer | Committed | Claim | Renounce
+Effect = (
+    DiskEffect | Send | Answer | AnswerFetch | AnswerSnapshot | SetTimer | Committed | LoadSnapshot | Claim | Renounce
+)
 Effects = list[Effect]
 
 __all__ = [
-    "Answer", "AnswerFetch", "AppendToLog", "Claim", "Committed", "Effect", "Effects", "Flush", "Persist", "Renounce",
-    "Send", "SetTimer", "Timer", "TruncateLog",
+    "Answer", "AnswerFetch", "AnswerSnapshot", "AppendToLog", "Claim", "Committed", "DeleteBefore", "Effect", "Effects",
+    "Flush", "FreezeSnapshot", "InstallSnapshot", "LoadSnapshot", "Persist", "ReceiveSnapshot", "Renounce", "Send",
+    "SetTimer", "Timer", "TruncateLog",
 ]  # fmt: skip

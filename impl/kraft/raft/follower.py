@@ -6,12 +6,23 @@ import logging
 from dataclasses import replace
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.raft.effects import AppendToLog, Committed, Flush, Timer, TruncateLog
+from impl.kraft.raft.effects import (
+    AppendToLog,
+    Committed,
+    Flush,
+    FreezeSnapshot,
+    InstallSnapshot,
+    LoadSnapshot,
+    ReceiveSnapshot,
+    Timer,
+    TruncateLog,
+)
 from impl.kraft.raft.errors import CommittedTruncationError
-from impl.kraft.raft.messages import FetchRequest, FetchResponse
-from impl.kraft.raft.roles import Follower
+from impl.kraft.raft.messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from impl.kraft.raft.roles import Follower, Receiving
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import BatchError
+from impl.kraft.storage.snapshots import SnapshotId
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +36,12 @@ def fetch(voter: Voter) -> None:
     leader = voter.election.leader
     if not isinstance(role, Follower) or leader is None or role.fetching or role.backs_off or not log.is_flushed:
         return
-    request = next_fetch(voter, voter.settings.fetch_max_wait_ms)
+    if role.receiving is None:
+        request: FetchRequest | FetchSnapshotRequest = next_fetch(voter, voter.settings.fetch_max_wait_ms)
+    elif role.receiving.is_whole:
+        return
+    else:
+        request = next_piece(voter, role.receiving)
     voter.role = replace(role, fetching=request)
     voter.send(leader, request)
 
@@ -59,13 +75,16 @@ def on_fetch_response(voter: Voter, request: FetchRequest, response: FetchRespon
     if response is None or response.error is not ErrorCode.NONE or not is_taken_in(voter, response):
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
-    voter.role = Follower(has_fetched=True)
+    receiving = None if response.snapshot_id is None else Receiving(response.snapshot_id)
+    voter.role = Follower(has_fetched=True, receiving=receiving)
     voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
 
 
 def is_taken_in(voter: Voter, response: FetchResponse) -> bool:
     """Append what was fetched, or truncate. False: the response is not one that its leader can have given."""
     try:
+        if response.snapshot_id is not None:
+            return response.snapshot_id[0] > voter.high_watermark
         if response.diverging is not None:
             return is_truncated(voter, *response.diverging)
         extend(voter, response)
@@ -106,3 +125,55 @@ def is_truncated(voter: Voter, epoch: int, leader_end: int) -> bool:
     log.cut(end)
     voter.ask_for(TruncateLog(end))
     return True
+
+
+# Snapshots (KIP-630).
+
+
+def next_piece(voter: Voter, receiving: Receiving) -> FetchSnapshotRequest:
+    return FetchSnapshotRequest(
+        cluster_id=voter.settings.cluster_id,
+        replica_id=voter.node_id,
+        epoch=voter.epoch,
+        snapshot_id=receiving.snapshot_id,
+        position=receiving.position,
+        max_bytes=voter.settings.fetch_max_bytes,
+    )
+
+
+def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapshotResponse | None) -> None:
+    """Keep a piece of the snapshot that is being fetched. A leader that has it no longer is asked anew what it has."""
+    role = voter.role
+    if not isinstance(role, Follower) or request != role.fetching or role.receiving is None:
+        return
+    is_taken = response is not None and response.error is ErrorCode.NONE and response.position == request.position
+    if response is None or not is_taken or not response.data:
+        is_gone = response is not None and response.error is not ErrorCode.NONE
+        voter.role = replace(role, fetching=None, backs_off=True, receiving=None if is_gone else role.receiving)
+        voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
+        return
+    position = request.position + len(response.data)
+    is_whole = position >= response.size_bytes
+    voter.role = Follower(has_fetched=True, receiving=Receiving(request.snapshot_id, position, is_whole))
+    voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
+    voter.ask_for(ReceiveSnapshot(request.snapshot_id, request.position, response.data))
+    if is_whole:
+        voter.ask_for(FreezeSnapshot(request.snapshot_id))
+
+
+def on_frozen(voter: Voter, snapshot_id: SnapshotId, is_whole: bool) -> None:
+    """A snapshot is on disk, and stands for the log; or it was damaged, and is fetched anew."""
+    if is_whole:
+        voter.log.note_snapshot(snapshot_id)
+    role = voter.role
+    if not isinstance(role, Follower) or role.receiving is None or not role.receiving.is_whole:
+        return  # another leader has come since: what to fetch, it says
+    if role.receiving.snapshot_id != snapshot_id:
+        return
+    voter.role = Follower(has_fetched=True, backs_off=not is_whole)
+    if is_whole:
+        voter.log.restart_at(snapshot_id)
+        voter.high_watermark = snapshot_id[0]
+        voter.ask_for(InstallSnapshot(snapshot_id), LoadSnapshot(snapshot_id))
+    else:
+        voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)

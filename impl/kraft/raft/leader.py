@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from impl.kraft.errors import ErrorCode
-from impl.kraft.raft.effects import Answer, AnswerFetch, AppendToLog, Claim, Committed, Flush, Timer
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, AppendToLog, Claim, Committed, Flush, Timer
 from impl.kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
 )
 from impl.kraft.raft.roles import Candidate, Leader, Parked, Resigned
 from impl.kraft.raft.voter import Voter
@@ -112,10 +114,11 @@ def handle_fetch(voter: Voter, call: int, request: FetchRequest) -> None:
     if parked := role.parked.get(request.replica_id):
         answer(voter, parked)
         role = replace(role, parked=without(role, request.replica_id))
+    voter.role = role = heard_of(role, request.replica_id, voter.now_ms)
     is_voter = request.replica_id in role.ends
-    if is_voter:
-        role = replace(role, fetched_ms={**role.fetched_ms, request.replica_id: voter.now_ms})
-    voter.role = role
+    if snapshot_id := log.snapshot_for(request.fetch_offset, request.last_fetched_epoch):
+        voter.ask_for(Answer(call, FetchResponse(ErrorCode.NONE, voter.node_id, voter.epoch, snapshot_id=snapshot_id)))
+        return
     if not log.has(request.fetch_offset, request.last_fetched_epoch):
         diverging = log.end_of(request.last_fetched_epoch)
         voter.ask_for(Answer(call, FetchResponse(ErrorCode.NONE, voter.node_id, voter.epoch, diverging=diverging)))
@@ -124,6 +127,24 @@ def handle_fetch(voter: Voter, call: int, request: FetchRequest) -> None:
         voter.role = replace(role, ends={**role.ends, request.replica_id: request.fetch_offset})
         advance(voter)
     answer_or_park(voter, Parked(call, request))
+
+
+def heard_of(role: Leader, replica_id: int, now_ms: int) -> Leader:
+    """A fetch is a sign of life of a voter, whatever its answer."""
+    return replace(role, fetched_ms={**role.fetched_ms, replica_id: now_ms}) if replica_id in role.ends else role
+
+
+def handle_fetch_snapshot(voter: Voter, call: int, request: FetchSnapshotRequest) -> None:
+    """Answer with bytes of a snapshot, if it is there."""
+    role = voter.role
+    assert isinstance(role, Leader)
+    voter.role = heard_of(role, request.replica_id, voter.now_ms)
+    response = FetchSnapshotResponse(ErrorCode.NONE, voter.node_id, voter.epoch, position=request.position)
+    if request.snapshot_id not in voter.log.snapshots:
+        voter.ask_for(Answer(call, replace(response, error=ErrorCode.SNAPSHOT_NOT_FOUND)))
+        return
+    max_bytes = min(request.max_bytes, voter.settings.fetch_max_bytes)
+    voter.ask_for(AnswerSnapshot(call, response, request.snapshot_id, max_bytes))
 
 
 def answer_or_park(voter: Voter, fetch: Parked) -> None:

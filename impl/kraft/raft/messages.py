@@ -1,4 +1,4 @@
-"""Requests and responses of the quorum, field by field as KIP-595 and KIP-996 lay them out, in snake case.
+"""Requests and responses of the quorum, field by field as KIP-595, KIP-630 and KIP-996 lay them out, in snake case.
 
 All are about `__cluster_metadata-0`; topic, partition and throttle times are left to the wire. None stands for -1.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from impl.kraft.errors import ErrorCode
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,18 @@ class FetchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class FetchSnapshotRequest:
+    """Bytes of a snapshot of the leader's, from a position on."""
+
+    cluster_id: str
+    replica_id: int
+    epoch: int
+    snapshot_id: SnapshotId
+    position: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class VoteResponse:
     error: ErrorCode
     leader_id: int | None
@@ -89,6 +102,7 @@ class EndQuorumEpochResponse:
 class FetchResponse:
     """diverging: (epoch, end): the newest epoch of the leader's log that is no newer than the asker's, and its end.
 
+    snapshot_id: the leader's log has not what is asked for, or not all from the start, and this stands for it.
     high_watermark: nothing is to be made of it where there is an error, or the logs diverge.
     """
 
@@ -98,14 +112,28 @@ class FetchResponse:
     high_watermark: int = -1
     diverging: tuple[int, int] | None = None
     records: bytes = b""
+    snapshot_id: SnapshotId | None = None
 
 
-Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest
-Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse
+@dataclass(frozen=True, slots=True)
+class FetchSnapshotResponse:
+    """size_bytes: of the whole snapshot."""
+
+    error: ErrorCode
+    leader_id: int | None
+    leader_epoch: int
+    size_bytes: int = 0
+    position: int = 0
+    data: bytes = b""
+
+
+Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | FetchSnapshotRequest
+Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | FetchResponse | FetchSnapshotResponse
 
 RESPONSES: dict[type[Request], type[Response]] = {
     VoteRequest: VoteResponse,
     BeginQuorumEpochRequest: BeginQuorumEpochResponse,
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
+    FetchSnapshotRequest: FetchSnapshotResponse,
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import elections, follower, leader
-from impl.kraft.raft.effects import Answer, Effects, Flush, Timer
+from impl.kraft.raft.effects import Answer, DeleteBefore, Effects, Flush, Timer
 from impl.kraft.raft.errors import NotLeadingError
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import (
@@ -14,6 +14,8 @@ from impl.kraft.raft.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
     Request,
     Response,
     VoteRequest,
@@ -24,6 +26,7 @@ from impl.kraft.raft.settings import RaftSettings
 from impl.kraft.raft.voter import Voter, role_at_start
 from impl.kraft.storage.batches import Record
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class Raft:
@@ -36,7 +39,8 @@ class Raft:
     def __init__(self, settings: RaftSettings, stored: ElectionState | None, log: LogEnds) -> None:
         """stored: what `quorum-state` has. A log that is ahead of it says that the file was lost, and votes with it."""
         election = stored or ElectionState(0, voters=settings.voters)
-        self.voter = Voter(settings, election, role_at_start(election, settings.node_id), log)
+        role = role_at_start(election, settings.node_id)
+        self.voter = Voter(settings, election, role, log, high_watermark=log.committed_end)
         if election.epoch < log.last_epoch:
             self.voter.enter_epoch(log.last_epoch + 1, None)
 
@@ -67,7 +71,7 @@ class Raft:
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.INCONSISTENT_CLUSTER_ID)))
         elif request.epoch < voter.epoch:
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.FENCED_LEADER_EPOCH)))
-        elif isinstance(request, FetchRequest):
+        elif isinstance(request, FetchRequest | FetchSnapshotRequest):
             self._handle_fetch(call, request)
         else:
             voter.ask_for(Answer(call, self._answered(request)))
@@ -82,14 +86,16 @@ class Raft:
             case EndQuorumEpochRequest():
                 return elections.handle_end(self.voter, request)
 
-    def _handle_fetch(self, call: int, request: FetchRequest) -> None:
+    def _handle_fetch(self, call: int, request: FetchRequest | FetchSnapshotRequest) -> None:
         voter = self.voter
-        if request.fetch_offset < 0:
+        if isinstance(request, FetchRequest) and request.fetch_offset < 0:
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.INVALID_REQUEST)))
         elif request.epoch > voter.epoch:
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.UNKNOWN_LEADER_EPOCH)))
         elif not isinstance(voter.role, Leader):
             voter.ask_for(Answer(call, voter.response(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+        elif isinstance(request, FetchSnapshotRequest):
+            leader.handle_fetch_snapshot(voter, call, request)
         else:
             leader.handle_fetch(voter, call, request)
 
@@ -101,6 +107,8 @@ class Raft:
         match request, response:
             case FetchRequest(), FetchResponse() | None:
                 follower.on_fetch_response(voter, request, response)
+            case FetchSnapshotRequest(), FetchSnapshotResponse() | None:
+                follower.on_piece(voter, request, response)
             case VoteRequest(), VoteResponse():
                 elections.on_vote_response(voter, request, response)
             case VoteRequest() | BeginQuorumEpochRequest(), None:
@@ -137,6 +145,20 @@ class Raft:
                 leader.advance(voter)
             case Candidate() if log.is_flushed:
                 elections.ask(voter)
+        return self._done()
+
+    def on_frozen(self, snapshot_id: SnapshotId, is_whole: bool, now_ms: int) -> Effects:
+        """A `FreezeSnapshot` has ended: the snapshot is on disk; or its bytes are none."""
+        follower.on_frozen(self._at(now_ms), snapshot_id, is_whole)
+        return self._done()
+
+    def on_snapshot(self, snapshot_id: SnapshotId, now_ms: int, *, deletes: bool) -> Effects:
+        """A snapshot of this node's own is on disk. deletes: what it stands for goes."""
+        voter = self._at(now_ms)
+        voter.log.note_snapshot(snapshot_id)
+        if deletes:
+            voter.log.delete_before(snapshot_id)
+            voter.ask_for(DeleteBefore(snapshot_id))
         return self._done()
 
     def append(self, epoch: int, records: Sequence[Record], now_ms: int) -> Effects:

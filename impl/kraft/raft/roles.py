@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from impl.kraft.raft.messages import FetchRequest
+from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +57,25 @@ class Resigned:
 
 
 @dataclass(frozen=True, slots=True)
+class Receiving:
+    """A snapshot that is being fetched. position: of the bytes that come next. is_whole: it is made durable."""
+
+    snapshot_id: SnapshotId
+    position: int = 0
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Follower:
     """fetching: its request that is under way. backs_off: the last one failed, and the next has to wait for a timer.
 
-    has_fetched: its leader has answered one, and so is alive.
+    has_fetched: its leader has answered one, and so is alive. receiving: it fetches a snapshot, and nothing else.
     """
 
-    fetching: FetchRequest | None = None
+    fetching: FetchRequest | FetchSnapshotRequest | None = None
     backs_off: bool = False
     has_fetched: bool = False
+    receiving: Receiving | None = None
 
 
 Role = Unattached | Prospective | Candidate | Leader | Resigned | Follower

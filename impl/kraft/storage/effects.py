@@ -43,13 +43,38 @@ class TruncateLog:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiveSnapshot:
+    """Keep bytes of a snapshot that the leader sends. At position 0 it is begun."""
+
+    snapshot_id: SnapshotId
+    position: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FreezeSnapshot:
+    """Make a snapshot durable all of whose bytes are there; the core hears of its end, and whether it is whole."""
+
+    snapshot_id: SnapshotId
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteBefore:
+    """Delete the segments and snapshots that a snapshot stands for."""
+
+    snapshot_id: SnapshotId
+
+
+@dataclass(frozen=True, slots=True)
 class InstallSnapshot:
     """Let the log start at the end of a snapshot that was received."""
 
     snapshot_id: SnapshotId
 
 
-DiskEffect = Persist | AppendToLog | Flush | TruncateLog | InstallSnapshot
+DiskEffect = (
+    Persist | AppendToLog | Flush | TruncateLog | ReceiveSnapshot | FreezeSnapshot | InstallSnapshot | DeleteBefore
+)
 Other = TypeVar("Other")
 
 
@@ -57,11 +82,13 @@ def carry_out(
     storage: QuorumStorage,
     effects: Iterable[DiskEffect | Other],
     on_flushed: Callable[[int], None],
+    on_frozen: Callable[[SnapshotId, bool], None],
     otherwise: Callable[[Other], None],
 ) -> None:
-    """Carry out effects in order. on_flushed: is given the end of what is on disk. otherwise: messages, timers.
+    """Carry out effects in order. otherwise: messages, timers.
 
-    Raises StorageError; what stands behind the effect that failed is not carried out.
+    on_flushed: is given the end of what is on disk. on_frozen: a snapshot, and whether it is whole. Neither may hand in
+    an input at once. Raises StorageError; what stands behind the effect that failed is not carried out.
     """
     for effect in effects:
         match effect:
@@ -73,7 +100,13 @@ def carry_out(
                 on_flushed(storage.flush())
             case TruncateLog():
                 storage.truncate(effect.end_offset)
+            case ReceiveSnapshot():
+                storage.receive(effect.snapshot_id, effect.position, effect.data)
+            case FreezeSnapshot():
+                on_frozen(effect.snapshot_id, storage.freeze(effect.snapshot_id))
             case InstallSnapshot():
                 storage.install(effect.snapshot_id)
+            case DeleteBefore():
+                storage.delete_before(effect.snapshot_id)
             case _:
                 otherwise(effect)

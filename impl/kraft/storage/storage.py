@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from impl.kraft.storage.batches import header_at
+from impl.kraft.storage.batches import BatchError, header_at
 from impl.kraft.storage.directories import PARTITION, PARTITION_METADATA
 from impl.kraft.storage.disk import TEMPORARY, Disk, write_durably
 from impl.kraft.storage.election import ElectionState, read_election, write_election
@@ -43,6 +43,7 @@ class QuorumStorage:
         self._disk, self._directory, self._settings = disk, directory, settings
         self._ended: str | None = None
         self._is_full = False
+        self._receiving: tuple[SnapshotId, SnapshotReceiver] | None = None
         disk.sync_directory(directory)  # what is read from here on may rest on a name that was in memory only
         self._delete_leftovers()
         self.snapshots = Snapshots(disk, directory)
@@ -131,6 +132,28 @@ class QuorumStorage:
         """Begin one that the leader sends."""
         with self._appending():
             return self.snapshots.receive(snapshot_id)
+
+    def receive(self, snapshot_id: SnapshotId, position: int, data: bytes) -> None:
+        """Bytes of a snapshot that the leader sends, one piece after the other; position 0 begins it."""
+        if position == 0:
+            self._receiving = snapshot_id, self.receive_snapshot(snapshot_id)
+        if self._receiving is None or (self._receiving[0], self._receiving[1].position) != (snapshot_id, position):
+            raise LogUseError(f"position {position} of the snapshot {snapshot_id} is not what comes next")
+        with self._appending():
+            self._receiving[1].append(data)
+
+    def freeze(self, snapshot_id: SnapshotId) -> bool:
+        """Make a snapshot durable whose bytes were received. False: they are none, and it has to be fetched anew."""
+        if self._receiving is None or self._receiving[0] != snapshot_id:
+            raise LogUseError(f"the snapshot {snapshot_id} is not received")
+        (_, receiver), self._receiving = self._receiving, None
+        with self._appending():
+            try:
+                receiver.freeze()
+            except BatchError as error:
+                logger.warning("%s: the snapshot %s is refused: %s", self._directory, snapshot_id, error)
+                return False
+        return True
 
     @contextmanager
     def writing_snapshot(self) -> Iterator[None]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.messages import Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffects
+from impl.kraft.node import Node, NodeEffects, snapshot_of
 from impl.kraft.raft import Raft, RaftSettings
-from impl.kraft.raft.effects import Answer, AnswerFetch, Send, Timer
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, Timer
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
 from impl.kraft.storage.effects import carry_out
+from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
+from impl.kraft.storage.snapshots import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage, StorageSettings
 
 DIRECTORY = "/data"
@@ -37,28 +39,44 @@ class Message:
 class Quorum:
     """replies: of each node, by call."""
 
-    def __init__(self) -> None:
+    def __init__(self, fetch_max_bytes: int = 1 << 20, segment_bytes: int = 1 << 20) -> None:
         self.now_ms = 0
+        self.fetch_max_bytes, self.segment_bytes = fetch_max_bytes, segment_bytes
         self.replies: dict[int, dict[int, Response]] = {voter: {} for voter in VOTERS}
         self.under_way: deque[Message] = deque()
         self._calls: list[Message] = []
         self._disks = [formatted() for _ in VOTERS]
-        self.storages = [opened(disk) for disk in self._disks]
+        self.storages = [opened(disk, segment_bytes) for disk in self._disks]
         self.nodes = [self._node(voter) for voter in VOTERS]
         for voter in VOTERS:
             self.carry_out(voter, self.nodes[voter].start(0))
 
     def _node(self, voter: int) -> Node:
-        storage = self.storages[voter]
-        ends = LogEnds.recovered(storage.log.end_offset, storage.log.epochs.starts)
-        raft = Raft(RaftSettings(voter, VOTERS, uses_prevote=False), storage.election, ends)
-        log = storage.log.read(0, 1 << 30)
-        return Node(raft, Controller(ControllerSettings("")), MetadataCodec(), log)
+        storage, codec, settings = self.storages[voter], MetadataCodec(), ControllerSettings("")
+        log, latest = storage.log, storage.snapshots.latest
+        ends = LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
+        raft_settings = RaftSettings(voter, VOTERS, uses_prevote=False, fetch_max_bytes=self.fetch_max_bytes)
+        raft = Raft(raft_settings, storage.election, ends)
+        if latest is None:
+            return Node(raft, Controller(settings), codec, log.read(0, 1 << 30))
+        snapshot = snapshot_of(latest, storage.snapshots.read(latest), codec)
+        return Node(raft, Controller.load(settings, snapshot), codec, log.read(latest[0], 1 << 30))
+
+    def write_snapshot(self, voter: int, *, deletes: bool) -> SnapshotId:
+        """Of what the node has applied."""
+        node = self.nodes[voter]
+        snapshot_id, records = node.snapshot()
+        writer = self.storages[voter].create_snapshot(snapshot_id, 0, self.now_ms)
+        if records:
+            writer.append(records)
+        writer.freeze()
+        self.carry_out(voter, node.on_snapshot(snapshot_id, self.now_ms, deletes=deletes))
+        return snapshot_id
 
     def restart(self, voter: int) -> None:
         """The process ends, and the next one finds what is on its disk."""
         self._disks[voter] = self._disks[voter].after_kill()
-        self.storages[voter] = opened(self._disks[voter])
+        self.storages[voter] = opened(self._disks[voter], self.segment_bytes)
         self.nodes[voter] = self._node(voter)
         self.carry_out(voter, self.nodes[voter].start(self.now_ms))
 
@@ -72,10 +90,17 @@ class Quorum:
 
     def carry_out(self, voter: int, effects: NodeEffects) -> None:
         """What a flush leads to comes once all that was asked for before is done."""
-        flushed: list[int] = []
-        carry_out(self.storages[voter], effects, flushed.append, lambda effect: self._do(voter, effect))
-        for end in flushed:
-            self.carry_out(voter, self.nodes[voter].on_flushed(end, self.now_ms))
+        node, ended = self.nodes[voter], list[Callable[[], NodeEffects]]()
+
+        def on_flushed(end_offset: int) -> None:
+            ended.append(lambda: node.on_flushed(end_offset, self.now_ms))
+
+        def on_frozen(snapshot_id: SnapshotId, is_whole: bool) -> None:
+            ended.append(lambda: node.on_frozen(snapshot_id, is_whole, self.now_ms))
+
+        carry_out(self.storages[voter], effects, on_flushed, on_frozen, lambda effect: self._do(voter, effect))
+        for hand_in in ended:
+            self.carry_out(voter, hand_in())
 
     def _do(self, voter: int, effect: object) -> None:
         match effect:
@@ -86,6 +111,13 @@ class Quorum:
             case AnswerFetch(call=call, response=response, offset=offset, max_bytes=max_bytes):
                 records = self.storages[voter].log.read(offset, max_bytes)
                 self._answer(call, replace(response, records=records))
+            case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
+                snapshots = self.storages[voter].snapshots
+                data = snapshots.read_bytes(snapshot_id, piece.position, max_bytes)
+                self._answer(call, effect.with_data(snapshots.size_bytes(snapshot_id), data))
+            case LoadSnapshot(snapshot_id=snapshot_id):
+                stored = self.storages[voter].snapshots.read(snapshot_id)
+                self.carry_out(voter, self.nodes[voter].load(snapshot_id, stored, self.now_ms))
             case Reply(call=call, response=reply):
                 self.replies[voter][call] = reply
 
@@ -121,5 +153,5 @@ def formatted() -> SimulatedDisk:
     return disk
 
 
-def opened(disk: SimulatedDisk) -> QuorumStorage:
-    return QuorumStorage.open(disk, DIRECTORY, StorageSettings(reserve_bytes=0))
+def opened(disk: SimulatedDisk, segment_bytes: int) -> QuorumStorage:
+    return QuorumStorage.open(disk, DIRECTORY, StorageSettings(LogSettings(segment_bytes), reserve_bytes=0))

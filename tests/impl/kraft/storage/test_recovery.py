@@ -10,7 +10,16 @@ from random import Random
 import pytest
 
 from impl.kraft.storage.batches import BatchError, Record, RecordBatch, encode
-from impl.kraft.storage.effects import AppendToLog, Flush, Persist, TruncateLog, carry_out
+from impl.kraft.storage.effects import (
+    AppendToLog,
+    Flush,
+    FreezeSnapshot,
+    InstallSnapshot,
+    Persist,
+    ReceiveSnapshot,
+    TruncateLog,
+    carry_out,
+)
 from impl.kraft.storage.election import ElectionState
 from impl.kraft.storage.errors import BitRotError, DiskFullError, LogUseError, StorageEndedError
 from impl.kraft.storage.log import Log, LogSettings
@@ -167,7 +176,7 @@ def test_effects_are_carried_out_in_order() -> None:
     effects = [
         *["a", Persist(vote), "b", AppendToLog(batch(0) + batch(1), 1), "c", Flush(), "d", TruncateLog(1), "e"],
     ]
-    carry_out(storage, effects, lambda end: seen.append(end), send)
+    carry_out(storage, effects, seen.append, never, send)
     assert seen == [("a", None, 0), ("b", vote, 0), ("c", vote, 0), 2, ("d", vote, 2), ("e", vote, 1)]
 
 
@@ -177,8 +186,50 @@ def test_nothing_behind_an_effect_that_fails_is_carried_out() -> None:
     disk.faults = {disk.operations + 4: Fault.ERROR}
     sent: list[object] = []
     with pytest.raises(StorageEndedError, match="the process must end"):
-        carry_out(storage, [Persist(ElectionState(1)), "vote granted"], lambda end: None, sent.append)
+        carry_out(storage, [Persist(ElectionState(1)), "vote granted"], lambda end: None, never, sent.append)
     assert sent == []
+
+
+def never(*_: object) -> None:
+    raise AssertionError("nothing is frozen")
+
+
+def snapshot_bytes() -> bytes:
+    """Of all before offset 2, of epoch 1."""
+    storage = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0))
+    storage.append(batch(0) + batch(1), 1)
+    storage.create_snapshot((2, 1), 0, 0).freeze()
+    return storage.snapshots.read_bytes((2, 1), 0, 1 << 20)
+
+
+def test_a_snapshot_that_is_received_in_pieces_empties_the_log_to_its_end() -> None:
+    storage, data = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0)), snapshot_bytes()
+    seen: list[object] = []
+    pieces = [ReceiveSnapshot((2, 1), at, data[at : at + 50]) for at in range(0, len(data), 50)]
+    effects = [*pieces, FreezeSnapshot((2, 1)), InstallSnapshot((2, 1)), "load"]
+    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), seen.append)
+    assert seen == [((2, 1), True), "load"]
+    assert (storage.log.start_offset, storage.log.end_offset, storage.snapshots.ids) == (2, 2, [(2, 1)])
+
+
+def test_a_snapshot_that_was_damaged_on_its_way_is_none() -> None:
+    storage, data = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0)), snapshot_bytes()
+    seen: list[object] = []
+    effects = [ReceiveSnapshot((2, 1), 0, data[:-1] + b"?"), FreezeSnapshot((2, 1))]
+    carry_out(storage, effects, lambda end: None, lambda *frozen: seen.append(frozen), seen.append)
+    assert seen == [((2, 1), False)] and not storage.snapshots.ids
+
+
+def test_pieces_of_a_snapshot_come_one_after_the_other() -> None:
+    storage = QuorumStorage.open(SimulatedDisk(), "", StorageSettings(reserve_bytes=0))
+    with pytest.raises(LogUseError, match="position 5"):
+        storage.receive((2, 1), 5, b"?")
+    storage.receive((2, 1), 0, b"12345")
+    for snapshot_id, position in (((2, 1), 6), ((3, 1), 5)):
+        with pytest.raises(LogUseError, match="is not what comes next"):
+            storage.receive(snapshot_id, position, b"?")
+    with pytest.raises(LogUseError, match="is not received"):
+        storage.freeze((3, 1))
 
 
 def test_committed_batches_are_not_truncated() -> None:
