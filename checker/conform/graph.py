@@ -34,7 +34,7 @@ POINTER_BYTES = struct.calcsize("P")
 PICKLE_PROTOCOL = 4
 ACCUMULATING = (int, float, str, bytes, bytearray, list, tuple, deque, set, frozenset, dict)
 REFUSED: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((types.FunctionType, types.BuiltinFunctionType, types.MethodType), "a function"),
+    ((types.FunctionType, types.BuiltinFunctionType), "a function"),
     ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), "a generator"),
     ((Iterator,), "an iterator"),
     ((types.ModuleType, types.FrameType, types.CodeType), "a part of the program"),
@@ -118,6 +118,7 @@ class Graph:
         self._readers |= {list: self._mutable(self._sequence), deque: self._mutable(self._sequence)}
         self._readers |= {set: self._mutable(self._set), dict: self._mutable(self._mapping)}
         self._readers |= {OrderedDict: self._mutable(self._in_order)}
+        self._readers |= {types.MethodType: self._mutable(self._method)}
         self._readers |= {types.MappingProxyType: self._mutable(self._mapping), bytearray: self._mutable(bytes)}
         self._plans: dict[tuple[type, int, tuple[str, ...]], Plan] = {}
         self._remembered: dict[Any, dict[int, tuple[Any, Structure]]] = {}
@@ -199,6 +200,13 @@ class Graph:
             return tuple([part if part.__class__ in ITSELF else self.of(part) for part in value])
         except UnreadableStateError:
             return tuple([self._part(f"[{number}]", part) for number, part in enumerate(value)])
+
+    def _method(self, value: types.MethodType) -> Structure:
+        """Which method it is, and of what."""
+        code = getattr(value.__func__, "__code__", None)
+        if code is None or set(code.co_freevars) - {"__class__"}:  # that of super()
+            raise UnreadableStateError("a function")
+        return code.co_qualname, self._part(".__self__", value.__self__)
 
     def _set(self, value: Any) -> Structure:
         return frozenset([self._part("{...}", part) for part in value])

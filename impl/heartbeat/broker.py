@@ -73,7 +73,7 @@ class Broker:
         self.open_log = open_log
         self.sends_heartbeats = design.heartbeats and not settings.is_legacy
         self.context = Context()
-        self.scripts = Scripts[Work](BROKER_LANE, self.context)
+        self.scripts: Scripts[Work] = Scripts(BROKER_LANE, self.context)
         self.is_connected = False
         broker = settings.broker
         info = BrokerInfo(*settings.endpoint, LEGACY_VERSION if settings.is_legacy else HEARTBEAT_VERSION)

@@ -82,7 +82,7 @@ class Controller:
         self.acknowledged = deque[tuple[int, int, int]]()
         """By broker, incarnation and number: what is yet to be taken notice of."""
         self.context = Context()
-        self.scripts = Scripts[Item](CONTROLLER_LANE, self.context)
+        self.scripts: Scripts[Item] = Scripts(CONTROLLER_LANE, self.context)
         self._assemble(Registry(self.context, timeout_ms))
 
     def _assemble(self, registry: Registry) -> None:

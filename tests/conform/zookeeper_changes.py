@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from checker.conform.graph import By, Fields, LeftOut
+from impl.adapters.zookeeper_rules import rule_of
 from impl.zookeeper.model import Tree, ZooKeeper
 from tests.conform.twins import Change
 
@@ -46,11 +47,11 @@ def other_stats(rules: Fields) -> tuple[Change, set[str]]:
 
     def changed(rng: random.Random, cluster: Any) -> Any:
         tree = cluster.zookeeper.tree
-        for path, names in found.items():
-            znode = tree.get(path)
-            if znode is not None:
-                stat = replace(znode.stat, **{name: rng.randint(FAR, 2 * FAR) for name in names})
-                tree = tree.with_znode(path, replace(znode, stat=stat))
+        by_rule = {id(rules[path]): names for path, names in found.items()}
+        for path, znode in sorted(tree.items()):
+            names = by_rule.get(id(rule_of(path, rules)), ())
+            stat = replace(znode.stat, **{name: rng.randint(FAR, 2 * FAR) for name in names})
+            tree = tree.with_znode(path, replace(znode, stat=stat))
         return replace(cluster, zookeeper=with_tree(cluster.zookeeper, tree))
 
     return changed, {f"znode.{path}.stat.{name}" for path, names in found.items() for name in names}

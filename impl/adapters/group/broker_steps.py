@@ -45,6 +45,7 @@ def consumer_of(arguments: Arguments) -> int:
 def of_broker(cluster: Cluster, broker: int, step: Callable[[Coordinator], Effects]) -> Cluster:
     """A step of a broker's core."""
     core = copied(cluster.core(broker))
+    core.context.now_ms = NOW_MS  # a step that is a part of an input is not told
     return step_of(cluster, broker, core, step(core))
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from checker.conform.system import Receiver, Refusal
 from impl.adapters.group.broker_steps import elect, restart_broker
 from impl.adapters.group.cluster import BrokerHost, Channel, Cluster, ConsumerHost, Extent, by_broker, step_of
+from impl.adapters.group.state_rules import key
 from impl.adapters.group.steps import ATTEMPTED, STEPS, started
-from impl.adapters.group.views import ClusterView, Look, key
+from impl.adapters.group.views import ClusterView, Look
 from impl.group.design import Design
 from impl.group.effects import Timer, Timing
 from impl.group.protocol import BrokerAddress

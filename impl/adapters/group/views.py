@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from checker.conform.system import Ordinal
+from impl.adapters.group import ordinals
 from impl.adapters.group.cluster import BrokerHost, Channel, Cluster, ConsumerHost, Extent, ToConsumer
 from impl.group.assignment import Owners
 from impl.group.coordinator import Coordinator
@@ -27,7 +28,7 @@ from impl.group.protocol import (
 )
 from impl.group.registry import Group, Phase
 from impl.group.work import Item, Work
-from impl.group.znodes import COORDINATOR, COORDINATOR_EPOCH, TOPICS, group_path, member_path, offset_path, owner_path
+from impl.group.znodes import COORDINATOR, COORDINATOR_EPOCH, TOPICS, member_path, offset_path, owner_path
 
 UNDER_WAY = 2
 """Pings under way at most; so many answers, or more."""
@@ -117,15 +118,6 @@ class ClusterView(NamedTuple):
     channels: tuple[ChannelView, ...]
 
 
-def _epoch(value: int) -> Ordinal:
-    return Ordinal("coordinator epoch", value)
-
-
-def _attempt(broker: int | None, value: int) -> Ordinal:
-    """Attempts are numbered anew by each coordinator: a number is compared with those of the same broker."""
-    return Ordinal(f"attempt of broker {broker}", value)
-
-
 class Look:
     """Sees clusters and states of one model."""
 
@@ -143,7 +135,7 @@ class Look:
         partitions = range(extent.partitions)
         return ClusterView(
             coordinator=None if holder is None else int(holder.data),
-            epoch=_epoch(int(tree[COORDINATOR_EPOCH].data)),
+            epoch=ordinals.epoch(int(tree[COORDINATOR_EPOCH].data)),
             partitions=frozenset(number for number in partitions if self._is_there(cluster, number)),
             groups=tuple(
                 GroupView(
@@ -184,7 +176,7 @@ class Look:
         return BrokerView(
             is_up=True,
             expired=host.expired,
-            epoch=_epoch(core.term.epoch),
+            epoch=ordinals.epoch(core.term.epoch),
             waits_out=core.waits_out,
             starts_up=core.hearing.starts_up and self.extent.new_partitions > 0,
             topics=core.topics.known,
@@ -215,7 +207,7 @@ class Look:
             return HandlerView(queue, None, "IDLE", None, 0, self._owners({}), frozenset())
         rebalance = group.rebalance
         has_none = rebalance.phase is Phase.BACKOFF or rebalance.attempt == UNKNOWN
-        attempt = None if has_none else _attempt(broker, rebalance.attempt)
+        attempt = None if has_none else ordinals.attempt(broker, rebalance.attempt)
         return HandlerView(
             queue,
             group.name,
@@ -233,7 +225,7 @@ class Look:
         knows = self.design.coordinator_epoch and core.coordinator_epoch >= 0
         return ConsumerView(
             core.state.name,
-            _epoch(core.coordinator_epoch) if knows else None,
+            ordinals.epoch(core.coordinator_epoch) if knows else None,
             self._positions((of, fetched.offset) for of, fetched in core.fetched.items()),
             min(core.answered, UNDER_WAY),
         )
@@ -279,10 +271,10 @@ class Look:
         return self._positions((one.of, one.offset) for one in offsets or ())
 
     def _named(self, epoch: int) -> Ordinal | None:
-        return _epoch(epoch) if self.design.coordinator_epoch else None
+        return ordinals.epoch(epoch) if self.design.coordinator_epoch else None
 
     def _of_attempt(self, broker: int | None, attempt: int) -> Ordinal | None:
-        return _attempt(broker, attempt) if self.design.attempt_ids else None
+        return ordinals.attempt(broker, attempt) if self.design.attempt_ids else None
 
     # The spec.
 
@@ -290,7 +282,7 @@ class Look:
         zookeeper = state.zookeeper
         return ClusterView(
             coordinator=None if zookeeper.coordinator is None else zookeeper.coordinator.index,
-            epoch=_epoch(zookeeper.epoch.value),
+            epoch=ordinals.epoch(zookeeper.epoch.value),
             partitions=_indices(zookeeper.partitions),
             groups=tuple(
                 GroupView(self._expected_owners(group.owners), tuple(group.offsets.values()), _indices(group.members))
@@ -309,7 +301,7 @@ class Look:
         return BrokerView(
             is_up=broker.is_up,
             expired=broker.expired,
-            epoch=None if broker.epoch is None else _epoch(broker.epoch.value),
+            epoch=None if broker.epoch is None else ordinals.epoch(broker.epoch.value),
             waits_out=broker.waits_out,
             starts_up=broker.starts_up,
             topics=frozenset(f"t{topic.index}" for topic in broker.topics) if broker.epoch is not None else frozenset(),
@@ -320,7 +312,7 @@ class Look:
                 queue=frozenset(f"g{group.index}" for group in handler.queue),
                 group=None if handler.group is None else f"g{handler.group.index}",
                 phase=handler.phase.name,
-                attempt=None if handler.attempt is None else _attempt(number, handler.attempt.value),
+                attempt=None if handler.attempt is None else ordinals.attempt(number, handler.attempt.value),
                 retries=handler.retries,
                 assignment=self._expected_owners(handler.assignment),
                 waits_for=_indices(handler.waits_for),
@@ -347,7 +339,7 @@ class Look:
         knows = self.design.coordinator_epoch and consumer.heard is not None
         return ConsumerView(
             consumer.state.name,
-            _epoch(consumer.heard.value) if knows else None,
+            ordinals.epoch(consumer.heard.value) if knows else None,
             self._expected_positions(consumer.fetched),
             consumer.answered,
         )
@@ -370,8 +362,8 @@ class Look:
         names_epoch = self.design.coordinator_epoch and kind == "Registered"
         return MessageView(
             kind,
-            _attempt(broker, message.attempt.value) if names_attempt else None,
-            _epoch(message.epoch.value) if names_epoch else None,
+            ordinals.attempt(broker, message.attempt.value) if names_attempt else None,
+            ordinals.epoch(message.epoch.value) if names_epoch else None,
             getattr(message, "accepted", True),
             message.behind if kind == "Ping" and self.design.shutdown_commits else 0,
             self._expected_positions(positions),
@@ -384,51 +376,3 @@ def _numbers(consumers: Iterable[str]) -> frozenset[int]:
 
 def _indices(found: Any) -> frozenset[int]:
     return frozenset(one.index for one in found)
-
-
-# Hidden state.
-
-
-def key(cluster: Cluster) -> Hashable:
-    """What decides what the cores do next, beyond what is shown."""
-    return (
-        tuple(_hidden_of_broker(cluster, number, host) for number, host in enumerate(cluster.brokers)),
-        tuple(
-            (host.lapsed, host.core is not None and tuple(sorted(host.core._out_of_range)))
-            for host in cluster.consumers
-        ),
-        tuple(channel.registration is not None for channel in cluster.channels),
-        tuple(sorted(path for path in cluster.zookeeper.tree if path.startswith(group_path("g")))),
-    )
-
-
-def _hidden_of_broker(cluster: Cluster, number: int, host: BrokerHost) -> Hashable:
-    core = host.core
-    if core is None:
-        return None
-    others = (Work.HEAR_TOPICS, Work.HEAR_PARTITIONS)
-    waiting = frozenset((item.work, item.of) for item in core.queue if item.work not in others)
-    connections = [channel.connection for channel in cluster.channels]
-    return (
-        waiting,
-        tuple(type(event).__name__ for event in core.heard)[-2:],
-        cluster.has_session(number),
-        core.is_in_touch,
-        core.hearing.starts_up,
-        tuple(group.name for group in core.rebalances.to_go_on),
-        tuple((name, _hidden_of_group(group, connections)) for name, group in sorted(core.groups.items())),
-    )
-
-
-def _hidden_of_group(group: Group, connections: list[int]) -> Hashable:
-    """committed: as far as known; a member may be known by a connection that its consumer has not any more."""
-    return (
-        tuple(sorted(group.committed.items())),
-        tuple(sorted(group.uncommitted)),
-        tuple(sorted(group.owners.items())),
-        group.is_read_ahead,
-        tuple(
-            (consumer, member.connection in connections, member.expired)
-            for consumer, member in sorted(group.members.items())
-        ),
-    )

@@ -106,7 +106,6 @@ class Cluster:
     processes: tuple[ProcessHost, ...]
     controllers: tuple[ControllerHost, ...]
     min_insync: int
-    cut: frozenset[int] = frozenset()
     late: tuple[InFlight, ...] = ()
     written: bool = False
     acknowledged: bool = False

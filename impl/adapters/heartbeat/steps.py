@@ -114,7 +114,7 @@ def stopped(cluster: Cluster, process: int, *, keeps_disk: bool) -> Cluster:
     log = replica.log if replica is not None and keeps_disk else (host.log if keeps_disk else None)
     left = ProcessHost(host.broker, host.software, log=log, change=host.change)
     zookeeper = cluster.zookeeper.crash(process)
-    return replace(cluster, zookeeper=zookeeper, cut=cluster.cut - {process}).with_process(process, left)
+    return replace(cluster, zookeeper=zookeeper).with_process(process, left)
 
 
 def start(cluster: Cluster, arguments: Arguments) -> Cluster:
@@ -123,11 +123,12 @@ def start(cluster: Cluster, arguments: Arguments) -> Cluster:
 
 
 def cut_off(cluster: Cluster, arguments: Arguments) -> Cluster:
-    return replace(cluster, cut=cluster.cut | {_process(arguments)})
+    """The process knows nothing of it: what cannot reach it any more is the spec's to say."""
+    return cluster
 
 
 def heal(cluster: Cluster, arguments: Arguments) -> Cluster:
-    return replace(cluster, cut=cluster.cut - {_process(arguments)})
+    return cluster
 
 
 def request_shutdown(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
@@ -173,8 +174,7 @@ def take_reply(cluster: Cluster, arguments: Arguments) -> Cluster | Refusal:
     if not any(isinstance(one, Exit) for one in effects):
         return done
     session = done.zookeeper.clients[process].session
-    cut = done.cut
-    done = replace(stopped(done, process, keeps_disk=True), cut=cut)
+    done = stopped(done, process, keeps_disk=True)
     return end_session(done, session) if session in done.zookeeper.sessions else done
 
 

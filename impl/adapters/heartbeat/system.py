@@ -9,6 +9,7 @@ from typing import Any
 from checker.conform.system import Receiver, Refusal
 from impl.adapters.heartbeat.cluster import PARTITION, UPGRADED, Cluster, ProcessHost, do_item, heard
 from impl.adapters.heartbeat.operations import OPERATIONS
+from impl.adapters.heartbeat.state_rules import key
 from impl.adapters.heartbeat.steps import (
     STEPS,
     elected,
@@ -21,7 +22,7 @@ from impl.adapters.heartbeat.steps import (
     take_incarnation,
     take_reply,
 )
-from impl.adapters.heartbeat.views import ClusterView, expect, key, observe
+from impl.adapters.heartbeat.views import ClusterView, expect, observe
 from impl.heartbeat.design import Design
 from impl.heartbeat.items import Settle
 from impl.heartbeat.znodes import PERSISTENT, partition_znodes

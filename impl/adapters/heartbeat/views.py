@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from checker.conform.system import Ordinal
+from impl.adapters.heartbeat import ordinals
 from impl.adapters.heartbeat.cluster import (
     PARTITION,
     Answer,
@@ -112,22 +112,6 @@ class ClusterView(NamedTuple):
     acknowledged: bool
 
 
-def _incarnation(value: int) -> Ordinal:
-    return Ordinal("incarnation", value)
-
-
-def _leader_epoch(value: int) -> Ordinal:
-    return Ordinal("leader epoch", value)
-
-
-def _version(value: int) -> Ordinal:
-    return Ordinal("version", value)
-
-
-def _epoch(value: int) -> Ordinal:
-    return Ordinal("controller epoch", value)
-
-
 # The implementation.
 
 
@@ -151,17 +135,17 @@ def _registered(cluster: Cluster, broker: int) -> tuple[int, Ordinal, bool] | No
     if znode is None:
         return None
     info = read_broker("", znode.data)
-    return info.port - 1, _incarnation(znode.stat.czxid), info.is_legacy
+    return info.port - 1, ordinals.incarnation(znode.stat.czxid), info.is_legacy
 
 
 def _partition(state: LeaderAndIsr, version: int) -> PartitionView:
     return PartitionView(
         None if state.leader == NO_LEADER else state.leader,
-        _leader_epoch(state.leader_epoch),
+        ordinals.leader_epoch(state.leader_epoch),
         frozenset(state.isr),
-        _version(version),
-        frozenset((member, _incarnation(one)) for member, one in state.named().items()),
-        _epoch(state.controller_epoch),
+        ordinals.version(version),
+        frozenset((member, ordinals.incarnation(one)) for member, one in state.named().items()),
+        ordinals.controller_epoch(state.controller_epoch),
     )
 
 
@@ -176,21 +160,23 @@ def _process(cluster: Cluster, host: ProcessHost) -> ProcessView:
     followers = replica.followers if replica is not None and leads else {}
     return ProcessView(
         up=True,
-        owned=_incarnation(core.registration.owned) if core.registration.owned else None,
-        incarnation=_incarnation(core.registration.incarnation) if core.registration.incarnation else None,
+        owned=ordinals.incarnation(core.registration.owned) if core.registration.owned else None,
+        incarnation=ordinals.incarnation(core.registration.incarnation) if core.registration.incarnation else None,
         fenced=core.fence.is_fenced,
         target=core.target.name,
         heartbeat=_heartbeat(host),
         reply=_reply(design, host),
-        controller_epoch=_epoch(core.controller_epoch) if core.controller_epoch != UNKNOWN else None,
-        leader_epoch=_leader_epoch(replica.leader_epoch) if replica is not None and replica.leader_epoch >= 0 else None,
+        controller_epoch=ordinals.controller_epoch(core.controller_epoch) if core.controller_epoch != UNKNOWN else None,
+        leader_epoch=ordinals.leader_epoch(replica.leader_epoch)
+        if replica is not None and replica.leader_epoch >= 0
+        else None,
         leads=leads,
         isr=frozenset(replica.isr) if replica is not None and leads else frozenset(),
-        version=_version(replica.version) if replica is not None and leads else None,
+        version=ordinals.version(replica.version) if replica is not None and leads else None,
         proposed=frozenset(replica.proposed) if replica is not None and leads else frozenset(),
         change=change,
         isr_reply=_isr_reply(design, host),
-        followers=frozenset((broker, _incarnation(seen.incarnation)) for broker, seen in followers.items()),
+        followers=frozenset((broker, ordinals.incarnation(seen.incarnation)) for broker, seen in followers.items()),
         caught_up=frozenset(broker for broker, seen in followers.items() if seen.is_caught_up),
         in_hand=host.accepted or (replica is not None and bool(replica.in_hand)),
         has_record=log is not None and bool(log.batches),
@@ -210,7 +196,7 @@ def _heartbeat(host: ProcessHost) -> HeartbeatView | None:
         return None
     request = host.heartbeat.ask.request
     assert isinstance(request, MetadataHeartbeatRequest)
-    return HeartbeatView(_incarnation(request.incarnation_id), BrokerState(request.target_state).name)
+    return HeartbeatView(ordinals.incarnation(request.incarnation_id), BrokerState(request.target_state).name)
 
 
 def _reply(design: Design, host: ProcessHost) -> ReplyView | None:
@@ -221,8 +207,8 @@ def _reply(design: Design, host: ProcessHost) -> ReplyView | None:
     return ReplyView(
         ErrorCode(response.error_code).name,
         BrokerState(response.current_state).name,
-        _incarnation(response.incarnation_id),
-        _epoch(response.controller_epoch) if design.controller_epoch_in_heartbeat else None,
+        ordinals.incarnation(response.incarnation_id),
+        ordinals.controller_epoch(response.controller_epoch) if design.controller_epoch_in_heartbeat else None,
     )
 
 
@@ -231,10 +217,10 @@ def _change(design: Design, sent: InFlight) -> ChangeView:
     assert isinstance(request, IsrChangeRequest)
     (change,) = request.topics[0].partitions
     return ChangeView(
-        _incarnation(request.incarnation_id),
-        _leader_epoch(change.leader_epoch),
+        ordinals.incarnation(request.incarnation_id),
+        ordinals.leader_epoch(change.leader_epoch),
         frozenset(change.isr),
-        _version(change.version) if design.partition_version else None,
+        ordinals.version(change.version) if design.partition_version else None,
         None,
     )
 
@@ -260,7 +246,7 @@ def _answered(design: Design, answer: Answer) -> IsrReplyView:
     code = ErrorCode(result.error_code)
     if not design.partition_version or code is ErrorCode.NOT_LEADER_FOR_PARTITION:
         return IsrReplyView(code.name, frozenset(), None)
-    return IsrReplyView(code.name, frozenset(result.isr), _version(result.version))
+    return IsrReplyView(code.name, frozenset(result.isr), ordinals.version(result.version))
 
 
 def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView | None:
@@ -271,31 +257,13 @@ def _controller(host: ControllerHost, brokers: list[int]) -> ControllerView | No
     partition = core.partitions.known.get(PARTITION, Partition((), None, 0))
     assert partition.state is not None, "it has read the partition"
     return ControllerView(
-        epoch=_epoch(core.office.epoch),
-        known=tuple(None if one is None else _incarnation(one.incarnation) for one in known),
+        epoch=ordinals.controller_epoch(core.office.epoch),
+        known=tuple(None if one is None else ordinals.incarnation(one.incarnation) for one in known),
         states=tuple("INITIAL" if one is None else one.state.name for one in known),
         owed=frozenset(broker for broker, one in zip(brokers, known, strict=True) if one is not None and one.is_owed),
         metadata=frozenset(core.registry.counted()),
         partition=_partition(partition.state, partition.version),
     )
-
-
-def key(cluster: Cluster) -> Hashable:
-    """What decides what the cores do next, beyond what is shown: what waits, and is or is not to be looked at."""
-    controllers = tuple(
-        (
-            tuple(sorted(map(repr, host.core.scripts.queue))),
-            tuple(sorted(host.core.leaderships.unsettled)),
-            tuple(broker for broker, _, _ in host.core.acknowledged),
-        )
-        for host in cluster.controllers
-    )
-    processes = tuple(
-        None if host.core is None else (tuple(sorted(map(repr, host.core.scripts.queue))), cluster.lives(number))
-        for number, host in enumerate(cluster.processes)
-    )
-    behind = tuple(cluster.zookeeper.is_behind(cluster.client_of(one)) for one in range(len(cluster.controllers)))
-    return controllers, processes, behind
 
 
 # The spec.
@@ -304,7 +272,7 @@ def key(cluster: Cluster) -> Hashable:
 def expect(state: Any, design: Design) -> ClusterView:
     return ClusterView(
         ids=tuple(
-            None if one is None else (one.process.index, _incarnation(one.czxid.value), one.legacy)
+            None if one is None else (one.process.index, ordinals.incarnation(one.czxid.value), one.legacy)
             for one in state.ids.values()
         ),
         partition=_expected_partition(state.partition),
@@ -328,13 +296,15 @@ def _brokers(found: Any) -> frozenset[int]:
 def _expected_partition(partition: Any) -> PartitionView:
     return PartitionView(
         None if partition.leader is None else partition.leader.index,
-        _leader_epoch(partition.leader_epoch.value),
+        ordinals.leader_epoch(partition.leader_epoch.value),
         _brokers(partition.isr),
-        _version(partition.version.value),
+        ordinals.version(partition.version.value),
         frozenset(
-            (broker.index, _incarnation(one.value)) for broker, one in partition.incarnations.items() if one is not None
+            (broker.index, ordinals.incarnation(one.value))
+            for broker, one in partition.incarnations.items()
+            if one is not None
         ),
-        _epoch(partition.controller_epoch.value),
+        ordinals.controller_epoch(partition.controller_epoch.value),
     )
 
 
@@ -343,31 +313,35 @@ def _expected_process(process: Any, design: Design) -> ProcessView:
     names_epoch = design.controller_epoch_in_heartbeat
     return ProcessView(
         up=process.up,
-        owned=None if process.owned is None else _incarnation(process.owned.value),
-        incarnation=None if process.incarnation is None else _incarnation(process.incarnation.value),
+        owned=None if process.owned is None else ordinals.incarnation(process.owned.value),
+        incarnation=None if process.incarnation is None else ordinals.incarnation(process.incarnation.value),
         fenced=process.up and process.fenced,
         target=process.target.name,
         heartbeat=None
         if heartbeat is None
-        else HeartbeatView(_incarnation(heartbeat.incarnation.value), heartbeat.target.name),
+        else HeartbeatView(ordinals.incarnation(heartbeat.incarnation.value), heartbeat.target.name),
         reply=None
         if reply is None
         else ReplyView(
             reply.error.name,
             reply.state.name,
-            _incarnation(reply.incarnation.value),
-            _epoch(reply.controller_epoch.value) if names_epoch else None,
+            ordinals.incarnation(reply.incarnation.value),
+            ordinals.controller_epoch(reply.controller_epoch.value) if names_epoch else None,
         ),
-        controller_epoch=None if process.controller_epoch is None else _epoch(process.controller_epoch.value),
-        leader_epoch=None if process.leader_epoch is None else _leader_epoch(process.leader_epoch.value),
+        controller_epoch=None
+        if process.controller_epoch is None
+        else ordinals.controller_epoch(process.controller_epoch.value),
+        leader_epoch=None if process.leader_epoch is None else ordinals.leader_epoch(process.leader_epoch.value),
         leads=process.leads,
         isr=_brokers(process.isr),
-        version=None if process.version is None else _version(process.version.value),
+        version=None if process.version is None else ordinals.version(process.version.value),
         proposed=_brokers(process.proposed),
         change=None if process.change is None else _expected_change(process.change, design),
         isr_reply=None if answer is None else _expected_answer(answer, design),
         followers=frozenset(
-            (broker.index, _incarnation(seen.value)) for broker, seen in process.followers.items() if seen is not None
+            (broker.index, ordinals.incarnation(seen.value))
+            for broker, seen in process.followers.items()
+            if seen is not None
         ),
         caught_up=_brokers(process.caught_up),
         in_hand=process.in_hand,
@@ -377,10 +351,10 @@ def _expected_process(process: Any, design: Design) -> ProcessView:
 
 def _expected_change(change: Any, design: Design) -> ChangeView:
     return ChangeView(
-        _incarnation(change.incarnation.value),
-        _leader_epoch(change.leader_epoch.value),
+        ordinals.incarnation(change.incarnation.value),
+        ordinals.leader_epoch(change.leader_epoch.value),
         _brokers(change.isr),
-        _version(change.version.value) if design.partition_version else None,
+        ordinals.version(change.version.value) if design.partition_version else None,
         None,
     )
 
@@ -389,7 +363,7 @@ def _expected_answer(answer: Any, design: Design) -> IsrReplyView:
     shows_state = answer.error.name not in ("NOT_CONTROLLER", "INVALID_INCARNATION_ID", "NOT_LEADER_FOR_PARTITION")
     if not design.partition_version or not shows_state:
         return IsrReplyView(answer.error.name, frozenset(), None)
-    return IsrReplyView(answer.error.name, _brokers(answer.isr), _version(answer.version.value))
+    return IsrReplyView(answer.error.name, _brokers(answer.isr), ordinals.version(answer.version.value))
 
 
 def _expected_controller(controller: Any) -> ControllerView | None:
@@ -397,8 +371,8 @@ def _expected_controller(controller: Any) -> ControllerView | None:
         return None
     known = {broker.index: one for broker, one in controller.known.items()}
     return ControllerView(
-        epoch=_epoch(controller.epoch.value),
-        known=tuple(None if one is None else _incarnation(one.value) for one in known.values()),
+        epoch=ordinals.controller_epoch(controller.epoch.value),
+        known=tuple(None if one is None else ordinals.incarnation(one.value) for one in known.values()),
         states=tuple(one.name for one in controller.states.values()),
         owed=frozenset(broker.index for broker in controller.owed if known[broker.index] is not None),
         metadata=_brokers(controller.metadata),
