@@ -242,6 +242,130 @@ def timers_decide(before: Lease, after: Lease) -> bool:
     )
 
 
+# What a step may do to the clocks, the messages and the lease.
+
+
+def passes(before: Lease, after: Lease) -> bool:
+    """Half a second has passed in this step: something has run on, or run down."""
+    return (
+        before.drift != after.drift
+        or before.controller_age < after.controller_age
+        or before.broker_age < after.broker_age
+        or before.clock < after.clock
+        or after.stall < before.stall
+        or after.pause < before.pause
+    )
+
+
+@transition_invariant(source="KIP-343, both timeouts")
+def nobody_dawdles(before: Lease, after: Lease) -> bool:
+    """Time passes only where nobody has anything to do at once, and no message has been under way for a tick."""
+    return not passes(before, after) or (
+        not is_due(before) and not controller_is_due(before) and before.request != 1 and after.mishaps == before.mishaps
+    )
+
+
+@transition_invariant(source="KIP-343, both timeouts")
+def time_passes_for_both(before: Lease, after: Lease) -> bool:
+    """Half a second is one tick to the controller, to stalls and to pauses; the broker's clock may miss it."""
+    ticks = 1 if Timing.drift_ticks == 0 or before.drift > 0 else 0
+    return not passes(before, after) or (
+        after.controller_age == min(before.controller_age + 1, Timing.controller_timeout_ticks)
+        and after.clock == min(before.clock + ticks, Timing.broker_timeout_ticks)
+        and after.broker_age == min(before.broker_age + ticks, Timing.broker_timeout_ticks)
+        and after.stall == max(before.stall - 1, 0)
+        and after.pause == max(before.pause - 1, 0)
+        and after.drift == (before.drift - 1 if before.drift > 0 else Timing.drift_ticks)
+        and (before.request is None if after.request is None else after.request == 1)
+        and (before.reply is None if after.reply is None else after.reply == 1)
+    )
+
+
+def is_sent(before: Lease, after: Lease) -> bool:
+    """The broker, whose interval is over, has sent a heartbeat: its clock starts, and the former one is given up."""
+    return (
+        before.pause == 0
+        and not must_fence(before)
+        and before.clock >= Timing.heartbeat_interval_ticks
+        and after.clock == 0
+        and after.request == 0
+        and not after.queued
+        and after.reply is None
+    )
+
+
+def is_handled(before: Lease, after: Lease) -> bool:
+    """The controller has handled a heartbeat in time: the lease is renewed, and answered unless another leads."""
+    return (
+        before.stall == 0
+        and before.queued
+        and not must_expire(before)
+        and not after.queued
+        and after.controller_age == 0
+        and (after.reply == before.reply if before.expired else after.reply == 0)
+    )
+
+
+def is_taken(before: Lease, after: Lease) -> bool:
+    """The broker has taken the answer in time: its lease counts from what it was sent for."""
+    return (
+        before.pause == 0
+        and not must_fence(before)
+        and before.reply is not None
+        and after.reply is None
+        and after.broker_age == (before.clock if Timing.lease_from_sending else 0)
+        and after.fenced == (after.broker_age >= Timing.broker_timeout_ticks)
+    )
+
+
+@transition_invariant(source="KIP-343, Controller Heartbeat; Controller Logic")
+def heartbeat_takes_its_way(before: Lease, after: Lease) -> bool:
+    """A heartbeat is sent, arrives, is handled and answered; it goes nowhere else but in a mishap."""
+    sent = is_sent(before, after)
+    lost = before.mishaps < after.mishaps
+    arrived = before.request is not None and after.request is None and after.queued
+    return (
+        (before.clock <= after.clock or sent)
+        and (before.request is not None or after.request is None or sent)
+        and (before.request is None or after.request is not None or arrived or lost)
+        and (before.queued or not after.queued or arrived)
+        and (not before.queued or after.queued or sent or is_handled(before, after))
+        and (before.reply is not None or after.reply is None or is_handled(before, after))
+        and (before.reply is None or after.reply is not None or sent or lost or is_taken(before, after))
+    )
+
+
+@transition_invariant(source="KIP-343, Broker-Side Heartbeat Timeout; Controller-Side Heartbeat Timeout (S2)")
+def lease_is_renewed_by_a_heartbeat(before: Lease, after: Lease) -> bool:
+    """The controller's timer starts anew by a heartbeat that it handles, the broker's, and its fence, by an answer."""
+    return (before.controller_age <= after.controller_age or is_handled(before, after)) and (
+        (before.broker_age <= after.broker_age and (not before.fenced or after.fenced)) or is_taken(before, after)
+    )
+
+
+@transition_invariant(source="KIP-343, Motivation; KAFKA-4453")
+def mishap_has_its_effect(before: Lease, after: Lease) -> bool:
+    """A mishap, which counts once, loses what is under way, or begins a stall or a pause; these begin with no other."""
+    loses = (before.request is not None or before.reply is not None) and after.request is None and after.reply is None
+    stalls = before.stall == 0 and after.stall > 0
+    pauses = before.pause == 0 and after.pause > 0
+    if before.mishaps < after.mishaps:
+        return after.mishaps == before.mishaps + 1 and (loses or stalls or pauses)
+    return before.stall >= after.stall and before.pause >= after.pause
+
+
+@invariant(source="KIP-343, Broker-Side Heartbeat Timeout; Controller-Side Heartbeat Timeout")
+def undisturbed_broker_serves(s: Lease) -> bool:
+    """Without a mishap neither timer runs out."""
+    return s.mishaps > 0 or (serves(s) and not s.expired)
+
+
+@witness
+def clock_misses_a_tick(s: Lease) -> bool:
+    """Heartbeats have been answered until the broker's clock is to miss a tick, and nothing went wrong."""
+    return s.mishaps == 0 and s.drift == 0
+
+
 @witness
 def fenced_and_back(s: Lease) -> bool:
     """A broker has fenced itself, and its next heartbeat is answered before the controller's timer runs out."""
@@ -252,3 +376,31 @@ def fenced_and_back(s: Lease) -> bool:
 def woken_late(s: Lease) -> bool:
     """A broker wakes, and its timer has run out."""
     return s.expired and s.pause == 0 and must_fence(s)
+
+
+@witness
+def waits_in_the_queue(s: Lease) -> bool:
+    """A heartbeat has waited in the controller's queue for longer than it was under way."""
+    return s.queued and s.clock > 1
+
+
+@witness
+def heard_of_again(s: Lease) -> bool:
+    """The controller hears of a broker that it has declared inactive."""
+    return s.expired and s.controller_age == 0
+
+
+def nothing_is_under_way(s: Lease) -> bool:
+    return s.request is None and not s.queued and s.reply is None
+
+
+@witness
+def heartbeat_is_lost(s: Lease) -> bool:
+    """The newest heartbeat is gone, and the controller has not handled it."""
+    return nothing_is_under_way(s) and s.clock < Timing.heartbeat_interval_ticks and s.clock + 1 < s.controller_age
+
+
+@witness
+def answer_is_lost(s: Lease) -> bool:
+    """The newest heartbeat was handled, and its answer is gone before the broker took it."""
+    return nothing_is_under_way(s) and not s.expired and s.controller_age < s.clock and s.clock < s.broker_age

@@ -28,6 +28,13 @@ MUTANTS = [
     Mutant("as_partition", "disk_and_failover", "record_after",
            "s.partition.isr == frozenset({broker}) and known is not None", "known is not None"),
     Mutant("timers_decide", "timed", "fence", "must_fence(s)", "True"),
+    Mutant("nobody_dawdles", "timed", "tick", "controller_is_due(s)", "False"),
+    Mutant("time_passes_for_both", "timed", "tick", "max(s.stall - 1, 0)", "s.stall"),
+    Mutant("heartbeat_takes_its_way", "timed", "send", "s.reply = None"),
+    Mutant("lease_is_renewed_by_a_heartbeat", "timed", "handle", "not must_expire(s)", "True"),
+    Mutant("mishap_has_its_effect", "timed", "stall", "s.stall = ticks"),
+    Mutant("undisturbed_broker_serves", "timed", "take_reply", "s.broker_age = age"),
+    Mutant("deadlock_free", "timed", "take_reply", "s.pause == 0", "s.pause != 0"),
     # What processes and controllers remember, and what steps do.
     Mutant("stopped_process_has_forgotten", "late", "stopped",
            "target=BrokerState.ACTIVE", "target=BrokerState.STOPPING"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.lang import Model
+from checker.lang import Model, deadlock_free
 from spec.heartbeat import timed
 
 TIMED = Model(
@@ -21,7 +21,24 @@ TIMED = Model(
         timed.stall,
         timed.pause,
     ),
-    properties=(timed.nobody_serves_after_expiry, timed.timers_decide, timed.fenced_and_back, timed.woken_late),
+    properties=(
+        timed.nobody_serves_after_expiry,
+        timed.timers_decide,
+        timed.nobody_dawdles,
+        timed.time_passes_for_both,
+        timed.heartbeat_takes_its_way,
+        timed.lease_is_renewed_by_a_heartbeat,
+        timed.mishap_has_its_effect,
+        timed.undisturbed_broker_serves,
+        deadlock_free,
+        timed.clock_misses_a_tick,
+        timed.fenced_and_back,
+        timed.woken_late,
+        timed.waits_in_the_queue,
+        timed.heard_of_again,
+        timed.heartbeat_is_lost,
+        timed.answer_is_lost,
+    ),
     constants={},
     settings={"repaired": {}, "draft": {"broker_timeout_ticks": 24, "lease_from_sending": False}},
     faults="two lost messages, stalls of the controller's queue or pauses of the broker, and a slow clock",
