@@ -26,6 +26,7 @@ from impl.heartbeat.znodes import (
     CONTROLLER_EPOCH,
     LeaderAndIsr,
     id_path,
+    read_broker,
     read_state,
     state_path,
 )
@@ -54,6 +55,7 @@ class Registered:
 
     czxid: int
     session: int
+    is_legacy: bool
 
 
 @dataclass
@@ -75,7 +77,8 @@ class Znodes:
         elif change.path in _IDS:
             self.ids.pop(_IDS[change.path], None)
             if data is not None:
-                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session)
+                info = read_broker(change.path, data)
+                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session, info.is_legacy)
 
     def state(self) -> dict[str, Any]:
         """As the spec has them."""
@@ -93,7 +96,7 @@ class Znodes:
         for broker in REPLICAS:
             one = self.ids.get(broker)
             ids[f"broker{broker}"] = one and {
-                "process": f"process{broker}", "czxid": one.czxid, "legacy": False
+                "process": f"process{broker}", "czxid": one.czxid, "legacy": one.is_legacy
             }  # fmt: skip
         return {"partition": partition, "ids": ids}
 
@@ -152,6 +155,8 @@ class History:
     began: the zxid, and the time by the wall clock, at which it was seen to be there; until_ms: the time of its end.
     """
 
+    silent: Sequence[str] = SILENT
+
     def __init__(
         self, transactions: Sequence[Logged], lives: Sequence[Life], began: tuple[int, int], until_ms: int
     ) -> None:
@@ -180,11 +185,13 @@ class History:
         self._exits = dict[int, int]()
         """By life, when it was given leave to exit."""
         self._of_incarnation = dict[int, Life]()
+        self._legacy = set[int]()
+        """The lives of legacy brokers."""
         self._read_lines()
-        for one in transactions:  # one that was killed before it could record that
+        for one in transactions:
             for change in one.changes:
-                if change.path in _IDS and change.is_create and one.session not in self._of_session:
-                    self._of_session[one.session] = self._life_at(_IDS[change.path], one.time_ms)
+                if change.path in _IDS and change.data is not None and change.is_create:
+                    self._read_registration(one, change.path, change.data)
         self._check_beginning()
 
     def _read_lines(self) -> None:
@@ -200,6 +207,16 @@ class History:
                     case "exit":
                         self._exits[id(life)] = line["time_ms"]
 
+    def _read_registration(self, one: Logged, path: str, data: bytes) -> None:
+        if one.session not in self._of_session:  # one that was killed before it could record that
+            self._of_session[one.session] = self._life_at(_IDS[path], one.time_ms)
+        if read_broker(path, data).is_legacy:
+            self._legacy.add(id(self._of_session[one.session]))
+
+    def is_legacy(self, life: Life) -> bool:
+        """It is registered as a legacy broker, which is never fenced."""
+        return id(life) in self._legacy
+
     def _check_beginning(self) -> None:
         state = self.znodes.partition
         if state is None or state.leader != REPLICAS[0] or sorted(state.isr) != list(REPLICAS):
@@ -214,7 +231,8 @@ class History:
         before.sort(key=lambda line: int(line["note"]["time_us"]))
         for broker in REPLICAS:
             own = [line for line in before if line["note"].get("broker") == broker]
-            if [line["action"] for line in own if line["action"] in ("fenced", "unfenced")][-1:] != ["unfenced"]:
+            fences = [line["action"] for line in own if line["action"] in ("fenced", "unfenced")]
+            if fences[-1:] != ["unfenced"] and not self.znodes.ids[broker].is_legacy:
                 raise NotBegunError("a broker was fenced")
             states = [_state_after(line) for line in before if line["action"] == "take_office" or line in own]
             if [state for state in states if state][-1:] != ["ACTIVE"]:
@@ -227,7 +245,7 @@ class History:
 
     def trace(self, name: str, model: str) -> str:
         """The run as a trace, NDJSON."""
-        lines = [header_line(model, name=name, silent={"steps": SILENT_STEPS, "actions": SILENT})]
+        lines = [header_line(model, name=name, silent={"steps": SILENT_STEPS, "actions": self.silent})]
         lines.append(event_line(INIT, None, self.znodes.state()))
         for step, znodes in self._filled_in():
             state = {**znodes.state(), **step.state}
@@ -470,7 +488,7 @@ class History:
 
     def _served(self, life: Life, noted: Iterable[Step]) -> Iterator[tuple[int, int]]:
         """From when to when a process accepted requests as the leader, in ms."""
-        is_fenced, leads, since_ms = True, False, 0
+        is_fenced, leads, since_ms = not self.is_legacy(life), False, 0
         for line in self.lines[id(life)]:
             note, served = line["note"], leads and not is_fenced
             match line["action"]:

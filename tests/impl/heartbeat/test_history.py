@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from impl.heartbeat.znodes import LeaderAndIsr, id_path, state_bytes, state_path
+from impl.heartbeat.znodes import BrokerInfo, LeaderAndIsr, broker_bytes, id_path, state_bytes, state_path
 from impl.zookeeper.transaction_log import Change, Logged
 from tests.cluster.recordings import Life, NotBegunError
 from tests.impl.heartbeat.cluster import PARTITION
@@ -45,8 +45,9 @@ BEGINNING: dict[int, list[Line]] = {
     for broker in SESSIONS
 }
 IN_OFFICE: list[Line] = [(25 + broker, *state(broker, "ACTIVE", "heartbeat")) for broker in SESSIONS]
+REGISTRATION = broker_bytes(BrokerInfo("host", 9092))
 REGISTERED = [
-    Logged(INCARNATIONS[one], SESSIONS[one], 1, (Change(id_path(one), b"", is_create=True),)) for one in (0, 1)
+    Logged(INCARNATIONS[one], SESSIONS[one], 1, (Change(id_path(one), REGISTRATION, is_create=True),)) for one in (0, 1)
 ]
 LOG = [*REGISTERED, Logged(5, 902, 2, (Change(state_path(PARTITION), state_bytes(STATE), is_create=True),))]
 END_OF_1 = Logged(12, SESSIONS[1], 300, (Change(id_path(1), None),), ends_session=True)

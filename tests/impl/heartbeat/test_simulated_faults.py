@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from impl.heartbeat.control_requests import TopicPartition
+from impl.heartbeat.control_requests import ControlledShutdownRequest, TopicPartition
 from impl.heartbeat.design import DRAFT, REPAIRED
 from impl.heartbeat.messages import BrokerState, MetadataHeartbeatRequest
 from impl.zookeeper import Multi
@@ -186,3 +186,25 @@ def test_legacy_brokers_write_the_isr_themselves() -> None:
     assert cluster.produce(b"without 2") and recovers(cluster)
     assert any(did.action == "write_isr" for _, broker, did in cluster.did if broker == 0)
     cluster.check_records()
+
+
+def test_a_legacy_leader_that_stops_leads_anew_before_its_leadership_moves() -> None:
+    """It has added a member since the controller read the partition, in a state that names nobody."""
+    cluster = started(0, REPAIRED, brokers=2, legacy=frozenset({0}))
+    (of,) = cluster.partitions
+    cluster.crash(1)
+    assert cluster.run_until(lambda: cluster.state(of).isr == (0,), 10_000)
+    cluster.start(1)
+    assert cluster.run_until(lambda: 1 in cluster.state(of).isr, 10_000)
+    assert cluster.state(of).named() == {}
+    epoch = cluster.state(of).leader_epoch
+    in_office = next(one.node for one in cluster.hosts if one.node is not None and one.node.controller.office)
+    number = in_office.controller.broker
+    cluster._do(number, lambda node: node.controller.on_request(9, ControlledShutdownRequest(0), cluster.now_ms))
+    assert cluster.run_until(lambda: cluster.state(of).leader == 1, 5_000)
+    written = {
+        did.facts["leader_epoch"]: (did.facts["leader"], did.facts["cause"])
+        for _, _, did in cluster.did
+        if did.action == "update_partition"
+    }
+    assert (written[epoch + 1], written[epoch + 2]) == ((0, "brokers' states"), (-1, "controlled shutdown"))
