@@ -1,0 +1,50 @@
+"""A controller of a KIP-631 cluster, until it is told to stop: `python -m impl.kraft.server PROPERTIES`.
+
+Exit codes: 0 stopped, 1 its disk failed or its log is damaged, 2 usage or configuration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from impl.kraft.server.server import ControllerServer
+from impl.kraft.storage.errors import StorageError
+from impl.kraft.storage.real_disk import RealDisk
+from impl.kraft.tools.parsing import USAGE, configuration_at
+from impl.runtime.logs import log_to
+from impl.runtime.loop import on_signals
+from impl.runtime.properties import ConfigError
+
+FAILED = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a controller, and return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if len(given) != 1 or given[0].startswith("-"):
+        print("usage: python -m impl.kraft.server PROPERTIES", file=sys.stderr)
+        return 0 if given in (["-h"], ["--help"]) else USAGE
+    configuration = configuration_at(given[0])
+    if configuration is None:
+        return USAGE
+    log_to(node=configuration.node_id)
+    try:
+        asyncio.run(_until_told(ControllerServer(configuration, RealDisk())))
+    except ConfigError as error:
+        print(f"{given[0]}: {error}", file=sys.stderr)
+        return USAGE
+    except (StorageError, OSError) as error:
+        print(f"{given[0]}: {error}", file=sys.stderr)
+        return FAILED
+    return 0
+
+
+async def _until_told(server: ControllerServer) -> None:
+    on_signals(server.stop)
+    await server.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Connections to the other voters: a request, and its response or that there is none in time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response
+from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_response, request_bytes
+from impl.runtime import wire
+from impl.runtime.client import Address, connected
+from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame
+
+Answered = Callable[[int, Request, Response | None], None]
+_CHUNK_BYTES = 1 << 16
+_NO_TAGS = b"\x00"
+
+
+class _Connection:
+    """One connection, on which responses come in any order."""
+
+    def __init__(self, address: Address, max_frame_bytes: int) -> None:
+        self._address = address
+        self._max_frame_bytes = max_frame_bytes
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._awaited: dict[int, asyncio.Future[bytes]] = {}
+        self._numbers = itertools.count(1)
+        self._opening = asyncio.Lock()
+
+    async def ask(self, key: int, version: int, client_id: str, body: bytes) -> bytes:
+        """The body of the response. Raises OSError, WireError."""
+        writer = await self._writer()
+        number = next(self._numbers)
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._awaited[number] = answer
+        try:
+            header = RequestHeader(key, version, number, client_id)
+            writer.write(frame(wire.request_bytes(header, _NO_TAGS + body)))
+            await writer.drain()
+            return await answer
+        finally:
+            self._awaited.pop(number, None)
+
+    def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._streams is not None:
+            self._streams[1].close()
+        self._streams = self._reading = None
+        for answer in self._awaited.values():
+            if not answer.done():
+                answer.set_exception(ConnectionError("the connection is lost"))
+
+    async def _writer(self) -> asyncio.StreamWriter:
+        async with self._opening:
+            if self._streams is None:
+                self._streams = await connected(self._address)
+                self._reading = asyncio.get_running_loop().create_task(self._read(self._streams[0]))
+            return self._streams[1]
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        frames = Frames(self._max_frame_bytes)
+        try:
+            while data := await reader.read(_CHUNK_BYTES):
+                for content in frames.feed(data):
+                    fields = Reader(content)
+                    answer = self._awaited.get(fields.int32("correlation_id"))
+                    body = fields.rest()
+                    if answer is not None and not answer.done() and body[:1] == _NO_TAGS:
+                        answer.set_result(body[1:])
+        except (OSError, WireError):
+            pass  # the requests that wait are told by `close`
+        self._reading = None
+        self.close()
+
+
+class Peers:
+    """The other voters. begin: lets something run beside the steps. answered: is given the outcome of each request."""
+
+    def __init__(
+        self, addresses: Mapping[int, Address], client_id: str, timeout_ms: int, max_frame_bytes: int,
+        begin: Callable[[Coroutine[Any, Any, None]], object], answered: Answered,
+    ) -> None:  # fmt: skip
+        self._client_id, self._timeout_ms = client_id, timeout_ms
+        self._begin, self._answered = begin, answered
+        # A fetch waits at the leader, and what is behind it on its connection waits, too.
+        self._connections = {
+            (to, is_fetch): _Connection(address, max_frame_bytes)
+            for to, address in addresses.items()
+            for is_fetch in (False, True)
+        }
+
+    def send(self, to: int, request: Request) -> None:
+        self._begin(self._ask(to, request))
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    async def _ask(self, to: int, request: Request) -> None:
+        connection = self._connections[to, isinstance(request, FetchRequest | FetchSnapshotRequest)]
+        key = key_of(request)
+        try:
+            async with asyncio.timeout(self._timeout_ms / 1000):
+                body = await connection.ask(key, VERSIONS[key], self._client_id, request_bytes(request))
+            response: Response | None = read_response(request, body)
+        except (OSError, TimeoutError, WireError):
+            connection.close()
+            response = None
+        self._answered(to, request, response)

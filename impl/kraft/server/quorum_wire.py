@@ -1,0 +1,359 @@
+"""The bytes of the quorum's requests and responses, by kio's schemas: the versions of Kafka 4.3 (KIP-595, 630, 996).
+
+Every one is about `__cluster_metadata-0`, and flexible. Who listens where is known by configuration: endpoints of
+leaders are sent as none, and not read.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+from uuid import UUID
+
+from kio.schema.begin_quorum_epoch.v1 import request as begin_request
+from kio.schema.begin_quorum_epoch.v1 import response as begin_response
+from kio.schema.end_quorum_epoch.v1 import request as end_request
+from kio.schema.end_quorum_epoch.v1 import response as end_response
+from kio.schema.errors import ErrorCode as WireErrorCode
+from kio.schema.fetch.v18 import request as fetch_request
+from kio.schema.fetch.v18 import response as fetch_response
+from kio.schema.fetch_snapshot.v1 import request as snapshot_request
+from kio.schema.fetch_snapshot.v1 import response as snapshot_response
+from kio.schema.types import BrokerId, TopicName
+from kio.schema.vote.v2 import request as vote_request
+from kio.schema.vote.v2 import response as vote_response
+from kio.serial import entity_reader, entity_writer
+from kio.static.primitive import Records, i32, i32Timedelta, i64
+
+from impl.kraft.errors import ErrorCode
+from impl.kraft.raft.messages import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    Request,
+    Response,
+    VoteRequest,
+    VoteResponse,
+)
+from impl.runtime.wire import WireError
+
+TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)
+_NOBODY = BrokerId(-1)
+_NO_TIME = i32Timedelta.parse(datetime.timedelta(0))
+
+VERSIONS: Mapping[int, int] = {52: 2, 53: 1, 54: 1, 1: 18, 59: 1}
+"""By key, the version that is spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
+_SCHEMAS: Mapping[int, tuple[type, type]] = {
+    52: (vote_request.VoteRequest, vote_response.VoteResponse),
+    53: (begin_request.BeginQuorumEpochRequest, begin_response.BeginQuorumEpochResponse),
+    54: (end_request.EndQuorumEpochRequest, end_response.EndQuorumEpochResponse),
+    1: (fetch_request.FetchRequest, fetch_response.FetchResponse),
+    59: (snapshot_request.FetchSnapshotRequest, snapshot_response.FetchSnapshotResponse),
+}
+_KEYS: Mapping[type, int] = {
+    VoteRequest: 52,
+    BeginQuorumEpochRequest: 53,
+    EndQuorumEpochRequest: 54,
+    FetchRequest: 1,
+    FetchSnapshotRequest: 59,
+}
+
+
+def entity_bytes(entity: Any) -> bytes:
+    """The body of a request or response."""
+    buffer = BytesIO()
+    entity_writer(type(entity))(buffer, entity)
+    return buffer.getvalue()
+
+
+def read_entity(kind: type, body: bytes) -> Any:
+    """Raises WireError."""
+    try:
+        read: Any = entity_reader(kind)
+        entity, size_bytes = read(body, 0)
+    except Exception as error:  # kio has errors of several kinds for bytes that are not what they should be
+        raise WireError(f"{kind.__name__} cannot be read: {error}") from None
+    if size_bytes != len(body):
+        raise WireError(f"{len(body) - size_bytes} bytes after {kind.__name__}")
+    return entity
+
+
+def key_of(request: Request) -> int:
+    return _KEYS[type(request)]
+
+
+# Requests.
+
+
+def request_bytes(request: Request) -> bytes:
+    """The body of a request."""
+    return entity_bytes(_request_entity(request))
+
+
+def _request_entity(request: Request) -> Any:
+    match request:
+        case VoteRequest():
+            return _vote(request)
+        case BeginQuorumEpochRequest():
+            partition = begin_request.PartitionData(
+                partition_index=PARTITION, voter_directory_id=None, leader_id=BrokerId(request.leader_id),
+                leader_epoch=i32(request.epoch),
+            )  # fmt: skip
+            return begin_request.BeginQuorumEpochRequest(
+                cluster_id=request.cluster_id, voter_id=BrokerId(request.voter_id),
+                topics=(begin_request.TopicData(topic_name=TOPIC, partitions=(partition,)),), leader_endpoints=(),
+            )  # fmt: skip
+        case EndQuorumEpochRequest():
+            candidates = tuple(
+                end_request.ReplicaInfo(candidate_id=BrokerId(one), candidate_directory_id=None)
+                for one in request.preferred_successors
+            )
+            ended = end_request.PartitionData(
+                partition_index=PARTITION, leader_id=BrokerId(request.leader_id), leader_epoch=i32(request.epoch),
+                preferred_candidates=candidates,
+            )  # fmt: skip
+            return end_request.EndQuorumEpochRequest(
+                cluster_id=request.cluster_id,
+                topics=(end_request.TopicData(topic_name=TOPIC, partitions=(ended,)),),
+                leader_endpoints=(),
+            )
+        case FetchRequest():
+            return _fetch(request)
+        case FetchSnapshotRequest():
+            return _fetch_snapshot(request)
+
+
+def _vote(request: VoteRequest) -> Any:
+    partition = vote_request.PartitionData(
+        partition_index=PARTITION, replica_epoch=i32(request.epoch), replica_id=BrokerId(request.candidate_id),
+        replica_directory_id=None, voter_directory_id=None, last_offset_epoch=i32(request.last_epoch),
+        last_offset=i64(request.last_offset), pre_vote=request.pre_vote,
+    )  # fmt: skip
+    topic = vote_request.TopicData(topic_name=TOPIC, partitions=(partition,))
+    return vote_request.VoteRequest(cluster_id=request.cluster_id, voter_id=BrokerId(request.voter_id), topics=(topic,))
+
+
+def _fetch(request: FetchRequest) -> Any:
+    partition = fetch_request.FetchPartition(
+        partition=PARTITION, current_leader_epoch=i32(request.epoch), fetch_offset=i64(request.fetch_offset),
+        last_fetched_epoch=i32(request.last_fetched_epoch), partition_max_bytes=i32(request.max_bytes),
+        high_watermark=i64(request.high_watermark),
+    )  # fmt: skip
+    return fetch_request.FetchRequest(
+        cluster_id=request.cluster_id,
+        replica_state=fetch_request.ReplicaState(replica_id=BrokerId(request.replica_id)),
+        max_wait=i32Timedelta.parse(datetime.timedelta(milliseconds=request.max_wait_ms)),
+        min_bytes=i32(0), max_bytes=i32(request.max_bytes),
+        topics=(fetch_request.FetchTopic(topic_id=TOPIC_ID, partitions=(partition,)),), forgotten_topics_data=(),
+    )  # fmt: skip
+
+
+def _fetch_snapshot(request: FetchSnapshotRequest) -> Any:
+    end_offset, epoch = request.snapshot_id
+    partition = snapshot_request.PartitionSnapshot(
+        partition=PARTITION, current_leader_epoch=i32(request.epoch),
+        snapshot_id=snapshot_request.SnapshotId(end_offset=i64(end_offset), epoch=i32(epoch)),
+        position=i64(request.position),
+    )  # fmt: skip
+    return snapshot_request.FetchSnapshotRequest(
+        cluster_id=request.cluster_id, replica_id=BrokerId(request.replica_id), max_bytes=i32(request.max_bytes),
+        topics=(snapshot_request.TopicSnapshot(name=TOPIC, partitions=(partition,)),),
+    )  # fmt: skip
+
+
+def read_request(key: int, body: bytes) -> Request:
+    """A request of the version that is spoken. Raises WireError."""
+    entity = read_entity(_SCHEMAS[key][0], body)
+    one = _partition(entity.topics)
+    cluster_id = entity.cluster_id or ""
+    match entity:
+        case vote_request.VoteRequest():
+            return VoteRequest(
+                cluster_id, int(entity.voter_id), int(one.replica_id), one.replica_epoch, one.last_offset_epoch,
+                one.last_offset, one.pre_vote,
+            )  # fmt: skip
+        case begin_request.BeginQuorumEpochRequest():
+            return BeginQuorumEpochRequest(cluster_id, int(entity.voter_id), int(one.leader_id), one.leader_epoch)
+        case end_request.EndQuorumEpochRequest():
+            successors = tuple(int(each.candidate_id) for each in one.preferred_candidates)
+            return EndQuorumEpochRequest(cluster_id, int(one.leader_id), one.leader_epoch, successors)
+        case fetch_request.FetchRequest():
+            wait_ms = entity.max_wait // datetime.timedelta(milliseconds=1)
+            return FetchRequest(
+                cluster_id, int(entity.replica_state.replica_id), one.current_leader_epoch, one.fetch_offset,
+                one.last_fetched_epoch, _known_watermark(one.high_watermark), wait_ms,
+                min(one.partition_max_bytes, entity.max_bytes),
+            )  # fmt: skip
+        case _:
+            snapshot_id = (int(one.snapshot_id.end_offset), int(one.snapshot_id.epoch))
+            return FetchSnapshotRequest(
+                cluster_id, int(entity.replica_id), one.current_leader_epoch, snapshot_id, one.position,
+                entity.max_bytes,
+            )  # fmt: skip
+
+
+def _known_watermark(value: int) -> int:
+    """Who does not tell it (the default, 2^63 - 1) is not waited for with it."""
+    return -1 if value == (1 << 63) - 1 else value
+
+
+def _partition(topics: Any) -> Any:
+    if len(topics) != 1 or len(topics[0].partitions) != 1:
+        raise WireError("one partition is expected, that of the metadata")
+    topic, one = topics[0], topics[0].partitions[0]
+    name = getattr(topic, "topic_name", getattr(topic, "name", None))
+    is_metadata = name == TOPIC or getattr(topic, "topic_id", None) == TOPIC_ID
+    index = getattr(one, "partition_index", getattr(one, "partition", getattr(one, "index", None)))
+    if not is_metadata or index != PARTITION:
+        raise WireError(f"{TOPIC}-{PARTITION} is the only partition here")
+    return one
+
+
+# Responses.
+
+
+def response_bytes(response: Response) -> bytes:
+    """The body of a response."""
+    return entity_bytes(_response_entity(response))
+
+
+def _response_entity(response: Response) -> Any:
+    code = WireErrorCode(int(response.error))
+    leader, epoch = _wire_id(response.leader_id), i32(response.leader_epoch)
+    is_of_all = response.error is ErrorCode.INCONSISTENT_CLUSTER_ID  # the rest is nobody's business then
+    match response:
+        case VoteResponse():
+            vote = vote_response.PartitionData(
+                partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch,
+                vote_granted=response.vote_granted,
+            )  # fmt: skip
+            topic: Any = vote_response.TopicData(topic_name=TOPIC, partitions=(vote,))
+            return vote_response.VoteResponse(error_code=_above(code, is_of_all), topics=_below(topic, is_of_all))
+        case BeginQuorumEpochResponse():
+            begun = begin_response.PartitionData(
+                partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch
+            )
+            topic = begin_response.TopicData(topic_name=TOPIC, partitions=(begun,))
+            return begin_response.BeginQuorumEpochResponse(
+                error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
+            )
+        case EndQuorumEpochResponse():
+            ended = end_response.PartitionData(
+                partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch
+            )
+            topic = end_response.TopicData(topic_name=TOPIC, partitions=(ended,))
+            return end_response.EndQuorumEpochResponse(
+                error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
+            )
+        case FetchResponse():
+            topic = fetch_response.FetchableTopicResponse(
+                topic_id=TOPIC_ID, partitions=(_fetched(response, code, leader, epoch),)
+            )
+            return fetch_response.FetchResponse(
+                throttle_time=_NO_TIME, error_code=_above(code, is_of_all), responses=_below(topic, is_of_all)
+            )
+        case FetchSnapshotResponse():
+            topic = snapshot_response.TopicSnapshot(name=TOPIC, partitions=(_piece(response, code, leader, epoch),))
+            return snapshot_response.FetchSnapshotResponse(
+                throttle_time=_NO_TIME, error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
+            )
+
+
+def _wire_id(node_id: int | None) -> BrokerId:
+    return _NOBODY if node_id is None else BrokerId(node_id)
+
+
+def _above(code: WireErrorCode, is_of_all: bool) -> WireErrorCode:
+    return code if is_of_all else WireErrorCode.none
+
+
+def _below(topic: Any, is_of_all: bool) -> Any:
+    return () if is_of_all else (topic,)
+
+
+def _fetched(response: FetchResponse, code: WireErrorCode, leader: BrokerId, epoch: i32) -> Any:
+    diverging = fetch_response.EpochEndOffset()
+    if response.diverging is not None:
+        of, end_offset = response.diverging
+        diverging = fetch_response.EpochEndOffset(epoch=i32(of), end_offset=i64(end_offset))
+    snapshot_id = fetch_response.SnapshotId()
+    if response.snapshot_id is not None:
+        end_offset, of = response.snapshot_id
+        snapshot_id = fetch_response.SnapshotId(end_offset=i64(end_offset), epoch=i32(of))
+    return fetch_response.PartitionData(
+        partition_index=PARTITION, error_code=code, high_watermark=i64(response.high_watermark),
+        diverging_epoch=diverging, snapshot_id=snapshot_id,
+        current_leader=fetch_response.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        aborted_transactions=None, records=Records.parse(response.records),
+    )  # fmt: skip
+
+
+def _piece(response: FetchSnapshotResponse, code: WireErrorCode, leader: BrokerId, epoch: i32) -> Any:
+    return snapshot_response.PartitionSnapshot(
+        index=PARTITION, error_code=code,
+        snapshot_id=snapshot_response.SnapshotId(end_offset=i64(0), epoch=i32(0)),
+        current_leader=snapshot_response.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        size=i64(response.size_bytes), position=i64(response.position),
+        unaligned_records=Records.parse(response.data),
+    )  # fmt: skip
+
+
+def read_response(request: Request, body: bytes) -> Response:
+    """The response to a request. Raises WireError."""
+    entity = read_entity(_SCHEMAS[key_of(request)][1], body)
+    if entity.error_code != WireErrorCode.none:
+        return _refused(request, _code(entity.error_code))
+    one = _partition(entity.responses if isinstance(request, FetchRequest) else entity.topics)
+    error = _code(one.error_code)
+    match request:
+        case VoteRequest():
+            return VoteResponse(error, _node_id(one.leader_id), one.leader_epoch, one.vote_granted)
+        case BeginQuorumEpochRequest():
+            return BeginQuorumEpochResponse(error, _node_id(one.leader_id), one.leader_epoch)
+        case EndQuorumEpochRequest():
+            return EndQuorumEpochResponse(error, _node_id(one.leader_id), one.leader_epoch)
+        case FetchRequest():
+            diverging, snapshot_id = one.diverging_epoch, one.snapshot_id
+            return FetchResponse(
+                error, _node_id(one.current_leader.leader_id), one.current_leader.leader_epoch, one.high_watermark,
+                (diverging.epoch, diverging.end_offset) if diverging.epoch >= 0 else None, bytes(one.records or b""),
+                (int(snapshot_id.end_offset), int(snapshot_id.epoch)) if snapshot_id.epoch >= 0 else None,
+            )  # fmt: skip
+        case FetchSnapshotRequest():
+            return FetchSnapshotResponse(
+                error, _node_id(one.current_leader.leader_id), one.current_leader.leader_epoch, one.size,
+                one.position, bytes(one.unaligned_records or b""),
+            )  # fmt: skip
+
+
+def _refused(request: Request, error: ErrorCode) -> Response:
+    """An error that is not about a partition: leader and epoch are not told."""
+    match request:
+        case VoteRequest():
+            return VoteResponse(error, None, 0)
+        case BeginQuorumEpochRequest():
+            return BeginQuorumEpochResponse(error, None, 0)
+        case EndQuorumEpochRequest():
+            return EndQuorumEpochResponse(error, None, 0)
+        case FetchRequest():
+            return FetchResponse(error, None, 0)
+        case FetchSnapshotRequest():
+            return FetchSnapshotResponse(error, None, 0)
+
+
+def _node_id(value: int) -> int | None:
+    return None if value < 0 else int(value)
+
+
+def _code(code: WireErrorCode) -> ErrorCode:
+    try:
+        return ErrorCode(int(code))
+    except ValueError:
+        raise WireError(f"error code {int(code)} of a voter") from None

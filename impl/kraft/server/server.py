@@ -1,0 +1,295 @@
+"""A controller's process: an asyncio loop around a node, its log directory and its listener.
+
+It speaks with the other voters. What brokers and clients ask for is not served yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+import random
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from kio.schema.api_versions.v0 import response as v0
+from kio.schema.api_versions.v3 import response as v3
+from kio.schema.errors import ErrorCode as WireErrorCode
+from kio.static.primitive import i16, i32Timedelta
+
+from impl.kraft.config.configuration import Configuration
+from impl.kraft.config.values import Listener as Endpoint
+from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.effects import Reply
+from impl.kraft.effects import SetTimer as SetControllerTimer
+from impl.kraft.metadata.core_records import MetadataCodec
+from impl.kraft.node import Node, NodeEffect, NodeEffects, snapshot_of
+from impl.kraft.raft import Raft, RaftSettings
+from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
+from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.raft.messages import Request, Response
+from impl.kraft.server.peers import Peers
+from impl.kraft.server.quorum_wire import VERSIONS, entity_bytes, read_request, response_bytes
+from impl.kraft.storage.directories import lock_directories, read_directories
+from impl.kraft.storage.disk import Disk
+from impl.kraft.storage.effects import Flush, carry_out
+from impl.kraft.storage.log import PendingFlush
+from impl.kraft.storage.snapshots import SnapshotId
+from impl.kraft.storage.storage import QuorumStorage
+from impl.runtime.listener import Listener
+from impl.runtime.logs import log
+from impl.runtime.loop import CoreLoop, monotonic_ms
+from impl.runtime.properties import ConfigError
+from impl.runtime.wire import RequestHeader, WireError
+
+API_VERSIONS, _API_VERSIONS_VERSION = 18, 3
+_MOST_LOG_BYTES = 1 << 40
+_FRAME_OVERHEAD_BYTES = 1 << 16
+_NO_TAGS = b"\x00"
+
+logger = logging.getLogger(__name__)
+
+
+def endpoint_of(configuration: Configuration) -> Endpoint:
+    """Where a controller listens. Raises ConfigError where that is not served."""
+    if not configuration.is_controller or configuration.is_broker:
+        raise ConfigError("process.roles=controller is the only role that is served")
+    name = configuration.controller_listener_names[0]
+    protocol = configuration.listener_security_protocol_map[name]
+    if protocol != "PLAINTEXT":
+        raise ConfigError(f"listener.security.protocol.map: {name}:{protocol} is not served, only PLAINTEXT")
+    return next(one for one in configuration.listeners if one.name == name)
+
+
+class ControllerServer:
+    """One controller, from its start to its stop."""
+
+    def __init__(self, configuration: Configuration, disk: Disk) -> None:
+        """Raises ConfigError, StorageError, BitRotError."""
+        self._configuration = configuration
+        self._endpoint = endpoint_of(configuration)
+        self._random = random.Random()
+        with ExitStack() as undone:
+            self._locks = lock_directories(disk, configuration.all_directories)
+            for lock in self._locks:
+                undone.callback(lock.close)
+            identities = read_directories(disk, configuration.all_directories, configuration.node_id)
+            cluster_id = identities[configuration.metadata_log_dir].cluster_id
+            self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir)
+            undone.callback(self._storage.close)
+            self._node = _node(configuration, cluster_id, self._storage)
+            undone.pop_all()
+        self._loop: CoreLoop[NodeEffect] = CoreLoop(self._on_timer, self._carry_out, clock_ms=_clock_ms())
+        most_bytes = max(
+            configuration.controller_quorum_fetch_max_bytes, configuration.controller_quorum_fetch_snapshot_max_bytes
+        )
+        frame_bytes = 2 * most_bytes + _FRAME_OVERHEAD_BYTES
+        self._peers = Peers(
+            {
+                voter.node_id: (voter.host, voter.port)
+                for voter in configuration.controller_quorum_voters
+                if voter.node_id != configuration.node_id
+            },
+            f"controller-{configuration.node_id}", configuration.controller_quorum_request_timeout_ms, frame_bytes,
+            self._loop.begin, self._on_response,
+        )  # fmt: skip
+        self._listener = Listener(self._handle, logger, frame_bytes)
+        self._calls: dict[int, asyncio.Future[Response]] = {}
+        self._last_call = 0
+        self._flushing: asyncio.Task[None] | None = None
+        self._flush_again = False
+        self._known: tuple[int, int | None, bool] = (-1, None, False)
+
+    def stop(self) -> None:
+        """Resign, and end once the others can have heard of it."""
+        self._loop.post(self._resign)
+        self._loop.begin(self._stop_soon())
+
+    async def run(self) -> None:
+        """Serve until `stop`. Raises OSError where the address is taken, StorageError where the disk fails."""
+        try:
+            await self._listener.start(self._endpoint.host or "0.0.0.0", self._endpoint.port)
+            log(logger, "started", {"port": self._endpoint.port, "log_end": self._storage.log.end_offset})
+            self._loop.post(self._node.start)
+            await self._loop.run()
+        finally:
+            await self._listener.stop()
+            self._peers.close()
+            self._storage.close()
+            for lock in self._locks:
+                lock.close()
+            log(logger, "stopped")
+
+    async def _stop_soon(self) -> None:
+        await asyncio.sleep(self._configuration.controller_quorum_retry_backoff_ms / 1000)
+        self._loop.stop()
+
+    def _resign(self, now_ms: int) -> NodeEffects:
+        return self._node.resign(now_ms) if self._node.controller.is_active else []
+
+    # Effects.
+
+    def _on_timer(self, timer: Any, now_ms: int) -> NodeEffects:
+        match timer:
+            case (Timer() as of_quorum, peer):
+                return self._node.on_timer(of_quorum, now_ms, peer)
+        return self._node.on_timer(timer, now_ms)
+
+    def _carry_out(self, effect: NodeEffect) -> None:
+        match effect:
+            case Flush():
+                self._flush()
+            case Send(to=to, request=request):
+                self._peers.send(to, request)
+            case Answer(call=call, response=response):
+                self._answer(call, response)
+            case AnswerFetch(call=call, response=found, offset=offset, max_bytes=max_bytes):
+                self._answer(call, replace(found, records=self._storage.log.read(offset, max_bytes)))
+            case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
+                self._answer(call, self._piece(effect, snapshot_id, piece.position, max_bytes))
+            case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
+                self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
+            case SetControllerTimer(timer=of_controller, at_ms=at_ms):
+                self._loop.set_timer(of_controller, at_ms)
+            case LoadSnapshot(snapshot_id=snapshot_id):
+                stored = self._storage.snapshots.read(snapshot_id)
+                self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms), first=True)
+            case Reply():
+                raise AssertionError("nobody has asked the controller")
+            case _:
+                carry_out(self._storage, (effect,), self._flushed, self._frozen, _nothing_else)
+        self._tell()
+
+    def _tell(self) -> None:
+        """A line where the epoch, its leader or this node's part in it is another one."""
+        election = self._node.raft.voter.election
+        now = (self._node.raft.voter.epoch, election.leader, self._node.controller.is_active)
+        if now != self._known:
+            self._known = now
+            log(logger, "quorum", {"epoch": now[0], "leader": now[1], "is_active": now[2]})
+
+    def _piece(self, effect: AnswerSnapshot, snapshot_id: SnapshotId, position: int, max_bytes: int) -> Response:
+        snapshots = self._storage.snapshots
+        if snapshot_id not in snapshots.ids:
+            return effect.with_data(None, b"")
+        data = snapshots.read_bytes(snapshot_id, position, max_bytes)
+        return effect.with_data(snapshots.size_bytes(snapshot_id), data)
+
+    # The disk.
+
+    def _flush(self) -> None:
+        """In a thread, one at a time: what is appended meanwhile is flushed next."""
+        if self._flushing is not None:
+            self._flush_again = True
+            return
+        self._flushing = self._loop.begin(self._run_flush(self._storage.begin_flush()))
+
+    async def _run_flush(self, pending: PendingFlush) -> None:
+        try:
+            await asyncio.to_thread(pending.run)
+        except OSError as error:
+            raise self._storage.failed(error) from error
+        self._flushed(self._storage.finish_flush(pending))
+        self._flushing = None
+        if self._flush_again:
+            self._flush_again = False
+            self._flush()
+
+    def _flushed(self, end_offset: int) -> None:
+        self._loop.post(lambda now_ms: self._node.on_flushed(end_offset, now_ms))
+
+    def _frozen(self, snapshot_id: SnapshotId, is_whole: bool) -> None:
+        self._loop.post(lambda now_ms: self._node.on_frozen(snapshot_id, is_whole, now_ms))
+
+    # The network.
+
+    async def _handle(self, header: RequestHeader, body: bytes) -> bytes:
+        if header.api_key == API_VERSIONS:
+            return entity_bytes(_api_versions(header.api_version))  # with a header that has no tags, whatever comes
+        if header.api_key not in VERSIONS:
+            raise WireError(f"API {header.api_key} is not served")
+        if header.api_version != VERSIONS[header.api_key]:
+            raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
+        if body[:1] != _NO_TAGS:
+            raise WireError("a header without tags is expected")
+        request = read_request(header.api_key, body[1:])
+        return _NO_TAGS + response_bytes(await self._asked(request))
+
+    async def _asked(self, request: Request) -> Response:
+        self._last_call += 1
+        call = self._last_call
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._calls[call] = answer
+        self._loop.post(lambda now_ms: self._node.handle_quorum(call, request, now_ms))
+        try:
+            return await answer
+        finally:
+            self._calls.pop(call, None)
+
+    def _answer(self, call: int, response: Response) -> None:
+        """Who has left is not answered."""
+        answer = self._calls.get(call)
+        if answer is not None and not answer.done():
+            answer.set_result(response)
+
+    def _on_response(self, to: int, request: Request, response: Response | None) -> None:
+        self._loop.post(lambda now_ms: self._node.on_response(to, request, response, now_ms))
+
+
+def _clock_ms() -> Callable[[], int]:
+    """A clock that starts at the time of day, for the times of batches, and then never goes back, for timers."""
+    ahead_ms = time.time_ns() // 1_000_000 - monotonic_ms()
+    return lambda: monotonic_ms() + ahead_ms
+
+
+def _nothing_else(effect: object) -> None:
+    raise AssertionError(f"no effect on the disk: {effect}")
+
+
+def _node(configuration: Configuration, cluster_id: str, storage: QuorumStorage) -> Node:
+    """The node as the log directory has it."""
+    log_, latest, codec = storage.log, storage.snapshots.latest, MetadataCodec()
+    ends = LogEnds.recovered(log_.end_offset, log_.epochs.starts, log_.start_offset, storage.snapshots.ids)
+    raft = Raft(raft_settings(configuration, cluster_id), storage.election, ends)
+    settings = ControllerSettings(
+        cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms
+    )
+    if latest is None:
+        return Node(raft, Controller(settings), codec, log_.read(0, _MOST_LOG_BYTES))
+    controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
+    return Node(raft, controller, codec, log_.read(latest[0], _MOST_LOG_BYTES))
+
+
+def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings:
+    return RaftSettings(
+        configuration.node_id,
+        tuple(voter.node_id for voter in configuration.controller_quorum_voters),
+        cluster_id,
+        election_timeout_ms=configuration.controller_quorum_election_timeout_ms,
+        election_backoff_max_ms=configuration.controller_quorum_election_backoff_max_ms,
+        fetch_timeout_ms=configuration.controller_quorum_fetch_timeout_ms,
+        retry_backoff_ms=configuration.controller_quorum_retry_backoff_ms,
+        fetch_max_bytes=configuration.controller_quorum_fetch_max_bytes,
+    )
+
+
+def _api_versions(version: int) -> Any:
+    """What is served; an unknown version is answered in the first one, with the error (KIP-511)."""
+    served = {API_VERSIONS: _API_VERSIONS_VERSION, **VERSIONS}
+    if version != _API_VERSIONS_VERSION:
+        keys = tuple(
+            v0.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
+            for key, at in sorted(served.items())
+        )
+        return v0.ApiVersionsResponse(error_code=WireErrorCode.unsupported_version, api_keys=keys)
+    return v3.ApiVersionsResponse(
+        error_code=WireErrorCode.none,
+        api_keys=tuple(
+            v3.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
+            for key, at in sorted(served.items())
+        ),
+        throttle_time=i32Timedelta.parse(datetime.timedelta(0)),
+    )

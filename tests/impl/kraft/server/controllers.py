@@ -1,0 +1,105 @@
+"""Three controllers as processes, on the loopback interface and in folders of their own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from impl.kraft.storage.batches import Header, headers
+from impl.kraft.tools.storage import main as storage
+from tests.cluster.kafka import until
+from tests.cluster.processes import ManagedProcess, free_ports
+
+CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
+VOTERS = (1, 2, 3)
+
+
+class Controllers:
+    """Formatted, and each started with `start`. processes: the last one of each node."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
+        self.processes: dict[int, ManagedProcess] = {}
+        self._started: list[ManagedProcess] = []
+        for node in VOTERS:
+            self.properties(node).write_text(self._text(node))
+            assert storage(["format", "-c", str(self.properties(node)), "-t", CLUSTER]) == 0
+
+    def properties(self, node: int) -> Path:
+        return self._folder / f"{node}.properties"
+
+    def directory(self, node: int) -> Path:
+        return self._folder / f"data{node}" / "__cluster_metadata-0"
+
+    def _text(self, node: int) -> str:
+        voters = ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.ports.items())
+        return (
+            f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
+            f"controller.quorum.voters={voters}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
+            f"log.dirs={self._folder}/data{node}\nmetadata.max.idle.interval.ms=100\n"
+            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
+        )
+
+    def start(self, node: int) -> None:
+        command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
+        self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
+        self._started.append(self.processes[node])
+
+    def kill(self) -> None:
+        """All that were started, and may run still."""
+        for process in self._started:
+            process.kill()
+
+    def log_of(self, node: int) -> list[dict[str, Any]]:
+        """The lines of its log, of all its processes."""
+        lines = (self._folder / f"{node}.log").read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def quorum_of(self, node: int) -> dict[str, Any]:
+        """What a node said last of epoch, leader and its own part; nothing since it started: empty."""
+        said: dict[str, Any] = {}
+        for line in self.log_of(node):
+            said = line if line["event"] == "quorum" else {} if line["event"] == "started" else said
+        return said
+
+    def leader(self, of: tuple[int, ...] = VOTERS) -> int | None:
+        """The controller that all of these follow, and that says that it is active."""
+        said = [self.quorum_of(node) for node in of]
+        if not all(said) or len({(one["epoch"], one["leader"]) for one in said}) > 1:
+            return None
+        leader: int | None = said[0]["leader"]
+        return leader if leader in of and self.quorum_of(leader)["is_active"] else None
+
+    def await_leader(self, of: tuple[int, ...] = VOTERS) -> int:
+        until(lambda: self.leader(of) is not None, f"{of} have a leader")
+        leader = self.leader(of)
+        assert leader is not None
+        return leader
+
+    def await_growth(self, node: int) -> None:
+        """No-op records are written, and so reach a node that follows."""
+        before = len(self.data(node))
+        until(lambda: len(self.data(node)) > before, f"the log of {node} grows")
+
+    def data(self, node: int) -> bytes:
+        return b"".join(path.read_bytes() for path in sorted(self.directory(node).glob("*.log")))
+
+    def batches(self, node: int) -> list[Header]:
+        return [header for _, header in headers(self.data(node))]
+
+
+@contextmanager
+def controllers(folder: Path) -> Iterator[Controllers]:
+    """Three that have started, and are gone at the end."""
+    found = Controllers(folder)
+    try:
+        for node in VOTERS:
+            found.start(node)
+        yield found
+    finally:
+        found.kill()
