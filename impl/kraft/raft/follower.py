@@ -34,12 +34,11 @@ def fetch(voter: Voter) -> None:
     """
     role, log = voter.role, voter.log
     leader = voter.election.leader
-    if not isinstance(role, Follower) or leader is None or role.fetching or role.backs_off or not log.is_flushed:
+    is_busy = voter.freezing or not log.is_flushed
+    if not isinstance(role, Follower) or leader is None or role.fetching or role.backs_off or is_busy:
         return
     if role.receiving is None:
         request: FetchRequest | FetchSnapshotRequest = next_fetch(voter, voter.settings.fetch_max_wait_ms)
-    elif role.receiving.is_whole:
-        return
     else:
         request = next_piece(voter, role.receiving)
     voter.role = replace(role, fetching=request)
@@ -137,7 +136,7 @@ def next_piece(voter: Voter, receiving: Receiving) -> FetchSnapshotRequest:
         epoch=voter.epoch,
         snapshot_id=receiving.snapshot_id,
         position=receiving.position,
-        max_bytes=voter.settings.fetch_max_bytes,
+        max_bytes=voter.settings.fetch_snapshot_max_bytes,
     )
 
 
@@ -153,23 +152,22 @@ def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapsho
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)
         return
     position = request.position + len(response.data)
-    is_whole = position >= response.size_bytes
-    voter.role = Follower(has_fetched=True, receiving=Receiving(request.snapshot_id, position, is_whole))
+    voter.freezing = position >= response.size_bytes
+    voter.role = Follower(has_fetched=True, receiving=Receiving(request.snapshot_id, position))
     voter.set_timer(Timer.ELECTION, voter.settings.fetch_timeout_ms)
     voter.ask_for(ReceiveSnapshot(request.snapshot_id, request.position, response.data))
-    if is_whole:
+    if voter.freezing:
         voter.ask_for(FreezeSnapshot(request.snapshot_id))
 
 
 def on_frozen(voter: Voter, snapshot_id: SnapshotId, is_whole: bool) -> None:
     """A snapshot is on disk, and stands for the log; or it was damaged, and is fetched anew."""
+    voter.freezing = False
     if is_whole:
         voter.log.note_snapshot(snapshot_id)
     role = voter.role
-    if not isinstance(role, Follower) or role.receiving is None or not role.receiving.is_whole:
-        return  # another leader has come since: what to fetch, it says
-    if role.receiving.snapshot_id != snapshot_id:
-        return
+    if not isinstance(role, Follower) or role.receiving is None:
+        return  # the epoch has ended since: what to fetch, the next leader says
     voter.role = Follower(has_fetched=True, backs_off=not is_whole)
     if is_whole:
         voter.log.restart_at(snapshot_id)

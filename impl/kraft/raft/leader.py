@@ -143,7 +143,7 @@ def handle_fetch_snapshot(voter: Voter, call: int, request: FetchSnapshotRequest
     if request.snapshot_id not in voter.log.snapshots:
         voter.ask_for(Answer(call, replace(response, error=ErrorCode.SNAPSHOT_NOT_FOUND)))
         return
-    max_bytes = min(request.max_bytes, voter.settings.fetch_max_bytes)
+    max_bytes = min(request.max_bytes, voter.settings.fetch_snapshot_max_bytes)
     voter.ask_for(AnswerSnapshot(call, response, request.snapshot_id, max_bytes))
 
 

@@ -29,7 +29,9 @@ class LogEnds:
         snapshots: Iterable[SnapshotId] = (),
     ) -> LogEnds:
         """Of a log that is on disk. starts: its epochs, and where they begin."""
-        return cls(end_offset, end_offset, EpochHistory(list(starts)), start_offset, tuple(snapshots))
+        ends = cls(end_offset, end_offset, EpochHistory(list(starts)), start_offset, tuple(snapshots))
+        ends._note_epoch_before()
+        return ends
 
     @property
     def committed_end(self) -> int:
@@ -88,9 +90,7 @@ class LogEnds:
         self.end_offset = end_offset
         self.flushed_end = min(self.flushed_end, end_offset)
         self.epochs.cut(end_offset)
-        for end, epoch in self.snapshots:
-            if end == self.start_offset and not self.epochs.starts:
-                self.epochs.note(epoch, end)  # nothing of that epoch is left in the log
+        self._note_epoch_before()
 
     def restart_at(self, snapshot_id: SnapshotId) -> None:
         """The log starts, and ends, at the end of a snapshot that is on disk."""
@@ -108,3 +108,12 @@ class LogEnds:
         self.start_offset = max(self.start_offset, snapshot_id[0])
         self.epochs.cut_front(self.start_offset)
         self.snapshots = tuple(one for one in self.snapshots if one >= snapshot_id)
+        self._note_epoch_before()
+
+    def _note_epoch_before(self) -> None:
+        """The epoch of the snapshot that ends where the log starts: none of it may be left in the log, and yet another
+        log may have to be cut to its end, or this one."""
+        starts = self.epochs.starts
+        for end_offset, epoch in self.snapshots:
+            if end_offset == self.start_offset and (not starts or starts[0][0] > epoch):
+                starts.insert(0, (epoch, end_offset))

@@ -58,11 +58,10 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True)
 class Receiving:
-    """A snapshot that is being fetched. position: of the bytes that come next. is_whole: it is made durable."""
+    """A snapshot that is being fetched. position: of the bytes that come next."""
 
     snapshot_id: SnapshotId
     position: int = 0
-    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class RaftSettings:
     retry_backoff_ms: int = 20
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = _FETCH_MAX_BYTES
+    fetch_snapshot_max_bytes: int = _FETCH_MAX_BYTES
     uses_prevote: bool = True
     is_observer: bool = False
 

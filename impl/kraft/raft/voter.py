@@ -15,7 +15,10 @@ from impl.kraft.storage.election import ElectionState
 
 @dataclass(slots=True)
 class Voter:
-    """What the parts of the core share. effects: asked for by the input that is being handled."""
+    """What the parts of the core share. effects: asked for by the input that is being handled.
+
+    freezing: a snapshot is being made durable; nothing is fetched meanwhile, whoever leads.
+    """
 
     settings: RaftSettings
     election: ElectionState
@@ -23,6 +26,7 @@ class Voter:
     log: LogEnds
     high_watermark: int = 0
     now_ms: int = 0
+    freezing: bool = False
     effects: Effects = field(default_factory=list)
 
     @property

@@ -21,15 +21,31 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse, Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import BrokerNode, Node
+from impl.kraft.node import BrokerNode, Node, snapshot_of
 from impl.kraft.raft import Raft
-from impl.kraft.raft.effects import Answer, AppendToLog, Flush, Persist, Send, SetTimer, TruncateLog
+from impl.kraft.raft.effects import (
+    Answer,
+    AnswerSnapshot,
+    AppendToLog,
+    DeleteBefore,
+    Flush,
+    FreezeSnapshot,
+    InstallSnapshot,
+    LoadSnapshot,
+    Persist,
+    ReceiveSnapshot,
+    Send,
+    SetTimer,
+    TruncateLog,
+)
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.metadata_rules import MetadataRules
 from impl.kraft.simulation.simulation import LOG_BYTES, QUIET_MS, Handed, NotRecoveredError, Simulation
 from impl.kraft.simulation.swarm import ELECTION_MS, Kind, Plan, Step
+from impl.kraft.storage.batches import RecordBatch
+from impl.kraft.storage.snapshots import SnapshotId, data_batches
 from impl.kraft.storage.storage import QuorumStorage
 
 SESSION_MS = 5 * ELECTION_MS
@@ -47,6 +63,8 @@ class Cluster(Simulation):
         self.answered_ends: list[int] = []
         self._replica_logs: dict[int, Mapping[PartitionKey, ReplicaLog]] = {}
         self._replies: list[Reply] = []
+        self._loads: list[SnapshotId] = []
+        self._received: dict[int, bytes] = {}
         self._recovering: set[tuple[int, int]] = set()
 
     def is_broker(self, number: int) -> bool:
@@ -60,8 +78,12 @@ class Cluster(Simulation):
     # Processes.
 
     def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
-        controller = Controller(ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS))
-        return WholeNode(Node(raft, controller, MetadataCodec(), storage.log.read(0, LOG_BYTES)))
+        settings = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
+        latest, codec = storage.snapshots.latest, MetadataCodec()
+        if latest is None:
+            return WholeNode(Node(raft, Controller(settings), codec, storage.log.read(0, LOG_BYTES)))
+        loaded = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
+        return WholeNode(Node(raft, loaded, codec, storage.log.read(latest[0], LOG_BYTES)))
 
     def recover(self, number: int) -> None:
         if not self.is_broker(number):
@@ -89,6 +111,10 @@ class Cluster(Simulation):
     def carry_out_step(self, step: Step) -> None:
         number = self.swarm.voters + step.node
         match step.kind:
+            case Kind.SNAPSHOT:
+                deletes = step.seed % 2 == 0
+                life = self.nodes[step.node].life
+                self.alive(step.node, life, partial(self.write_snapshot, step.node, deletes))()
             case Kind.BROKER_KILL if self.nodes[number].raft is not None:
                 self.stop(number, loses_power=False)
             case Kind.BROKER_SHUT_DOWN:
@@ -108,7 +134,7 @@ class Cluster(Simulation):
     # Nodes and their effects.
 
     def hand_in(self, number: int, handed: Handed) -> None:
-        self._replies = []
+        self._replies, self._loads = [], []
         super().hand_in(number, handed)
 
     def carry_out(self, number: int, raft: Core, effect: object) -> None:
@@ -119,10 +145,62 @@ class Cluster(Simulation):
                 self.set_timer(number, timer, timer, at_ms)
             case SendToController(request=request):
                 self.send_to_controller(number, request)
+            case LoadSnapshot(snapshot_id=snapshot_id):
+                self._loads.append(snapshot_id)
             case _ if self.is_broker(number):
                 self.carry_out_for_broker(number, raft, effect)
+            case ReceiveSnapshot() | FreezeSnapshot() | InstallSnapshot() | DeleteBefore() | AnswerSnapshot():
+                self.carry_out_of_snapshot(number, effect)
             case _:
                 super().carry_out(number, raft, effect)
+
+    def carry_out_of_snapshot(self, number: int, effect: object) -> None:
+        storage = self.nodes[number].storage
+        assert storage is not None
+        match effect:
+            case ReceiveSnapshot(snapshot_id=snapshot_id, position=position, data=data):
+                storage.receive(snapshot_id, position, data)
+            case FreezeSnapshot(snapshot_id=snapshot_id):
+                frozen = partial(self.freeze, number, snapshot_id)
+                self.after(self.delayed(self.swarm.flush_ms), self.alive(number, self.nodes[number].life, frozen))
+            case InstallSnapshot(snapshot_id=snapshot_id):
+                self.rules.install(number, snapshot_id)
+                storage.install(snapshot_id)
+            case DeleteBefore(snapshot_id=snapshot_id):
+                storage.delete_before(snapshot_id)
+            case AnswerSnapshot(call=call, response=response, snapshot_id=snapshot_id, max_bytes=max_bytes):
+                snapshots = storage.snapshots
+                data = snapshots.read_bytes(snapshot_id, response.position, max_bytes)
+                self.answer(call, effect.with_data(snapshots.size_bytes(snapshot_id), data))
+
+    def freeze(self, number: int, snapshot_id: SnapshotId) -> None:
+        storage = self.nodes[number].storage
+        assert storage is not None
+        with self.ending_with_faults(number):
+            is_whole = storage.freeze(snapshot_id)
+            self.note(number, "frozen", snapshot_id, is_whole)
+            self.hand_in(number, partial(self.frozen, number, snapshot_id, is_whole))
+
+    def frozen(self, number: int, snapshot_id: SnapshotId, is_whole: bool, _: Core) -> Sequence[object]:
+        return self.core(number).node.on_frozen(snapshot_id, is_whole, self.clock_ms(number))
+
+    def write_snapshot(self, number: int, deletes: bool) -> None:
+        """Of all that the node has applied, if that is more than the last snapshot stands for."""
+        node, storage = self.core(number).node, self.nodes[number].storage
+        assert isinstance(node, Node) and storage is not None
+        snapshot_id, records = node.snapshot()
+        if snapshot_id[0] <= max(storage.log.start_offset, (storage.snapshots.latest or (0, 0))[0]):
+            return
+        self.note(number, "snapshot", snapshot_id, deletes)
+        self.metadata.look_at_snapshot(number, node.controller.snapshot())
+        with self.ending_with_faults(number):
+            with storage.writing_snapshot():
+                writer = storage.create_snapshot(snapshot_id, 0, self.clock_ms(number))
+                if records:
+                    writer.append(records)
+                writer.freeze()
+            written = partial(node.on_snapshot, snapshot_id, self.clock_ms(number), deletes=deletes)
+            self.hand_in(number, lambda _: written())
 
     def carry_out_for_broker(self, number: int, raft: Core, effect: object) -> None:
         """The metadata log of a broker is in memory."""
@@ -137,11 +215,19 @@ class Cluster(Simulation):
                 self.answer(call, response)
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self.set_timer(number, timer, timer.value, at_ms + self.rng.randint(0, spread_ms), peer)
+            case ReceiveSnapshot(position=position, data=data):
+                self._received[number] = self._received.get(number, b"")[:position] + data
+            case FreezeSnapshot(snapshot_id=snapshot_id):
+                frozen = partial(self.hand_in, number, partial(self.frozen, number, snapshot_id, True))
+                self.after(0, self.alive(number, self.nodes[number].life, frozen))
             case _:
-                assert isinstance(effect, Persist | AppendToLog | TruncateLog), effect
+                assert isinstance(effect, Persist | AppendToLog | TruncateLog | InstallSnapshot), effect
 
     def look_at(self, number: int, raft: Core) -> None:
         node = self.core(number).node
+        for snapshot_id in self._loads:
+            for effect in node.load(snapshot_id, self.stored(number, snapshot_id), self.clock_ms(number)):
+                self.carry_out(number, raft, effect)
         if isinstance(node, BrokerNode):
             self.metadata.look_at_broker(number, node.broker)
             self.go_on_living(number, node)
@@ -159,6 +245,14 @@ class Cluster(Simulation):
         self.metadata.look_at_controller(number, node)
         for reply in self._replies:
             self.answer(reply.call, reply.response)
+
+    def stored(self, number: int, snapshot_id: SnapshotId) -> list[RecordBatch]:
+        """The data of a snapshot that was received."""
+        self.note(number, "loads", snapshot_id)
+        storage = self.nodes[number].storage
+        if self.is_broker(number) or storage is None:
+            return data_batches(self._received[number], snapshot_id[1])
+        return storage.snapshots.read(snapshot_id)
 
     def go_on_living(self, number: int, node: BrokerNode) -> None:
         """Who has recovered its logs says so, and who may end does."""

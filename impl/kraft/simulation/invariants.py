@@ -1,8 +1,9 @@
-"""The rules of the quorum (R1-R8, R10), held at every event by one that sees all nodes, their disks, and what was once.
+"""The rules of the quorum (R1-R10), held at every event by one that sees all nodes, their disks, and what was once.
 
-R3 is held by induction: a batch is known by its offset and epoch, and with it the batch before. R9 is about snapshots,
-which are not simulated. Of what must eventually happen, `Simulation` asks for a leader, and that all catch up, after
-the last fault; here nobody may follow itself, which would wait for ever.
+R3 is held by induction: a batch is known by its offset and epoch, and with it the batch before. A log that begins at
+the end of a snapshot (R9) counts as one that begins with what was committed before. Of what must eventually happen,
+`Simulation` asks for a leader, and that all catch up, after the last fault; here nobody may follow itself, which would
+wait for ever.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from impl.kraft.raft.roles import Follower, Leader
 from impl.kraft.raft.voter import Voter
 from impl.kraft.storage.batches import headers
 from impl.kraft.storage.election import ElectionState
+from impl.kraft.storage.snapshots import SnapshotId
 
 
 class BrokenRuleError(AssertionError):
@@ -123,15 +125,35 @@ class Rules:
             self.hold(isinstance(voter.role, Leader), "R4", f"node {node} applies what no leader has committed")
             self.committed, self.committed_in = entries, max(self.committed_in, voter.epoch)
 
-    def start(self, node: int, stored: ElectionState | None, data: bytes) -> None:
-        """A process has recovered what is on its disk."""
-        found, log, state = entries_of(data), self.logs[node], stored or ElectionState(0)
+    def committed_before(self, node: int, end_offset: int) -> list[Entry]:
+        """What a snapshot stands for, or the start of a log."""
+        entries = [entry for entry in self.committed if entry.end_offset <= end_offset]
+        ends = entries[-1].end_offset if entries else 0
+        self.hold(ends == end_offset, "R9", f"node {node} has a snapshot to {end_offset}, and a batch ends at {ends}")
+        return entries
+
+    def install(self, node: int, snapshot_id: SnapshotId) -> None:
+        """The log starts at the end of a snapshot that was fetched."""
+        end_offset, epoch = snapshot_id
+        entries = self.committed_before(node, end_offset)
+        self.hold(entries[-1].epoch == epoch, "R9", f"node {node} has a snapshot of {epoch}, not {entries[-1].epoch}")
+        self.logs[node] = LogSeen(entries)
+
+    def start(self, node: int, stored: ElectionState | None, data: bytes, start_offset: int = 0) -> None:
+        """A process has recovered what is on its disk. data: its log, from an offset on."""
+        before = self.committed_before(node, start_offset)
+        found, log, state = [*before, *entries_of(data)], self.logs[node], stored or ElectionState(0)
         possible = [one for one in (self.persisted[node], self.on_its_way[node]) if one is not None]
         is_kept = any(is_alike(state, one) for one in possible)
         self.hold(is_kept, "R7", f"node {node} has {state} on its disk, and not one of {possible}")
         self.persist(node, state)
         kept = [entry for entry in log.entries if entry.end_offset <= log.flushed_end]
-        self.hold(found[: len(kept)] == kept, "R8", f"node {node} lost what was on its disk")
+        is_older = bool(before and kept) and (before[-1].epoch, before[-1].end_offset) > (
+            kept[-1].epoch,
+            kept[-1].end_offset,
+        )
+        is_kept = found[: len(kept)] == kept or is_older  # a snapshot of a newer epoch stands for another log
+        self.hold(is_kept, "R8", f"node {node} lost what was on its disk")
         self.logs[node], self.applied[node] = LogSeen(found), 0
 
     def stop(self, node: int) -> None:

@@ -85,6 +85,11 @@ class MetadataRules:
         hold(expected is not None, "S11", f"node {number} has an image up to {image.offset}, within a batch or beyond")
         hold(write_snapshot(image) == expected, "S11", f"node {number} has another image at {image.offset}")
 
+    def look_at_snapshot(self, number: int, snapshot: Snapshot) -> None:
+        """S11: a snapshot that a node writes is that of the replay."""
+        is_replay = snapshot == self._snapshots.get(snapshot.offset)
+        hold(is_replay, "S11", f"node {number} writes another snapshot at {snapshot.offset}")
+
     def find(self, mark: Mark, began: int) -> None:
         """S7: what a client was told is in the log, behind all that was committed when it asked."""
         found = self.marks.get(mark, -1)

@@ -171,7 +171,7 @@ class Recording(Rules):
             member.kept = end
             self.record("keep", node, end=end)
 
-    def start(self, node: int, stored: ElectionState | None, data: bytes) -> None:
+    def start(self, node: int, stored: ElectionState | None, data: bytes, start_offset: int = 0) -> None:
         """What was being done when the process ended is done, or not, as its disk has it."""
         member, found = self.members[node], entries_of(data)
         if member.cutting is not None and member.cutting < len(found):
@@ -184,7 +184,7 @@ class Recording(Rules):
             member.kept, member.leads, member.ends = len(found), False, {}
             self.record("lose_tail", node, end=len(found))
         member.has_started = True
-        super().start(node, stored, data)
+        super().start(node, stored, data, start_offset)
 
     # What is committed.
 

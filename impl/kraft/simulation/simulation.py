@@ -44,6 +44,7 @@ REQUEST_TIMEOUT_MS = 150
 QUIET_MS = 60 * ELECTION_MS
 QUIET_DELAY_MS = 10
 LOG_BYTES = 1 << 30
+PIECE_BYTES = 200
 
 Handed = Callable[[Core], Sequence[object]]
 
@@ -146,8 +147,8 @@ class Simulation:
         settings = StorageSettings(LogSettings(segment_bytes=swarm.segment_bytes), reserve_bytes=swarm.reserve_bytes)
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         log = storage.log
-        self.rules.start(number, storage.election, log.read(0, LOG_BYTES))
-        ends = LogEnds.recovered(log.end_offset, log.epochs.starts)
+        self.rules.start(number, storage.election, log.read(log.start_offset, LOG_BYTES), log.start_offset)
+        ends = LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
         node.raft = self.core_of(Raft(self.raft_settings(number), storage.election, ends), storage)
         self.note(number, "start", storage.election, log.end_offset)
         self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
@@ -162,6 +163,7 @@ class Simulation:
             fetch_timeout_ms=FETCH_MS,
             fetch_max_wait_ms=FETCH_MS // 4,
             fetch_max_bytes=swarm.fetch_max_bytes,
+            fetch_snapshot_max_bytes=max(PIECE_BYTES, swarm.fetch_max_bytes),
             uses_prevote=swarm.uses_prevote,
             is_observer=number >= swarm.voters,
         )

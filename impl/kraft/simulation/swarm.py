@@ -17,7 +17,7 @@ class Swarm:
     chaos_ms: after that nothing fails any more. delay_ms, flush_ms: at most. lost, twice: chances of each message; from
     partition to full_disk: at each tick of the chaos. drift: clocks go wrong by at most so many percent. reserve_bytes:
     what the storage gives up on a full disk. brokers: of a cluster, whose voters are controllers; 0: voters alone run.
-    broker_kill, broker_shut_down: chances at each tick of the chaos.
+    broker_kill, broker_shut_down, snapshot: chances at each tick of the chaos.
     """
 
     voters: int
@@ -43,6 +43,7 @@ class Swarm:
     brokers: int = 0
     broker_kill: int = 0
     broker_shut_down: int = 0
+    snapshot: int = 0
 
 
 def swarm_of(rng: Random) -> Swarm:
@@ -86,6 +87,7 @@ class Kind(StrEnum):
     FULL_DISK = "full_disk"
     BROKER_KILL = "broker_kill"
     BROKER_SHUT_DOWN = "broker_shut_down"
+    SNAPSHOT = "snapshot"
 
 
 OF_BROKERS = (Kind.BROKER_KILL, Kind.BROKER_SHUT_DOWN)
@@ -109,7 +111,7 @@ def schedule_of(rng: Random, swarm: Swarm) -> tuple[Step, ...]:
         Step(at_ms, kind, rng.randrange(swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
         for kind in Kind
-        if kind not in OF_BROKERS and rng.randrange(100) < getattr(swarm, kind.value)
+        if kind not in (*OF_BROKERS, Kind.SNAPSHOT) and rng.randrange(100) < getattr(swarm, kind.value)
     )
 
 
@@ -170,11 +172,12 @@ def cluster_plan_of(seed: int) -> Plan:
         brokers=rng.randrange(2, 6),
         broker_kill=maybe(4),
         broker_shut_down=maybe(4),
+        snapshot=maybe(10),
     )
     more = (
-        Step(at_ms, kind, rng.randrange(swarm.brokers), rng.randrange(1 << 30))
+        Step(at_ms, kind, rng.randrange(swarm.brokers if kind in OF_BROKERS else swarm.voters), rng.randrange(1 << 30))
         for at_ms in range(swarm.tick_ms, swarm.chaos_ms, swarm.tick_ms)
-        for kind in OF_BROKERS
+        for kind in (*OF_BROKERS, Kind.SNAPSHOT)
         if rng.randrange(100) < getattr(swarm, kind.value)
     )
     steps = sorted((*schedule_of(rng, swarm), *more), key=lambda step: step.at_ms)

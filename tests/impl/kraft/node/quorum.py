@@ -39,9 +39,9 @@ class Message:
 class Quorum:
     """replies: of each node, by call."""
 
-    def __init__(self, fetch_max_bytes: int = 1 << 20, segment_bytes: int = 1 << 20) -> None:
+    def __init__(self, piece_bytes: int = 1 << 20, segment_bytes: int = 1 << 20) -> None:
         self.now_ms = 0
-        self.fetch_max_bytes, self.segment_bytes = fetch_max_bytes, segment_bytes
+        self.piece_bytes, self.segment_bytes = piece_bytes, segment_bytes
         self.replies: dict[int, dict[int, Response]] = {voter: {} for voter in VOTERS}
         self.under_way: deque[Message] = deque()
         self._calls: list[Message] = []
@@ -55,7 +55,7 @@ class Quorum:
         storage, codec, settings = self.storages[voter], MetadataCodec(), ControllerSettings("")
         log, latest = storage.log, storage.snapshots.latest
         ends = LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
-        raft_settings = RaftSettings(voter, VOTERS, uses_prevote=False, fetch_max_bytes=self.fetch_max_bytes)
+        raft_settings = RaftSettings(voter, VOTERS, uses_prevote=False, fetch_snapshot_max_bytes=self.piece_bytes)
         raft = Raft(raft_settings, storage.election, ends)
         if latest is None:
             return Node(raft, Controller(settings), codec, log.read(0, 1 << 30))

@@ -16,9 +16,9 @@ def register(quorum: Quorum, broker_id: int, cut_off: tuple[int, ...] = ()) -> N
     quorum.settle(cut_off)
 
 
-def one_behind(fetch_max_bytes: int = 1 << 20) -> Quorum:
+def one_behind(piece_bytes: int = 1 << 20) -> Quorum:
     """Node 2 has heard of nothing but an election; the others have a snapshot, and no log before it."""
-    quorum = Quorum(fetch_max_bytes, segment_bytes=150)
+    quorum = Quorum(piece_bytes, segment_bytes=150)
     quorum.elect(LEADER)
     for broker_id in range(5):
         register(quorum, broker_id, (BEHIND,))
@@ -34,7 +34,7 @@ def are_alike(quorum: Quorum) -> bool:
 
 
 def test_who_is_behind_gets_the_snapshot_in_pieces_and_then_the_log() -> None:
-    quorum = one_behind(fetch_max_bytes=100)
+    quorum = one_behind(piece_bytes=100)
     register(quorum, 7, (BEHIND,))
     quorum.settle()
     assert quorum.storages[BEHIND].snapshots.ids == [(6, 1)]

@@ -16,6 +16,7 @@ from impl.kraft.raft.effects import (
     Send,
     SetTimer,
     Timer,
+    TruncateLog,
 )
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import (
@@ -65,6 +66,25 @@ def test_a_log_that_is_cut_to_its_snapshot_knows_its_epoch() -> None:
     log.append(encode(RecordBatch(10, 3, 0, DECIDED)), 3)
     log.cut(10)
     assert (log.last_epoch, log.end_of(3), log.is_flushed) == (2, (2, 10), True)
+
+
+def deleted() -> LogEnds:
+    log = LogEnds.recovered(12, [(2, 0), (3, 10)], 0, [SNAPSHOT])
+    log.delete_before(SNAPSHOT)
+    return log
+
+
+@pytest.mark.parametrize(
+    "log",
+    [LogEnds.recovered(12, [(3, 10)], 10, [SNAPSHOT]), deleted()],
+    ids=["found on disk", "deleted"],
+)
+def test_the_epoch_before_the_log_is_known_by_the_snapshot(log: LogEnds) -> None:
+    """What is behind a snapshot need not be committed: the next leader may have no such epoch, but the one before."""
+    assert log.end_of(2) == (2, 10) and log.end_of(3) == (3, 12)
+    raft, request = fetching(log)
+    effects = raft.on_response(1, request, FetchResponse(ErrorCode.NONE, 1, 3, diverging=(2, 10)), 0)
+    assert of(TruncateLog, effects) == [TruncateLog(10)] and log.last_epoch == 2
 
 
 def test_what_a_snapshot_stands_for_is_committed_at_a_start() -> None:

@@ -140,6 +140,33 @@ NODE_FAULTS: dict[str, tuple[str, str, str]] = {
         "not awaited <= set(isr)",
         "False",
     ),
+    # Snapshots.
+    "who lacks the start of the log gets a snapshot": ("LogEnds.snapshot_for", "not self.snapshots", "True"),
+    "a snapshot ends behind what it has (KAFKA-14618)": ("stored_snapshot", "snapshot.offset + 1", "snapshot.offset"),
+    "a snapshot ends where a batch does (KAFKA-14619)": (
+        "follower.on_frozen",
+        "voter.log.restart_at(snapshot_id)",
+        "voter.log.restart_at((snapshot_id[0] + 1, snapshot_id[1]))",
+    ),
+    "what a snapshot stands for is replayed no more": ("effects.note", "tail.restart()", "pass"),
+    "a controller goes by the snapshot that it has loaded": ("Node.load", "self.controller = loaded", "pass"),
+    "what a snapshot stands for is committed": (
+        "follower.on_frozen",
+        "voter.high_watermark = snapshot_id[0]",
+        "pass",
+    ),
+    "so it is at a start": ("Raft.__init__", "log.committed_end", "0"),
+    "what no snapshot stands for is not deleted (KAFKA-14238)": (
+        "QuorumStorage.delete_before",
+        "self.log.delete_before(snapshot_id[0])",
+        "self.log.delete_before(self.log.end_offset)",
+    ),
+    "nothing is fetched while a snapshot is made durable": ("follower.fetch", "voter.freezing", "False"),
+    "a log that is cut to its snapshot knows the epoch of that": (
+        "LogEnds._note_epoch_before",
+        "starts.insert(0, (epoch, end_offset))",
+        "pass",
+    ),
     # Between the quorum and a broker.
     "a broker replays what is committed alone": (
         "BrokerNode._done",
