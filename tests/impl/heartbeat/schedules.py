@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -124,7 +124,17 @@ class Ended:
         except NotBegunError as error:
             return Run(self.seed, "", None, str(error))
         figures = {**asdict(history.figures()), "acknowledged": self.acknowledged, "lost": self.lost}
-        return Run(self.seed, history.trace(f"seed {self.seed}", "recorded"), figures)
+        trace = history.trace(f"seed {self.seed}", "recorded")
+        return Run(self.seed, trace, figures, violated="; ".join(violated(figures)))
+
+
+def violated(figures: Mapping[str, int]) -> list[str]:
+    """What the records of a run show to be wrong."""
+    serving_ms, lost = figures["double_serving_ms"], figures["lost"]
+    return [
+        *([f"S2: two processes served for {serving_ms} ms"] if serving_ms else []),
+        *([f"S5: {lost} acknowledged records are not on the disk of every member"] if lost else []),
+    ]
 
 
 def root_of(seed: int) -> str:

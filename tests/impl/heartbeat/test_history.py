@@ -14,6 +14,7 @@ from impl.zookeeper.transaction_log import Change, Logged
 from tests.cluster.recordings import Life, NotBegunError
 from tests.impl.heartbeat.cluster import PARTITION
 from tests.impl.heartbeat.history import History
+from tests.impl.heartbeat.schedules import violated
 
 Line = tuple[int, str, dict[str, Any]]
 """What a process has recorded: the time in ms, the step and its facts."""
@@ -115,6 +116,12 @@ def test_it_serves_no_longer_than_its_lease(tmp_path: Path) -> None:
     ):
         found = history(tmp_path, expired, of_1=of_1, killed_ms=killed_ms)
         assert found.figures().double_serving_ms == serves_until_ms - 120
+
+
+def test_a_run_is_wrong_where_two_serve_or_a_record_is_lost() -> None:
+    assert violated({"double_serving_ms": 0, "lost": 0}) == []
+    assert violated({"double_serving_ms": 3, "lost": 0}) == ["S2: two processes served for 3 ms"]
+    assert [one[:2] for one in violated({"double_serving_ms": 3, "lost": 1})] == ["S2", "S5"]
 
 
 @pytest.mark.parametrize(
