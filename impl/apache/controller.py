@@ -16,7 +16,7 @@ from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatRequest, DeleteTopicRequest, DeleteTopicResponse, Request
-from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord
+from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord, UnregisterBrokerRecord
 from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 
 METADATA_VERSION = 20
@@ -52,7 +52,8 @@ class ApacheController:
 
     Kafka has one timer for all leases, which is due at any time; here each lease has one that is.
 
-    committed, speculative: replays of the log, of what is committed and of all of it. state: in the JVM.
+    committed, speculative: replays of the log, of what is committed and of all of it. amended: by the id of a broker
+    that has registered again as the same incarnation, the offset of the last record of that. state: in the JVM.
     """
 
     IS_KAFKAS = True
@@ -66,6 +67,7 @@ class ApacheController:
         self._calls: dict[int, tuple[int, type[Request]]] = {}  # those that wait, by a number that no other has
         self._pending: deque[Batch] = deque()
         self._registered_at: dict[int, int] = {}  # the offset of a registration by its epoch, where it is another
+        self.amended: Mapping[int, int] = {}
         self.state = jvm(version).first(
             {
                 "kind": "create",
@@ -148,15 +150,24 @@ class ApacheController:
 
     def replay(self, batch: Batch) -> None:
         begins = batch.epoch > self.committed.epoch and batch.records == (NoOpRecord(),)
+        self._note_registrations(self.committed, batch)
         self.committed.replay(batch)
-        self._note_epochs(batch)
         self.state = self.state.after(
             {"kind": "replay", "nowMs": 0, "batches": [batch_json(batch, begins_epoch=begins)]}
         )
 
-    def _note_epochs(self, batch: Batch) -> None:
+    def _note_registrations(self, before: Image, batch: Batch) -> None:
+        """before: the image that the batch follows on."""
         for offset, record in enumerate(batch.records, batch.base_offset):
-            if isinstance(record, RegisterBrokerRecord) and offset != record.broker_epoch == batch.base_offset:
+            if not isinstance(record, RegisterBrokerRecord | UnregisterBrokerRecord):
+                continue
+            held = before.registrations.get(record.broker_id)
+            if isinstance(record, RegisterBrokerRecord) and held is not None:
+                if held.incarnation_id == record.incarnation_id:
+                    self.amended = {**self.amended, record.broker_id: offset}
+                    continue
+            self.amended = {id_: at for id_, at in self.amended.items() if id_ != record.broker_id}
+            if isinstance(record, RegisterBrokerRecord) and offset != record.broker_epoch:
                 self._registered_at = {**self._registered_at, record.broker_epoch: offset}
 
     # The active role.
@@ -179,8 +190,8 @@ class ApacheController:
         effects: Effects = []
         for json in self.state.answer["appended"]:
             batch = batch_of(json)
+            self._note_registrations(self.speculative, batch)
             self.speculative.replay(batch)
-            self._note_epochs(batch)
             self._pending.append(batch)
             effects.append(Append(batch))
             effects += [

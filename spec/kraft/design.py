@@ -101,6 +101,9 @@ class Design:
     repeated_registration_renews: bool = True
     """A registration repeated by the incarnation that holds the id renews its lease. In Kafka 4.3 only a heartbeat does
     (ClusterControlManager.registerBroker)."""
+    repeated_registration_is_known: bool = True
+    """A broker that repeats its registration, and has applied the first one, may be unfenced. In Kafka it has to apply
+    the amended record, too (ClusterControlManager.replay)."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -338,6 +341,7 @@ KAFKA_4_3 = {
     "fenced_holder_yields": False,
     "registration_starts_lease": False,
     "repeated_registration_renews": False,
+    "repeated_registration_is_known": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
 KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}

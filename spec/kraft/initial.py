@@ -123,7 +123,7 @@ def running_cluster() -> Cluster:
     registrations = {}
     for process, id_ in zip(Process, Broker, strict=False):
         epoch, incarnation = BrokerEpoch(id_.index), Incarnation(id_.index)
-        registrations[id_] = Registration(incarnation, epoch, fenced=False, in_controlled_shutdown=False)
+        registrations[id_] = Registration(incarnation, epoch, fenced=False, in_controlled_shutdown=False, amended=())
         leads = leadership if id_ == Broker(0) else None
         follows = LeaderEpoch(0) if id_ in everyone else None
         replica = Replica(TopicId(0), follows, leads, at_once(), seen, False, False)

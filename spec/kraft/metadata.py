@@ -22,6 +22,8 @@ from spec.kraft.types import (
     TopicPartition,
 )
 
+# Of the last record in which the same incarnation was registered again, where somebody has to apply that.
+Amended = Annotated[Seq[MetadataOffset], AtMost(lambda: 0 if Design.repeated_registration_is_known else 1)]
 Replicas = Annotated[Seq[Broker], AtMost(lambda: Design.brokers)]
 Moving = Annotated[Seq[Broker], AtMost(lambda: Design.brokers if Design.max_reassignments > 0 else 0)]
 
@@ -34,6 +36,7 @@ class Registration:
     broker_epoch: BrokerEpoch
     fenced: bool
     in_controlled_shutdown: bool
+    amended: Amended
 
 
 @record
@@ -63,10 +66,13 @@ class Metadata:
     offset: Option[MetadataOffset]  # how far the log reaches; it moves where somebody compares it
 
 
-# How far the log reaches, if that moves where somebody compares it. No room where nobody is shut down over the quorum.
-NewOffset = Annotated[
-    Seq[MetadataOffset], AtMost(lambda: 1 if Design.controllers > 1 and Design.max_shutdowns > 0 else 0)
-]
+def offset_moves() -> bool:
+    return Design.controllers > 1 and (Design.max_shutdowns > 0 or not Design.repeated_registration_is_known)
+
+
+# How far the log reaches, if that moves where somebody compares it. No room where nobody is shut down over the quorum,
+# or has to apply that it was registered again.
+NewOffset = Annotated[Seq[MetadataOffset], AtMost(lambda: 1 if offset_moves() else 0)]
 
 
 @record

@@ -67,7 +67,7 @@ def registration(image: Image, broker_id: int) -> Registration | None:
         return None
     return Registration(
         types.Incarnation(one.incarnation_id.int), types.BrokerEpoch(one.broker_epoch), one.fenced,
-        one.in_controlled_shutdown,
+        one.in_controlled_shutdown, (),
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class SpecSide:
         start = state.FirstEpochs(types.LeaderEpoch(0), types.PartitionEpoch(0))
         active = frozenset(types.Broker)
         registrations = {
-            b: metadata.Registration(types.Incarnation(b.index), types.BrokerEpoch(b.index), False, False)
+            b: metadata.Registration(types.Incarnation(b.index), types.BrokerEpoch(b.index), False, False, ())
             for b in types.Broker
         }
         partitions = {p: new_partition(assignments[p.index], active, start) for p in types.TopicPartition}

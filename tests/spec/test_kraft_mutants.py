@@ -237,8 +237,9 @@ MUTANTS = [
     Mutant("controlled_shutdown_ends", "restarts_end", "may_shut_down_now", "shutdown.lagging & active_brokers(image)",
            "shutdown.lagging"),
     Mutant("ready_broker_is_unfenced", "restarts_end", "handle_registration",
-           "Registration(request.incarnation, epoch, True, False)",
-           "Registration(request.incarnation, epoch, True, existing is not None and existing.in_controlled_shutdown)"),
+           "Registration(request.incarnation, epoch, True, False, ())",
+           "Registration(request.incarnation, epoch, True, existing is not None and existing.in_controlled_shutdown,"
+           " ())"),
     Mutant("silent_broker_is_fenced_in_time", "timed_registration", "register",
            "s.retry = Timing.registration_retry_ticks",
            "s.retry = Timing.registration_retry_ticks\ns.lease_age = 0"),

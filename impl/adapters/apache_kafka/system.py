@@ -9,7 +9,7 @@ from uuid import UUID
 from checker.conform.graph import Elsewhere, Graph, LeftOut, Rules, plain
 from checker.conform.system import Ordinal, Receiver, Structure
 from impl.adapters.kraft.cluster import SESSION_TIMEOUT_MS, Cluster, ControllerHost
-from impl.adapters.kraft.core import ControllerCore
+from impl.adapters.kraft.core import ControllerCore, amended
 from impl.adapters.kraft.epoch_history import EpochHistory
 from impl.adapters.kraft.observed import controller_epoch, reached
 from impl.adapters.kraft.probes import receivers
@@ -34,6 +34,8 @@ def meaning(number: Number, host: ControllerHost, graph: Graph) -> Structure:
         return host.now_ms >= value // NS_PER_MS + SESSION_TIMEOUT_MS
     if value < 0:
         return value
+    if kind == "registration offset" and value in amended(host.core).values():
+        return Ordinal("MetadataOffset", value)
     if kind in ("broker epoch", "registration offset"):
         return history.broker_epoch(value)
     if kind == "offset":
@@ -69,6 +71,7 @@ class ApacheCore:
             "waiting": Elsewhere("the key of the cluster, with the senders that wait"),
             "_calls": LeftOut("empty once a call is answered"),
             "_registered_at": LeftOut("offsets of the log, by which it reads what brokers report"),
+            "amended": Elsewhere("the state in the JVM"),
             "_pending": Elsewhere("the end of the log, which is seen"),
             "state": in_jvm,
         }

@@ -25,7 +25,7 @@ from impl.adapters.kraft.cluster import (
     with_decided,
     written_in,
 )
-from impl.adapters.kraft.core import ControllerCore, is_kafkas
+from impl.adapters.kraft.core import ControllerCore, amended, is_kafkas
 from impl.adapters.kraft.processes import UNWRITTEN, answered
 from impl.adapters.kraft.values import Call, recalled, replace
 from impl.kraft.controller import NO_OP_TIMER, lease_timer
@@ -123,13 +123,17 @@ def without(envelopes: tuple[Envelope, ...], one: Envelope) -> tuple[Envelope, .
 def handle_lifecycle(cluster: Cluster, envelope: Envelope) -> Cluster:
     """A registration or heartbeat lands."""
     broker_id = envelope.request.broker_id
-    was = cluster.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
+    before = awaited_offsets(cluster.controllers[envelope.to].core, broker_id)
     cluster = replace(cluster, lifecycle=without(cluster.lifecycle, envelope), records=owed(cluster, envelope))
     after = landed(cluster, envelope)
-    offset = after.controllers[envelope.to].core.sessions.shutdown_offset(broker_id)
-    if offset is not None and offset != was:
-        after = replace(after, marks=(*after.marks, offset))
-    return after
+    begun = awaited_offsets(after.controllers[envelope.to].core, broker_id) - before
+    return replace(after, marks=(*after.marks, *sorted(begun))) if begun else after
+
+
+def awaited_offsets(core: ControllerCore, broker_id: int) -> set[int]:
+    """The offsets that a controller waits for because of a broker: of its shutdown, of its amended registration."""
+    found = core.sessions.shutdown_offset(broker_id), amended(core).get(broker_id)
+    return {offset for offset in found if offset is not None}
 
 
 def owed(cluster: Cluster, envelope: Envelope) -> tuple[str, ...]:

@@ -79,6 +79,11 @@ def is_kafkas(core: ControllerCore) -> bool:
     return getattr(core, "IS_KAFKAS", False)
 
 
+def amended(core: ControllerCore) -> Mapping[int, int]:
+    """By the id of a broker that has to apply an amended registration, the offset of that."""
+    return getattr(core, "amended", {})
+
+
 class BrokerCore(Protocol):
     """A broker process, as `impl.kraft.broker.Broker` documents it."""
 

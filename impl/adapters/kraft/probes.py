@@ -24,6 +24,7 @@ from impl.adapters.kraft.cluster import (
     incarnation_id,
     registration_request,
 )
+from impl.adapters.kraft.core import amended
 from impl.adapters.kraft.epoch_history import EpochHistory, topic_number
 from impl.adapters.kraft.values import replace
 from impl.adapters.kraft.views import LeadershipView, ProcessView, ReplicaView
@@ -195,6 +196,10 @@ class Probing:
             own = self.host.core.sessions.shutdown_offset(broker.index)
             if begun is not None and own is not None:
                 found[own] = begun.offset
+        for broker, one in self.spec_image.registrations.items():
+            again = amended(self.host.core).get(broker.index)
+            if one is not None and one.amended and again is not None:
+                found[again] = one.amended[0]
         return found
 
     # What a probe is made of.

@@ -42,7 +42,9 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     broker = node_id(process)
     epoch = fresh(s, BrokerEpoch)
     image.partitions = partitions_with_broker_unfenced(s, image, broker)
-    image.registrations[broker] = Registration(fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False)
+    image.registrations[broker] = Registration(
+        fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False, amended=()
+    )
     s.processes[process] = running(epoch, disk(s.processes[process]))
 
 

@@ -93,6 +93,10 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         if Design.repeated_registration_renews:
             controller.expired_leases -= {broker}
         controller.checks_leases = True
+        if not Design.repeated_registration_is_known:
+            offset = fresh(s, MetadataOffset)
+            existing.amended = (offset,)
+            controller.image.offset = offset
         if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
@@ -101,7 +105,7 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
         if is_unfenced(controller.image, broker) and Design.expired_session:
             others = active_brokers(controller.image) - {broker}
             controller.image.partitions = partitions_without_broker(s, controller.image, broker, others)
-        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False)
+        controller.image.registrations[broker] = Registration(request.incarnation, epoch, True, False, ())
         controller.shutdowns[broker] = None
         controller.expired_leases -= {broker}
         controller.expired_leases |= without_lease(controller.image) & {broker}

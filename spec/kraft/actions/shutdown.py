@@ -62,10 +62,17 @@ def state_at_first_shutdown_request(
 
 
 def may_be_unfenced(image: Metadata, registration: Registration, request: Heartbeat) -> bool:
-    """A fenced broker's image must reach its own registration, and it must not be on its way out."""
+    """A fenced broker's image must reach its own registration, as amended, and it must not be on its way out."""
     if Design.shutdown_is_final and registration.in_controlled_shutdown:
         return False
-    return request.caught_up and (Design.kafka_13959 or request.applied == image.offset)
+    if not request.caught_up or not all(reaches(request.applied, offset) for offset in registration.amended):
+        return False
+    return Design.kafka_13959 or request.applied == image.offset
+
+
+def reaches(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool:
+    """An image that reaches `applied` has what was written at an offset."""
+    return applied is not None and offset <= applied
 
 
 def may_shut_down_now(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
@@ -88,8 +95,10 @@ def with_report(shutdown: Option[Shutdown], sender: Broker, applied: Option[Meta
     """The memory of a shutdown once a broker has reported how far its image reaches."""
     if shutdown is None:
         return None
-    reaches = applied is not None and shutdown.offset <= applied
-    return replace(shutdown, lagging=shutdown.lagging - {sender} if reaches else shutdown.lagging | {sender})
+    return replace(
+        shutdown,
+        lagging=shutdown.lagging - {sender} if reaches(applied, shutdown.offset) else shutdown.lagging | {sender},
+    )
 
 
 # The broker.
