@@ -35,9 +35,13 @@ def test_threads_find_the_same_counterexample(threads: int) -> None:
     assert found[0] == found[1]
 
 
+NO_GUARDS = {"repeated_registration_is_known"}
+"""Off, a broker is unfenced later, and nothing breaks: Kafka has it so."""
+
+
 def test_every_switch_is_pinned_off() -> None:
-    """No switch of the design is without a model that finds the bug when it is off."""
+    """No switch of the design is without a model that finds the bug when it is off, but where it guards nothing."""
     broken = {name for p in read_pins(ROOT / "tests" / "pins.toml") if "violated" in p.expected for name in p.changes}
     switches = {n for n, v in load("kraft").constants.items() if isinstance(v, bool)}
-    assert switches <= broken
+    assert switches - broken == NO_GUARDS
     assert load_spec("kraft").models[0].name == "membership"

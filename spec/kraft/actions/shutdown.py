@@ -65,12 +65,12 @@ def may_be_unfenced(image: Metadata, registration: Registration, request: Heartb
     """A fenced broker's image must reach its own registration, as amended, and it must not be on its way out."""
     if Design.shutdown_is_final and registration.in_controlled_shutdown:
         return False
-    if not request.caught_up or not all(reaches(request.applied, offset) for offset in registration.amended):
+    if not request.caught_up or not all(has_applied(request.applied, offset) for offset in registration.amended):
         return False
     return Design.kafka_13959 or request.applied == image.offset
 
 
-def reaches(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool:
+def has_applied(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool:
     """An image that reaches `applied` has what was written at an offset."""
     return applied is not None and offset <= applied
 
@@ -97,7 +97,7 @@ def with_report(shutdown: Option[Shutdown], sender: Broker, applied: Option[Meta
         return None
     return replace(
         shutdown,
-        lagging=shutdown.lagging - {sender} if reaches(applied, shutdown.offset) else shutdown.lagging | {sender},
+        lagging=shutdown.lagging - {sender} if has_applied(applied, shutdown.offset) else shutdown.lagging | {sender},
     )
 
 
