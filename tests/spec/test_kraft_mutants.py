@@ -16,16 +16,16 @@ MUTANTS = [
            {"repeats_after_errors": "false"}),
     Mutant("fenced_for_cause", "membership", "fence_expired", "broker in controller.expired_leases",
            "broker not in controller.expired_leases"),
-    Mutant("unfenced_broker_is_ready", "membership", "may_be_unfenced", "request.caught_up"),
+    Mutant("unfenced_broker_is_ready", "membership", "may_be_unfenced", "not request.caught_up"),
     Mutant("expired_lease_is_of_an_unfenced_broker", "membership", "fence_expired",
            "controller.expired_leases -= {broker}"),
     Mutant("active_controller_checks_leases", "late", "handle_registration",
-           "controller.checks_leases = True\n"
-           "if awaits_reply:\n"
-           "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)",
-           "controller.checks_leases = False\n"
-           "if awaits_reply:\n"
-           "    sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)"),
+           "if Design.repeated_registration_renews:\n"
+           "    controller.expired_leases -= {broker}\n"
+           "controller.checks_leases = True",
+           "if Design.repeated_registration_renews:\n"
+           "    controller.expired_leases -= {broker}\n"
+           "controller.checks_leases = False"),
     Mutant("active_controller_checks_leases", "shutdown", "handle_heartbeat", "controller.checks_leases = True",
            changes={"lease_check_by_timer": "false"}),
     Mutant("shutdown_ends_heartbeats", "restarts", "send_heartbeat", "broker.state != BrokerState.SHUTTING_DOWN"),
@@ -56,8 +56,8 @@ MUTANTS = [
     Mutant("committed_record_is_with_the_isr", "abstract_isr", "expand", "not r.committed", "r.committed"),
     Mutant("exiting_broker_stays_fenced", "shutdown", "handle_heartbeat",
            "controller.image = broker_fenced(s, before, broker)"),
-    Mutant("shutdown_waits_for_images", "shutdown", "with_report", "applied is not None and shutdown.offset <= applied",
-           "shutdown is not None"),
+    Mutant("shutdown_waits_for_images", "shutdown", "with_report",
+           "has_applied(applied, shutdown.offset)", "shutdown is not None"),
     Mutant("controlled_shutdown_ends", "shutdown_ends", "broker_in_controlled_shutdown",
            "image.partitions if registration.fenced else partitions_without_broker(s, image, broker, others)",
            "image.partitions"),
