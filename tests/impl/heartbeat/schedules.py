@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -143,13 +143,18 @@ def root_of(seed: int) -> str:
 
 def run(ensemble: Ensemble, seed: int, folder: Path, outages: Outages) -> Ended:
     """Run one schedule."""
+    return run_with(ensemble, seed, folder, lambda cluster, producer: Schedule(cluster, seed, outages).run())
+
+
+def run_with(ensemble: Ensemble, seed: int, folder: Path, work: Callable[[Cluster, Producer], None]) -> Ended:
+    """Run a cluster, with a producer, through what is to happen to it."""
     cluster = Cluster(ensemble, root_of(seed), folder)
     try:
         cluster.begin()
         began = cluster.last_zxid(), now_ms()
         producer = Producer(cluster)
         try:
-            Schedule(cluster, seed, outages).run()
+            work(cluster, producer)
         finally:
             producer.stop()
         members = cluster.isr()
