@@ -24,7 +24,7 @@ from impl.kraft.raft.effects import (
 from impl.kraft.storage.effects import AppendToLog, DiskEffect, InstallSnapshot, TruncateLog
 
 QuorumEffect = DiskEffect | Send | Answer | AnswerFetch | AnswerSnapshot | SetTimer | LoadSnapshot
-"""Those of the quorum. A `LoadSnapshot` is the last of its list, and `load` the next input."""
+"""Those of the quorum. Where a `LoadSnapshot` is among them, `load` is the next input."""
 
 NodeEffect = QuorumEffect | Reply | SetControllerTimer
 NodeEffects = list[NodeEffect]

@@ -145,8 +145,9 @@ def on_piece(voter: Voter, request: FetchSnapshotRequest, response: FetchSnapsho
     role = voter.role
     if not isinstance(role, Follower) or request != role.fetching or role.receiving is None:
         return
-    is_taken = response is not None and response.error is ErrorCode.NONE and response.position == request.position
-    if response is None or not is_taken or not response.data:
+    asked = request.snapshot_id, request.position
+    is_taken = response is not None and response.error is ErrorCode.NONE and bool(response.data)
+    if response is None or not is_taken or (response.snapshot_id, response.position) != asked:
         is_gone = response is not None and response.error is not ErrorCode.NONE
         voter.role = replace(role, fetching=None, backs_off=True, receiving=None if is_gone else role.receiving)
         voter.set_timer(Timer.RETRY, voter.settings.retry_backoff_ms, peer=voter.election.leader)

@@ -139,7 +139,9 @@ def handle_fetch_snapshot(voter: Voter, call: int, request: FetchSnapshotRequest
     role = voter.role
     assert isinstance(role, Leader)
     voter.role = heard_of(role, request.replica_id, voter.now_ms)
-    response = FetchSnapshotResponse(ErrorCode.NONE, voter.node_id, voter.epoch, position=request.position)
+    response = FetchSnapshotResponse(
+        ErrorCode.NONE, voter.node_id, voter.epoch, position=request.position, snapshot_id=request.snapshot_id
+    )
     if request.snapshot_id not in voter.log.snapshots:
         voter.ask_for(Answer(call, replace(response, error=ErrorCode.SNAPSHOT_NOT_FOUND)))
         return

@@ -117,7 +117,7 @@ class FetchResponse:
 
 @dataclass(frozen=True, slots=True)
 class FetchSnapshotResponse:
-    """size_bytes: of the whole snapshot."""
+    """Of the snapshot that was asked for. size_bytes: of all of it."""
 
     error: ErrorCode
     leader_id: int | None
@@ -125,6 +125,7 @@ class FetchSnapshotResponse:
     size_bytes: int = 0
     position: int = 0
     data: bytes = b""
+    snapshot_id: SnapshotId | None = None
 
 
 Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest | FetchSnapshotRequest

@@ -296,9 +296,10 @@ def _fetched(response: FetchResponse, code: WireErrorCode, leader: BrokerId, epo
 
 
 def _piece(response: FetchSnapshotResponse, code: WireErrorCode, leader: BrokerId, epoch: i32) -> Any:
+    end_offset, of = response.snapshot_id or (-1, -1)
     return snapshot_response.PartitionSnapshot(
         index=PARTITION, error_code=code,
-        snapshot_id=snapshot_response.SnapshotId(end_offset=i64(0), epoch=i32(0)),
+        snapshot_id=snapshot_response.SnapshotId(end_offset=i64(end_offset), epoch=i32(of)),
         current_leader=snapshot_response.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
         size=i64(response.size_bytes), position=i64(response.position),
         unaligned_records=Records.parse(response.data),
@@ -330,6 +331,7 @@ def read_response(request: Request, body: bytes) -> Response:
             return FetchSnapshotResponse(
                 error, _node_id(one.current_leader.leader_id), one.current_leader.leader_epoch, one.size,
                 one.position, bytes(one.unaligned_records or b""),
+                (int(one.snapshot_id.end_offset), int(one.snapshot_id.epoch)) if one.snapshot_id.epoch >= 0 else None,
             )  # fmt: skip
 
 

@@ -107,8 +107,10 @@ def receiving() -> tuple[Raft, FetchSnapshotRequest]:
     return raft, sent.request
 
 
-def piece(position: int, data: bytes = b"12345", error: ErrorCode = ErrorCode.NONE) -> FetchSnapshotResponse:
-    return FetchSnapshotResponse(error, 1, 3, 10, position, data)
+def piece(
+    position: int, data: bytes = b"12345", error: ErrorCode = ErrorCode.NONE, of: tuple[int, int] = SNAPSHOT
+) -> FetchSnapshotResponse:
+    return FetchSnapshotResponse(error, 1, 3, 10, position, data, of)
 
 
 def frozen() -> Raft:
@@ -148,8 +150,14 @@ def test_a_snapshot_in_flight_is_dropped_with_the_epoch() -> None:
 
 @pytest.mark.parametrize(
     ("response", "is_dropped"),
-    [(piece(0, b"", ErrorCode.SNAPSHOT_NOT_FOUND), True), (None, False), (piece(0, b""), False), (piece(5), False)],
-    ids=["gone", "given up", "empty", "of another position"],
+    [
+        (piece(0, b"", ErrorCode.SNAPSHOT_NOT_FOUND), True),
+        (None, False),
+        (piece(0, b""), False),
+        (piece(5), False),
+        (piece(0, of=(9, 2)), False),
+    ],
+    ids=["gone", "given up", "empty", "of another position", "of another snapshot"],
 )
 def test_a_piece_that_does_not_come_is_asked_for_again(
     response: FetchSnapshotResponse | None, is_dropped: bool
@@ -185,7 +193,7 @@ def test_a_leader_answers_with_its_newest_snapshot_and_does_not_count_the_asker(
 def test_a_leader_sends_pieces_of_what_there_is() -> None:
     raft = leading_with_snapshot()
     [answer] = of(AnswerSnapshot, raft.handle(2, FetchSnapshotRequest("", 2, 1, (1, 1), 5, 3), 900))
-    assert (answer.response.position, answer.max_bytes) == (5, 3)
+    assert (answer.response.snapshot_id, answer.response.position, answer.max_bytes) == ((1, 1), 5, 3)
     assert answer.with_data(9, b"678").data == b"678"
     assert answer.with_data(5, b"").error is ErrorCode.POSITION_OUT_OF_RANGE
     assert answer.with_data(None, b"").error is ErrorCode.SNAPSHOT_NOT_FOUND
