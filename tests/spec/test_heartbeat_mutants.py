@@ -87,6 +87,22 @@ MUTANTS = [
     Mutant("request_is_acknowledged_by_who_takes_it", "leases", "take_control_request",
            "own.owed -= {broker}", "own.owed = frozenset()"),
     Mutant("leader_takes_the_answer", "leases", "take_isr_reply", "own.isr = reply.isr"),
+    Mutant("unsettled_controller_writes_first", "leases", "handle_isr_change", "is_settled(own)", "True"),
+    Mutant("history_never_goes_back", "failover", "highest", "return before", "return incarnation"),
+    Mutant("software_changes_with_a_restart", "upgrade", "may_roll",
+           "s.processes[p].software != Software.LEGACY", "True"),
+    # What messages do.
+    Mutant("answer_takes_effect", "leases", "take_reply",
+           "own.fenced = reply.state == BrokerState.INACTIVE", "own.fenced = False"),
+    Mutant("request_is_sent_by_who_serves", "failover", "ask_again", "serves(own)", "True"),
+    Mutant("refusal_names_its_reason", "leases", "isr_error",
+           "return Error.NOT_LEADER_FOR_PARTITION", "return Error.INVALID_UPDATE_VERSION"),
+    Mutant("answer_settles_the_request", "leases", "take_isr_reply",
+           "reply.error == Error.NOT_LEADER_FOR_PARTITION", "False"),
+    Mutant("control_request_loses_nothing", "failover", "goes_to",
+           "process.change if same else None", "None"),
+    Mutant("leader_begins_each_epoch_anew", "leases", "informed",
+           "process.in_hand and leads and not begins", "process.in_hand and leads"),
 ]  # fmt: skip
 
 

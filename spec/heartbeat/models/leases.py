@@ -79,8 +79,17 @@ TERM_STEPS = (
     properties.terms.isr_changes_for_a_cause,
     properties.terms.request_is_acknowledged_by_who_takes_it,
     properties.terms.leader_takes_the_answer,
+    properties.terms.unsettled_controller_writes_first,
 )
-SOFT_STATE = (*MEMORY, *STEPS, *TERM_STEPS)
+MESSAGES = (
+    properties.messages.answer_takes_effect,
+    properties.messages.request_is_sent_by_who_serves,
+    properties.messages.refusal_names_its_reason,
+    properties.messages.answer_settles_the_request,
+    properties.messages.control_request_loses_nothing,
+    properties.messages.leader_begins_each_epoch_anew,
+)
+SOFT_STATE = (*MEMORY, *STEPS, *TERM_STEPS, *MESSAGES)
 SAFETY = (*INCARNATIONS, *LEADERSHIP, *RECORDS, *SOFT_STATE, abstract_isr.as_partition)
 
 LEMMAS = (
@@ -124,6 +133,7 @@ LEASES = Model(
         properties.witnesses.self_fenced_leader,
         properties.witnesses.another_serves,
         properties.witnesses.expanded_after_return,
+        properties.witnesses.told_to_wait,
     ),
     constants={"max_silences": 1},
     settings=DOCUMENT,

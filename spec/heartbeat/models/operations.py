@@ -46,6 +46,7 @@ STOPPING = Model(
     properties=(
         *SAFETY,
         properties.leadership.who_exits_leads_nothing,
+        properties.incarnations.history_never_goes_back,
         properties.witnesses.stopping,
         properties.witnesses.stopped_and_replaced,
     ),
@@ -95,6 +96,7 @@ UPGRADE = Model(
         *WITHOUT_LEGACY,
         properties.leadership.no_write_is_lost,
         properties.incarnations.legacy_is_who_registered_so,
+        properties.steps.software_changes_with_a_restart,
         properties.witnesses.upgraded,
     ),
     constants={"legacy_brokers": 2, "rolls": 2, "records": 0},

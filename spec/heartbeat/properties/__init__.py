@@ -9,13 +9,25 @@ from spec.heartbeat.properties import (
     lemmas,
     liveness,
     memory,
+    messages,
     records,
     steps,
     terms,
     witnesses,
 )
 
-__all__ = ["incarnations", "leadership", "lemmas", "liveness", "memory", "records", "steps", "terms", "witnesses"]
+__all__ = [
+    "incarnations",
+    "leadership",
+    "lemmas",
+    "liveness",
+    "memory",
+    "messages",
+    "records",
+    "steps",
+    "terms",
+    "witnesses",
+]
 
 STATEMENTS = {
     "S1": "Once any controller went by an incarnation of an id, nothing of a lower one changes committed state or is "

@@ -39,6 +39,17 @@ def incarnation_of(s: Cluster, process: Process) -> Option[Incarnation]:
     return None if reply is None else reply.incarnation
 
 
+@transition_invariant(source="KIP-343, Controller Logic (S1)")
+def history_never_goes_back(before: Cluster, after: Cluster) -> bool:
+    """The highest incarnation that any controller ever went by stays the highest: S1 is claimed of that."""
+    return all(
+        before.gone_by[b] == after.gone_by[b]
+        or before.gone_by[b] is None
+        or is_lower(before.gone_by[b], after.gone_by[b])
+        for b in Broker
+    )
+
+
 @transition_invariant(source="KIP-343, IsrChangeRequest (we are now prohibited from changing the ISR) (S1)")
 def lower_incarnation_changes_nothing(before: Cluster, after: Cluster) -> bool:
     """No request of a lower incarnation than any controller ever went by changes the partition state."""

@@ -9,7 +9,7 @@ from spec.heartbeat.decisions.leases import is_contact
 from spec.heartbeat.decisions.processes import maximal_isr
 from spec.heartbeat.design import Design
 from spec.heartbeat.state import Cluster, is_legacy, is_registered, serves
-from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, broker_id
+from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, Software, broker_id
 
 
 def stays_up(before: Cluster, after: Cluster, process: Process) -> bool:
@@ -116,6 +116,23 @@ def process_stops_for_a_cause(before: Cluster, after: Cluster) -> bool:
     )
 
 
+@transition_invariant(source='KIP-343, Compatibility, Deprecation, and Migration Plan (the "double roll")')
+def software_changes_with_a_restart(before: Cluster, after: Cluster) -> bool:
+    """Who gets the next software was up, and is taken down; the second roll begins once the first is over."""
+    return all(
+        before.processes[p].software == after.processes[p].software
+        or (before.processes[p].up and not after.processes[p].up)
+        for p in Process
+    ) and (
+        Design.rolls == 0
+        or not any(after.processes[p].software == Software.LEGACY for p in Process)
+        or (
+            all(is_legacy(after.processes[p]) for p in Process)
+            and all(after.controllers[c].software != Software.HEARTBEATS for c in Controller)
+        )
+    )
+
+
 @transition_invariant(source="KIP-343, Broker State (stopping)")
 def target_is_asked_for(before: Cluster, after: Cluster) -> bool:
     """A process stops targeting ACTIVE when it is told to, and not again; what it had sent before it does not count."""
@@ -129,13 +146,19 @@ def target_is_asked_for(before: Cluster, after: Cluster) -> bool:
 
 @transition_invariant(source="KIP-343, MetadataHeartbeatRequest")
 def heartbeat_names_the_controller_known(before: Cluster, after: Cluster) -> bool:
-    """A heartbeat is sent with the controller epoch that its sender has seen."""
-    return all(before.processes[p].heartbeat is not None or is_sent_in_epoch(before, after, p) for p in Process)
+    """One heartbeat is under way at a time, sent with the controller epoch that its sender has seen."""
+    return all(
+        before.processes[p].heartbeat == after.processes[p].heartbeat or is_sent_in_epoch(before, after, p)
+        for p in Process
+    )
 
 
 def is_sent_in_epoch(before: Cluster, after: Cluster, process: Process) -> bool:
     heartbeat, seen = after.processes[process].heartbeat, before.processes[process].controller_epoch
-    return heartbeat is None or heartbeat.controller_epoch == (before.controller_epoch if seen is None else seen)
+    return heartbeat is None or (
+        before.processes[process].heartbeat is None
+        and heartbeat.controller_epoch == (before.controller_epoch if seen is None else seen)
+    )
 
 
 @transition_invariant(source="KIP-343, Motivation (a node can reach ZooKeeper, but not the current controller)")
@@ -150,6 +173,11 @@ def nothing_reaches_who_is_cut_off(before: Cluster, after: Cluster) -> bool:
             and (not before.processes[p].fenced or after.processes[p].fenced)
             and (after.processes[p].reply is None or before.processes[p].reply is not None)
             and (after.processes[p].isr_reply is None or before.processes[p].isr_reply is not None)
+            and (
+                before.processes[p].isr_reply is None
+                or after.processes[p].isr_reply is not None
+                or len(before.processes[p].proposed) == 0
+            )
         )
         for p in Process
     )
@@ -167,6 +195,10 @@ def fault_has_its_effect(before: Cluster, after: Cluster) -> bool:
             (old.crashes == new.crashes and old.disk_losses == new.disk_losses)
             or any(before.processes[p].up and not after.processes[p].up for p in Process)
         )
+        and (
+            old.disk_losses == new.disk_losses
+            or all(not before.processes[p].up or after.processes[p].up or is_empty(after, p) for p in Process)
+        )
         and (old.expiries == new.expiries or any(before.ids[b] is not None and after.ids[b] is None for b in Broker))
         and (
             old.shutdowns == new.shutdowns
@@ -179,6 +211,10 @@ def fault_has_its_effect(before: Cluster, after: Cluster) -> bool:
             or (before.office is not None and after.office is None)
         )
     )
+
+
+def is_empty(s: Cluster, process: Process) -> bool:
+    return not s.processes[process].has_record
 
 
 @transition_invariant(source="Kafka, replication: leader, in-sync replicas, acks=all (S5)")
@@ -250,7 +286,19 @@ def record_takes_its_course(before: Cluster, after: Cluster) -> bool:
         )
     if before.record == RecordStatus.WRITTEN:
         return after.record == RecordStatus.ACKNOWLEDGED and any(may_acknowledge(before, after, p) for p in Process)
-    return after.record == RecordStatus.FORFEITED
+    return after.record == RecordStatus.FORFEITED and any(is_last_and_empty(before, after, p) for p in Process)
+
+
+def is_last_and_empty(before: Cluster, after: Cluster, process: Process) -> bool:
+    """A process is the last member of the ISR, by an incarnation that some controller goes by, and has no record."""
+    owned = after.processes[process].owned
+    broker = broker_id(process)
+    return (
+        before.partition.isr == frozenset({broker})
+        and owned is not None
+        and any(after.controllers[c].known[broker] == owned for c in Controller)
+        and is_empty(after, process)
+    )
 
 
 def may_acknowledge(before: Cluster, after: Cluster, process: Process) -> bool:

@@ -8,7 +8,7 @@ from spec.heartbeat.decisions.leases import is_over, is_silent, lives_by_its_zno
 from spec.heartbeat.decisions.partition import is_settled
 from spec.heartbeat.decisions.registry import czxid_of, is_legacy_registration, seen_id
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, IsrChange, is_counted, is_legacy
+from spec.heartbeat.state import BrokerProcess, Cluster, IsrChange, is_counted, is_legacy
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, broker_id
 
 
@@ -38,7 +38,13 @@ def begins(before: Cluster, after: Cluster, controller: Controller) -> bool:
         and new.partition == after.partition
         and new.owed == frozenset(Broker)
         and all(is_read(before, after, controller, b) for b in Broker)
+        and (Design.controllers > 1 or all(nothing_is_sent(after, p) for p in Process))
     )
+
+
+def nothing_is_sent(s: Cluster, process: Process) -> bool:
+    """What was under way to the former controller is lost, where that is gone."""
+    return s.processes[process].heartbeat is None and s.processes[process].change is None
 
 
 def is_read(before: Cluster, after: Cluster, controller: Controller, broker: Broker) -> bool:
@@ -51,6 +57,7 @@ def is_read(before: Cluster, after: Cluster, controller: Controller, broker: Bro
     return (
         goes_by
         and (broker in new.legacy) == is_legacy_registration(registration)
+        and (broker in new.missing) == (new.known[broker] is None)
         and (is_active or not Design.lease_begins_anew)
         and new.view[broker] == (czxid_of(registration) if Design.views > 0 else None)
     )
@@ -78,7 +85,11 @@ def has_cause_to_go(before: Cluster, after: Cluster, controller: Controller, bro
     lease_is_over = is_silent(before, controller, broker) and is_over(before, controller, broker)
     return (
         (lease_is_over and not lives_by_its_znode(own, broker))
-        or (by_znode and registered != own.known[broker])
+        or (
+            by_znode
+            and registered != own.known[broker]
+            and (registered is not None or broker in after.controllers[controller].missing)
+        )
         or any(broker_id(p) == broker and has_asked(before, after, controller, p) for p in Process)
     )
 
@@ -115,7 +126,7 @@ def has_cause_to_come(before: Cluster, after: Cluster, controller: Controller, b
     if not Design.grant_is_acknowledged:  # a broker may then come in with what it has not acknowledged
         return True
     if broker in new.legacy or not Design.heartbeats:
-        return new.known[broker] == seen_id(before, controller, broker)
+        return new.states[broker] == BrokerState.ACTIVE and new.known[broker] == seen_id(before, controller, broker)
     return (not Design.fresh_unfence or broker not in own.owed) and any(
         broker_id(p) == broker and is_handled(before, after, controller, p) for p in Process
     )
@@ -210,7 +221,8 @@ def follows(before: Cluster, after: Cluster, controller: Controller, broker: Bro
 
 @transition_invariant(source="KIP-343, Broker State; Initiating ISR Changes (S4, S7)")
 def isr_changes_for_a_cause(before: Cluster, after: Cluster) -> bool:
-    """In a leader epoch the ISR becomes what its leader has asked for; with the next it loses who is out."""
+    """In a leader epoch the ISR becomes what its leader has asked for, at the version that it knows, or, refused, only
+    the version is raised; with the next leader epoch it loses who is out."""
     old, new = before.partition, after.partition
     if old == new:
         return True
@@ -219,9 +231,8 @@ def isr_changes_for_a_cause(before: Cluster, after: Cluster) -> bool:
     if old.leader != new.leader:
         return False
     return (
-        old.isr == new.isr
-        or any(asks_for(before, p, before.processes[p].change, after) for p in Process)
-        or any(request not in after.late and request.isr == new.isr for request in before.late)
+        any(asks_for(before, p, before.processes[p].change, after) for p in Process)
+        or any(request not in after.late and is_decided(before, request, after) for request in before.late)
         or any(is_legacy_write(before, after, p) for p in Process)
     )
 
@@ -231,14 +242,31 @@ def asks_for(before: Cluster, process: Process, request: Option[IsrChange], afte
         request is not None
         and process not in before.cut
         and after.processes[process].change is None
-        and request.isr == after.partition.isr
+        and is_decided(before, request, after)
+    )
+
+
+def is_decided(before: Cluster, request: IsrChange, after: Cluster) -> bool:
+    """The partition state is as a request asks for, which knows the one before; or the request was refused by it."""
+    is_refused = before.partition.isr == after.partition.isr and Design.refusal_raises_version
+    return (
+        (request.isr == after.partition.isr or is_refused)
         and request.leader_epoch == before.partition.leader_epoch
+        and (request.version == before.partition.version or not Design.partition_version)
     )
 
 
 def is_legacy_write(before: Cluster, after: Cluster, process: Process) -> bool:
-    own = before.processes[process]
-    return own.change is None and own.proposed == after.partition.isr and own.version == before.partition.version
+    """A legacy leader's write, of the ISR that it asks for, and no incarnation; it knows, or its reply is lost."""
+    own, new = before.processes[process], after.processes[process]
+    learns = new.version == after.partition.version and new.isr == after.partition.isr and len(new.proposed) == 0
+    return (
+        is_legacy(own)
+        and own.proposed == after.partition.isr
+        and own.version == before.partition.version
+        and all(after.partition.incarnations[b] is None for b in Broker)
+        and learns == (before.faults.lost_replies == after.faults.lost_replies)
+    )
 
 
 def is_led_anew(before: Cluster, after: Cluster, controller: Controller) -> bool:
@@ -258,9 +286,61 @@ def is_led_anew(before: Cluster, after: Cluster, controller: Controller) -> bool
             before.partition.leader != b
             or new.leader == b
             or not is_counted(own.states[b])
-            or (new.leader is None or not Design.handover_acknowledged)
+            or (is_active_besides(before, controller, b) and (new.leader is None or not Design.handover_acknowledged))
             for b in Broker
         )
+        and all(
+            before.partition.leader != b
+            or is_counted(own.states[b])
+            or (new.leader is not None) == is_active_besides(before, controller, b)
+            for b in Broker
+        )
+    )
+
+
+def is_active_besides(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    """To a controller some other member of the ISR is active: it can lead."""
+    return any(
+        b != broker and b in s.partition.isr and s.controllers[controller].states[b] == BrokerState.ACTIVE
+        for b in Broker
+    )
+
+
+@transition_invariant(source="KIP-343, Controller Logic; Kafka, the controller (one event after another)")
+def unsettled_controller_writes_first(before: Cluster, after: Cluster) -> bool:
+    """Where the brokers' states ask for a change of the partition, a controller decides, answers and sends nothing
+    before it has written that."""
+    return all(
+        not same_term(before, after, c) or is_settled(before.controllers[c]) or only_writes(before, after, c)
+        for c in Controller
+    )
+
+
+def only_writes(before: Cluster, after: Cluster, controller: Controller) -> bool:
+    own, new = before.controllers[controller], after.controllers[controller]
+    return (
+        own.states == new.states
+        and own.known == new.known
+        and own.owed <= new.owed
+        and (
+            own.partition == new.partition
+            or new.partition == before.partition
+            or own.partition.leader_epoch < new.partition.leader_epoch
+        )
+        and len(before.late) <= len(after.late)
+        and all(hears_nothing(before, after, controller, p) for p in Process)
+    )
+
+
+def hears_nothing(before: Cluster, after: Cluster, controller: Controller, process: Process) -> bool:
+    """A process is not answered by a controller, which takes no IsrChange of it, either."""
+    own, new = before.processes[process], after.processes[process]
+    return (new.reply is None or new.reply == own.reply or new.reply.by != controller) and (
+        own.controller != controller
+        or new.controller != controller
+        or own.change is None
+        or new.change is not None
+        or before.controllers != after.controllers
     )
 
 
@@ -300,7 +380,11 @@ def has_taken(before: Cluster, after: Cluster, controller: Controller, process: 
             if epoch == own.partition.leader_epoch
             else epoch > own.partition.leader_epoch
         )
-        and (not new.leads or epoch != own.partition.leader_epoch or new.version is not None)
+        and (
+            not new.leads
+            or epoch != own.partition.leader_epoch
+            or (new.version is not None and own.partition.version <= new.version)
+        )
     )
 
 
@@ -312,16 +396,26 @@ def leader_takes_the_answer(before: Cluster, after: Cluster) -> bool:
         not Design.partition_version
         or before.processes[p].leader_epoch != after.processes[p].leader_epoch
         or not after.processes[p].leads
-        or before.processes[p].version == after.processes[p].version
+        or (
+            before.processes[p].version == after.processes[p].version
+            and not gives_up_its_own(before.processes[p], after.processes[p])
+        )
         or is_told_of_version(before, after, p)
         for p in Process
     )
 
 
+def gives_up_its_own(own: BrokerProcess, new: BrokerProcess) -> bool:
+    """A legacy leader waits no more for the ISR that it wanted to write."""
+    return is_legacy(own) and len(own.proposed) > 0 and len(new.proposed) == 0
+
+
 def is_told_of_version(before: Cluster, after: Cluster, process: Process) -> bool:
-    """By the answer, or by a control request that is owed to it; a legacy leader reads and writes itself."""
-    new = after.processes[process]
-    reads = is_legacy(new) and new.isr == after.partition.isr and new.version == after.partition.version
+    """By the answer, or by a control request that is owed to it; a legacy leader reads, once it is behind, and writes
+    itself."""
+    own, new = before.processes[process], after.processes[process]
+    is_news = before.partition != after.partition or own.version != before.partition.version
+    reads = is_legacy(new) and is_news and new.isr == after.partition.isr and new.version == after.partition.version
     sent = any(
         broker_id(process) in before.controllers[c].owed
         and before.controllers[c].partition.version == new.version

@@ -52,6 +52,44 @@ def is_refused(s: Cluster, process: Process) -> bool:
 
 
 @witness
+def told_to_wait(s: Cluster) -> bool:
+    """A broker whose heartbeat counts is answered INACTIVE: it has yet to acknowledge, or a lower one to go."""
+    return any(is_told_to_wait(s, p) for p in Process)
+
+
+def is_told_to_wait(s: Cluster, process: Process) -> bool:
+    reply = s.processes[process].reply
+    return reply is not None and reply.error == Error.NONE and reply.state == BrokerState.INACTIVE
+
+
+@witness
+def adopted_by_a_heartbeat(s: Cluster) -> bool:
+    """A controller goes by an incarnation that it has heard of by a heartbeat, and has yet to read."""
+    return any(is_ahead_of_view(s, c, b) for c in Controller for b in Broker)
+
+
+def is_ahead_of_view(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    known, read = s.controllers[controller].known[broker], s.controllers[controller].view[broker]
+    return known is not None and read is not None and read < known
+
+
+@witness
+def late_copy_is_granted(s: Cluster) -> bool:
+    """The copy of an IsrChange was granted before its original came."""
+    return s.faults.late_copies > 0 and len(s.late) == 0 and any(is_overtaken(s, p) for p in Process)
+
+
+def is_overtaken(s: Cluster, process: Process) -> bool:
+    request = s.processes[process].change
+    return (
+        request is not None
+        and request.leader_epoch == s.partition.leader_epoch
+        and request.isr == s.partition.isr
+        and request.version < s.partition.version
+    )
+
+
+@witness
 def stopping(s: Cluster) -> bool:
     """A broker that is STOPPING leads, and serves."""
     return any(
