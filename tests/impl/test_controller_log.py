@@ -24,7 +24,7 @@ from impl.kraft.messages import (
     UnregisterBrokerRequest,
     UpdateFeatureRequest,
 )
-from impl.kraft.records import Batch, NoOpRecord
+from impl.kraft.records import Batch, FeatureLevelRecord, NoOpRecord
 from tests.impl.controller_runtime import CLUSTER, TIMEOUT_MS, ControllerRuntime, incarnation
 
 ANYTHING: list[Request] = [
@@ -136,6 +136,16 @@ def test_a_claim_writes_nothing_where_the_quorum_has_written_in_its_epoch() -> N
     controller = Controller(ControllerSettings(CLUSTER))
     controller.replay(Batch(0, 3, (NoOpRecord(),)))
     assert controller.claim(3, 100) == [SetTimer(NO_OP_TIMER, 600)]
+
+
+def test_the_first_controller_of_a_cluster_writes_what_it_begins_with() -> None:
+    level = FeatureLevelRecord("metadata.version", 7, 7)
+    settings = ControllerSettings("cluster", bootstrap=(level,))
+    first = Controller(settings)
+    assert first.claim(3, 100)[0] == Append(Batch(0, 3, (level,)))
+    later = Controller(settings)
+    later.replay(Batch(0, 3, (level,)))
+    assert later.claim(4, 100)[0] == Append(Batch(1, 4, (NoOpRecord(),)))
 
 
 def test_leases_start_anew_with_a_new_controller() -> None:

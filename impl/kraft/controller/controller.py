@@ -265,7 +265,10 @@ class Controller:
             raise ValueError(f"epoch {epoch} cannot be claimed in epoch {self.epoch or self.committed.epoch}")
         self.epoch = epoch
         self.speculative = self.committed.copy()
-        effects = self._append((NoOpRecord(),) if self.committed.epoch < epoch else ())
+        begins: tuple[Record, ...] = () if self.committed.features else self.settings.bootstrap
+        if not begins and self.committed.epoch < epoch:
+            begins = (NoOpRecord(),)
+        effects = self._append(begins)
         for broker_id, registration in sorted(self.speculative.registrations.items()):
             if not registration.fenced:
                 self.sessions.start(broker_id, now_ms)

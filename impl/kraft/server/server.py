@@ -31,11 +31,13 @@ from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request, Response
+from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.server.peers import Peers
 from impl.kraft.server.quorum_wire import VERSIONS, entity_bytes, read_request, response_bytes
-from impl.kraft.storage.directories import lock_directories, read_directories
+from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import Flush, carry_out
+from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.log import PendingFlush
 from impl.kraft.storage.snapshots import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
@@ -80,7 +82,8 @@ class ControllerServer:
             cluster_id = identities[configuration.metadata_log_dir].cluster_id
             self._storage = QuorumStorage.open(disk, configuration.metadata_log_dir)
             undone.callback(self._storage.close)
-            self._node = _node(configuration, cluster_id, self._storage)
+            bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
+            self._node = _node(configuration, cluster_id, bootstrap, self._storage)
             undone.pop_all()
         self._loop: CoreLoop[NodeEffect] = CoreLoop(self._on_timer, self._carry_out, clock_ms=_clock_ms())
         most_bytes = max(
@@ -249,14 +252,33 @@ def _nothing_else(effect: object) -> None:
     raise AssertionError(f"no effect on the disk: {effect}")
 
 
-def _node(configuration: Configuration, cluster_id: str, storage: QuorumStorage) -> Node:
+def _bootstrap(disk: Disk, directory: str) -> tuple[FeatureLevelRecord, ...]:
+    """The levels of features that a formatted directory begins with. Raises StorageError for anything else."""
+    codec, found = MetadataCodec(), list[FeatureLevelRecord]()
+    for stored in read_bootstrap(disk, directory):
+        try:
+            record = codec.decode(stored.value or b"")
+        except ValueError as error:
+            raise StorageError(f"{directory}/{BOOTSTRAP}: {error}") from None
+        if not isinstance(record, FeatureLevelRecord):
+            raise StorageError(
+                f"{directory}/{BOOTSTRAP}: {type(record).__name__} is not served, only levels of features"
+            )
+        found.append(record)
+    return tuple(found)
+
+
+def _node(
+    configuration: Configuration, cluster_id: str, bootstrap: tuple[FeatureLevelRecord, ...], storage: QuorumStorage
+) -> Node:
     """The node as the log directory has it."""
     log_, latest, codec = storage.log, storage.snapshots.latest, MetadataCodec()
     ends = LogEnds.recovered(log_.end_offset, log_.epochs.starts, log_.start_offset, storage.snapshots.ids)
     raft = Raft(raft_settings(configuration, cluster_id), storage.election, ends)
     settings = ControllerSettings(
-        cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms
-    )
+        cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
+        bootstrap=bootstrap,
+    )  # fmt: skip
     if latest is None:
         return Node(raft, Controller(settings), codec, log_.read(0, _MOST_LOG_BYTES))
     controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from impl.kraft.storage.batches import Header, headers
 from impl.kraft.tools.storage import main as storage
-from tests.cluster.kafka import until
+from tests.cluster.kafka import java, until
 from tests.cluster.processes import ManagedProcess, free_ports
 
 CLUSTER = "3Db5QLSqSZieL3rJBUUegA"
@@ -21,8 +21,9 @@ VOTERS = (1, 2, 3)
 class Controllers:
     """Formatted, and each started with `start`. processes: the last one of each node."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, more: Mapping[str, object] | None = None) -> None:
+        """more: settings of all of them."""
+        self._folder, self._more = folder, {"metadata.max.idle.interval.ms": 100, **(more or {})}
         self.ports = dict(zip(VOTERS, free_ports(len(VOTERS)), strict=True))
         self.processes: dict[int, ManagedProcess] = {}
         self._started: list[ManagedProcess] = []
@@ -33,6 +34,11 @@ class Controllers:
     def properties(self, node: int) -> Path:
         return self._folder / f"{node}.properties"
 
+    def configure(self, node: int, more: Mapping[str, object]) -> None:
+        """Further settings of one, from its next start on."""
+        with self.properties(node).open("a") as text:
+            text.writelines(f"{key}={value}\n" for key, value in more.items())
+
     def directory(self, node: int) -> Path:
         return self._folder / f"data{node}" / "__cluster_metadata-0"
 
@@ -41,12 +47,18 @@ class Controllers:
         return (
             f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
             f"controller.quorum.voters={voters}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
-            f"log.dirs={self._folder}/data{node}\nmetadata.max.idle.interval.ms=100\n"
+            f"log.dirs={self._folder}/data{node}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-        )
+        ) + "".join(f"{key}={value}\n" for key, value in self._more.items())
 
     def start(self, node: int) -> None:
         command = [sys.executable, "-m", "impl.kraft.server", str(self.properties(node))]
+        self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
+        self._started.append(self.processes[node])
+
+    def start_kafka(self, node: int, version: str) -> None:
+        """Apache Kafka's own controller in the place of ours, on the directory that ours has formatted."""
+        command = [*java(version), "kafka.Kafka", str(self.properties(node))]
         self.processes[node] = ManagedProcess(command, self._folder / f"{node}.log")
         self._started.append(self.processes[node])
 

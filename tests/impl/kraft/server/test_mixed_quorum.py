@@ -1,0 +1,54 @@
+"""A voter of Apache Kafka among two of ours: each leads the others, and all have one log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.kafka import until
+from tests.impl.kraft.released import VERSION, released
+from tests.impl.kraft.server.controllers import VOTERS, Controllers
+
+KAFKA = 3
+SLOW = {"controller.quorum.election.timeout.ms": 30_000}
+"""Who has not heard of a leader yet lets others stand first."""
+
+
+@pytest.mark.long("a JVM and two processes")
+@released
+def test_kafka_leads_ours_and_ours_lead_kafka(tmp_path: Path) -> None:
+    cluster = Controllers(tmp_path)
+    try:
+        cluster.start_kafka(KAFKA, VERSION)
+        until(cluster.directory(KAFKA).exists, "Kafka starts")
+        cluster.configure(1, SLOW)
+        cluster.start(1)
+        until(lambda: cluster.quorum_of(1).get("leader") == KAFKA, "Kafka leads")
+        cluster.await_growth(1)
+        assert is_prefix(cluster.data(1), cluster.data(KAFKA))
+
+        cluster.start(2)
+        cluster.await_growth(2)
+        cluster.processes[KAFKA].kill()
+        leader = cluster.await_leader((1, 2))
+        cluster.start_kafka(KAFKA, VERSION)
+        before = len(cluster.data(leader))
+        until(lambda: len(cluster.data(KAFKA)) > before, "Kafka follows")
+        assert cluster.quorum_of(leader)["is_active"]
+
+        cluster.processes[KAFKA].kill()
+        cluster.start(KAFKA)  # on what Kafka has written: the other half of interop goal 4
+        assert cluster.await_leader() == leader
+        cluster.await_growth(KAFKA)
+        for node in VOTERS:
+            cluster.processes[node].pause()
+        logs = sorted((cluster.data(node) for node in VOTERS), key=len)
+        assert all(log.startswith(logs[0]) for log in logs)
+    finally:
+        cluster.kill()
+
+
+def is_prefix(one: bytes, other: bytes) -> bool:
+    """Of one that is read while it grows."""
+    return other.startswith(one) or one.startswith(other)
