@@ -91,6 +91,8 @@ MUTANTS = [
     Mutant("history_never_goes_back", "failover", "highest", "return before", "return incarnation"),
     Mutant("software_changes_with_a_restart", "upgrade", "may_roll",
            "s.processes[p].software != Software.LEGACY", "True"),
+    Mutant("follower_catches_up", "live_record", "fetch", "seen <= incarnation", "seen < incarnation"),
+    Mutant("request_in_hand_is_completed", "live_record", "fetch", "seen <= incarnation", "seen < incarnation"),
     # What messages do.
     Mutant("answer_takes_effect", "leases", "take_reply",
            "own.fenced = reply.state == BrokerState.INACTIVE", "own.fenced = False"),

@@ -7,7 +7,7 @@ from spec.heartbeat import properties
 from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, registration, replica
 from spec.heartbeat.design import SETTINGS
 from spec.heartbeat.initial import all_active
-from spec.heartbeat.models.leases import CONTROL, DOCUMENT, HEARTBEATS, ISR, NOT_MODELLED, SILENCE
+from spec.heartbeat.models.leases import CONTROL, DOCUMENT, HEARTBEATS, ISR, NOT_MODELLED, RECORD, SILENCE
 from spec.heartbeat.models.operations import LEGACY_ISR
 from spec.heartbeat.models.sessions import CRASH, REGISTRATION
 
@@ -19,6 +19,7 @@ PERTURBATIONS = (
     registration.expire_session,
     control.fail_over,
     isr.ask_to_shrink,
+    replica.accept_produce,
     legacy.roll,
     legacy.roll_controller,
 )
@@ -43,7 +44,7 @@ LIVE = Model(
     doc="Two brokers; one is cut off from the controller, and the session of one ends.",
     init=all_active,
     actions=fairly(*HEARTBEATS, *CONTROL, *ISR, replica.fetch, *SILENCE, registration.expire_session, *REGISTRATION),
-    properties=ENDS,
+    properties=(*ENDS, properties.liveness.follower_catches_up),
     constants={"records": 0, "max_silences": 1, "max_expiries": 1},
     settings=SETTINGS,
     faults="one broker that is cut off, for good or not, one session that ends under a live broker",
@@ -124,4 +125,20 @@ LIVE_UPGRADE = Model(
     not_modelled=NOT_MODELLED + "; the record, changes of the ISR that leaders ask for, crashes, silences",
 )
 
-MODELS = [LIVE, LIVE_CRASH, LIVE_STOPPING, LIVE_LEGACY, LIVE_UPGRADE]
+LIVE_RECORD = Model(
+    name="live_record",
+    doc="Two brokers, one record; the leader may ask for an ISR without its follower, and takes it in again.",
+    init=all_active,
+    actions=fairly(*ISR, *RECORD),
+    properties=(
+        properties.liveness.follower_catches_up,
+        properties.liveness.request_in_hand_is_completed,
+        properties.liveness.isr_change_is_resolved,
+    ),
+    constants={},
+    settings=DOCUMENT,
+    faults="none",
+    not_modelled=NOT_MODELLED + "; heartbeats, crashes, sessions that end, failovers",
+)
+
+MODELS = [LIVE, LIVE_RECORD, LIVE_CRASH, LIVE_STOPPING, LIVE_LEGACY, LIVE_UPGRADE]

@@ -89,6 +89,7 @@ REFUSED = Model(
         properties.witnesses.inactive,
         properties.witnesses.another_serves,
         properties.witnesses.late_copy_is_granted,
+        properties.witnesses.acknowledged_alone,
     ),
     constants={"max_silences": 1, "max_late_copies": 1},
     settings=DOCUMENT,

@@ -63,6 +63,12 @@ def is_told_to_wait(s: Cluster, process: Process) -> bool:
 
 
 @witness
+def acknowledged_alone(s: Cluster) -> bool:
+    """A leader that is alone in the ISR has acknowledged the record: nobody else has it."""
+    return s.record == RecordStatus.ACKNOWLEDGED and any(not s.processes[p].has_record for p in Process)
+
+
+@witness
 def adopted_by_a_heartbeat(s: Cluster) -> bool:
     """A controller goes by an incarnation that it has heard of by a heartbeat, and has yet to read."""
     return any(is_ahead_of_view(s, c, b) for c in Controller for b in Broker)
