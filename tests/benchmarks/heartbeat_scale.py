@@ -81,13 +81,18 @@ class LoadingBroker:
         self.has_taken = asyncio.Event()
         self._load = load
 
-    async def run(self, spread_s: float) -> None:
-        """Send a heartbeat every interval, and at once when a control request was taken while it is not active."""
+    async def run(self) -> None:
+        """Send a heartbeat every interval, and at once when a control request was taken while it is not active.
+
+        Once active, each keeps to a moment of its own in the interval: in a cluster they do not share one loop, nor
+        were they started at once.
+        """
         peer: Peer | None = None
-        due_s = time.monotonic() + random.Random(self.number).uniform(0, spread_s)
+        due_s = time.monotonic()
+        moment_s = random.Random(self.number).uniform(0, INTERVAL_S)
         while True:
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-            sent_s = time.monotonic()
+            sent_s, before = time.monotonic(), self.state
             if peer is None or peer.address != self._load.controller:
                 if peer is not None:
                     peer.close()
@@ -100,7 +105,8 @@ class LoadingBroker:
                 self._load.answered.append((time.monotonic(), time.monotonic() - sent_s, self.state))
             except (OSError, TimeoutError, WireError):
                 self.state = BrokerState.INITIAL
-            due_s = sent_s + INTERVAL_S
+            is_new = self.state is BrokerState.ACTIVE and before is not BrokerState.ACTIVE
+            due_s = max(due_s, sent_s - INTERVAL_S) + (moment_s if is_new else INTERVAL_S)
             if self.state is not BrokerState.ACTIVE:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.has_taken.wait(), due_s - time.monotonic())
@@ -183,7 +189,7 @@ class Scale:
             one.incarnation = (await asyncio.to_thread(result.get, timeout=_LIMIT_S))[1].czxid
             one.has_taken = self._has_taken[one.incarnation]
         line(f"{len(made):,} znodes are created", f"{time.monotonic() - started_s:.2f} s")
-        self._running += [asyncio.create_task(one.run(0.0)) for one in self.brokers]
+        self._running += [asyncio.create_task(one.run()) for one in self.brokers]
         await self._until(self._all_are_active)
         what = f"{len(made):,} registrations at once, until all are active"
         line(what, f"{time.monotonic() - started_s:.2f} s", "5 s")
