@@ -72,6 +72,14 @@ def test_pinning_on_spark(spark: Cluster) -> None:
     assert found["verdict"] == "holds"
 
 
+@pytest.mark.large("twelve million states: some minutes")
+def test_heartbeats_on_spark(spark: Cluster) -> None:
+    model = load("heartbeat/zombie", {"max_silences": "5"})
+    found = outcome(check(model, SparkOptions(partitions=2), started=time.perf_counter()))
+    assert found == locally(model)
+    assert (found["verdict"], found["distinct"]) == ("holds", 12_045_301)
+
+
 @pytest.mark.usefixtures("no_cluster")
 def test_a_search_that_forgets_what_it_has_seen_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_tasks, "mark_seen", lambda *arguments: None)
