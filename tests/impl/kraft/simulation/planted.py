@@ -59,6 +59,7 @@ PLANTED: dict[str, tuple[str, str, str]] = {
         "voter.enter_epoch(voter.epoch + 1, None)",
         "voter.attach()",
     ),
+    "cuts no further than its own end of an epoch": ("follower.is_truncated", "min(leader_end, end)", "leader_end"),
     "answers_what_is_committed": (
         "Simulation.append",
         "self.clients.begin(number, last.end_offset, last.crc, began)",
@@ -66,9 +67,10 @@ PLANTED: dict[str, tuple[str, str, str]] = {
     ),
     "deposed_answers_nobody": ("Simulation.carry_out", "self.clients.give_up(number)", "pass"),
 }
-"""By switch: a function, a fragment of it, and what stands for that when the guard is left out.
+"""By switch, or rule: a function, a fragment of it, and what stands for that when the guard is left out.
 
-The last two are about what a controller answers its clients, which only their histories tell of.
+The one of cutting takes more leaders than the models that conformance drives. The last two are about what a controller
+answers its clients, which only their histories tell of.
 """
 
 
