@@ -15,7 +15,14 @@ from impl.kraft.controller.controller import Waiting
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.image import Image
-from impl.kraft.messages import BrokerHeartbeatRequest, DeleteTopicRequest, DeleteTopicResponse, Request
+from impl.kraft.messages import (
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+    IsrMember,
+    Request,
+)
 from impl.kraft.records import Batch, NoOpRecord, RegisterBrokerRecord, UnregisterBrokerRecord
 from impl.kraft.snapshot import Snapshot, load_snapshot, write_snapshot
 
@@ -113,6 +120,8 @@ class ApacheController:
             case BrokerHeartbeatRequest():  # who has the first record of a batch has it whole
                 offset = request.current_metadata_offset
                 request = replace(request, current_metadata_offset=self._registered_at.get(offset, offset))
+            case AlterPartitionRequest():
+                request = replace(request, new_isr=self._in_order(request))
             case DeleteTopicRequest(None, name):  # what Kafka's server does first
                 topic_id = self.committed.topic_ids.get(name or "")
                 if topic_id is None:
@@ -121,6 +130,16 @@ class ApacheController:
         number = max(self._calls, default=0) + 1
         self._calls[number] = call, type(request)
         return self._step(command_of(number, request), now_ms)
+
+    def _in_order(self, request: AlterPartitionRequest) -> tuple[IsrMember, ...]:
+        """The ISR that a leader asks for, in the order that the controller has: who joins comes last.
+
+        To Kafka's controller the same members in another order are another ISR (PartitionChangeBuilder).
+        """
+        partition = self.speculative.partitions.get((request.topic_id, request.partition_id))
+        members = partition.isr if partition is not None else ()
+        place = {member: i for i, member in enumerate(members)}
+        return tuple(sorted(request.new_isr, key=lambda one: place.get(one.broker_id, len(place))))
 
     def heard_of(self, broker_id: int, now_ms: int) -> Effects:
         """A broker is heard of, and nothing else happens: its lease is renewed."""

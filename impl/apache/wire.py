@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -190,8 +190,8 @@ def reassignment_response(json: Json) -> Response:
 def list_response(json: Json) -> Response:
     ongoing = tuple(
         OngoingReassignment(
-            topic["name"], one["partitionIndex"], tuple(one["replicas"]), tuple(one["addingReplicas"]),
-            tuple(one["removingReplicas"]),
+            topic["name"], one["partitionIndex"], tuple(one["replicas"]),
+            as_placed(one["addingReplicas"], one["replicas"]), tuple(one["removingReplicas"]),
         )
         for topic in json.get("topics", ())
         for one in topic["partitions"]
@@ -302,9 +302,15 @@ LISTS = {
 }  # fmt: skip
 
 
+def as_placed(some: Sequence[int], replicas: Sequence[int]) -> tuple[int, ...]:
+    """Some of the replicas in the order of all: Kafka sorts those that a reassignment adds, and reads them as a set."""
+    return tuple(replica for replica in replicas if replica in some)
+
+
 def changes_json(record: PartitionChangeRecord) -> Json:
     named = {name: getattr(record, field) for name, field in LISTS.items()}
     lists = {name: list(value) for name, value in named.items() if value is not None}
+    lists.get("addingReplicas", []).sort()
     directories = (
         {} if record.replicas is None else {"directories": [directory_json(replica) for replica in record.replicas]}
     )
@@ -352,6 +358,8 @@ def record_of(type_: int, data: Json) -> Record:
             )
         case RecordType.PARTITION_CHANGE:
             lists = {field: tuple(data[name]) for name, field in LISTS.items() if data.get(name) is not None}
+            if "replicas" in lists and "adding_replicas" in lists:
+                lists["adding_replicas"] = as_placed(lists["adding_replicas"], lists["replicas"])
             leader = data.get("leader", LEADER_UNCHANGED)
             return PartitionChangeRecord(data["partitionId"], topic_of(data["topicId"]), leader=leader, **lists)
         case RecordType.FENCE_BROKER:
