@@ -104,6 +104,9 @@ class Design:
     repeated_registration_is_known: bool = True
     """A broker that repeats its registration, and has applied the first one, may be unfenced. In Kafka it has to apply
     the amended record, too (ClusterControlManager.replay)."""
+    registration_keeps_report: bool = True
+    """What a broker has reported to have applied is remembered where it is unfenced, or repeats its registration. Kafka
+    forgets it until the next heartbeat (BrokerHeartbeatManager.register), and shutdowns wait for the broker."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -342,6 +345,7 @@ KAFKA_4_3 = {
     "registration_starts_lease": False,
     "repeated_registration_renews": False,
     "repeated_registration_is_known": False,
+    "registration_keeps_report": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
 KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}

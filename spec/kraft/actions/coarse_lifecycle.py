@@ -7,7 +7,7 @@ a message has no place of its own in the network, so that no action which takes 
 
 from __future__ import annotations
 
-from checker.lang import action, fresh, require, require_some
+from checker.lang import Set, action, fresh, require, require_some
 from spec.kraft.actions.controller import (
     alter_isr_error,
     alter_isr_reply,
@@ -30,6 +30,7 @@ def go_down(s: Cluster, voter: Voter, process: Process) -> None:
     broker = node_id(process)
     require(image.registrations[broker] is not None)
     s.controllers[voter].image = broker_fenced(s, image, broker)
+    s.controllers[voter].expired_leases = with_lease_over(s.controllers[voter].expired_leases, broker)
     s.processes[process] = stopped(disk(s.processes[process]))
     s.faults.crashes += 1
 
@@ -45,6 +46,7 @@ def come_back(s: Cluster, voter: Voter, process: Process) -> None:
     image.registrations[broker] = Registration(
         fresh(s, Incarnation), epoch, fenced=False, in_controlled_shutdown=False, amended=()
     )
+    s.controllers[voter].expired_leases -= {broker}
     s.processes[process] = running(epoch, disk(s.processes[process]))
 
 
@@ -56,7 +58,13 @@ def fence_alive(s: Cluster, voter: Voter, broker: Broker) -> None:
     require(not registration.fenced and s.faults.early_expiries < Design.max_early_expiries)
     require(any(is_alive(s.processes[q]) for q in Process if node_id(q) == broker))
     s.controllers[voter].image = broker_fenced(s, image, broker)
+    s.controllers[voter].expired_leases = with_lease_over(s.controllers[voter].expired_leases, broker)
     s.faults.early_expiries += 1
+
+
+def with_lease_over(expired_leases: Set[Broker], broker: Broker) -> Set[Broker]:
+    """The leases that are over once a broker is fenced. Where it yields its id, nobody asks for its lease any more."""
+    return expired_leases if Design.fenced_holder_yields else expired_leases | {broker}
 
 
 @action(who="controller {voter}", source="KIP-631, Broker Leases", deviates="heartbeat and decision in one step")
@@ -66,6 +74,7 @@ def unfence_alive(s: Cluster, voter: Voter, process: Process) -> None:
     registration = require_some(image.registrations[node_id(process)])
     require(registration.fenced and s.processes[process].broker_epoch == registration.broker_epoch)
     s.controllers[voter].image = broker_unfenced(s, image, node_id(process))
+    s.controllers[voter].expired_leases -= {node_id(process)}
 
 
 @action(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from checker.lang import Map, MemberOf, Option, action, fresh, replace, require, require_some
-from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_report
+from spec.kraft.actions.shutdown import BrokerControlState, next_broker_state, with_reports
 from spec.kraft.decisions.log import appended, can_decide, deferred
 from spec.kraft.decisions.membership import (
     both_replayed,
@@ -97,6 +97,8 @@ def handle_registration(s: Cluster, voter: Voter, request: SentRegister) -> None
             offset = fresh(s, MetadataOffset)
             existing.amended = (offset,)
             controller.image.offset = offset
+        if not Design.registration_keeps_report:
+            controller.shutdowns = with_reports(controller.shutdowns, broker, None)
         if awaits_reply:
             sender.reply = RegisterReply(Error.NONE, existing.broker_epoch)
     else:
@@ -161,9 +163,11 @@ def handle_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
         next_state = next_broker_state(controller, registration, broker, request)
         controller.expired_leases -= {broker}
         controller.checks_leases = True
-        controller.shutdowns = Map({b: with_report(controller.shutdowns[b], broker, request.applied) for b in Broker})
+        controller.shutdowns = with_reports(controller.shutdowns, broker, request.applied)
         if next_state == BrokerControlState.UNFENCED:
             controller.image = broker_unfenced(s, before, broker)
+            if not (Design.registration_keeps_report or is_unfenced(before, broker)):
+                controller.shutdowns = with_reports(controller.shutdowns, broker, None)
             controller.shutdowns[broker] = None
         elif next_state == BrokerControlState.CONTROLLED_SHUTDOWN:
             if controller.shutdowns[broker] is None or not Design.kafka_14292:
@@ -204,7 +208,7 @@ def expire_heartbeat(s: Cluster, voter: Voter, request: SentHeartbeat) -> None:
     registration = require_some(controller.image.registrations[broker])
     require(registration.broker_epoch == request.broker_epoch)
     controller.expired_leases -= {broker}
-    controller.shutdowns = Map({b: with_report(controller.shutdowns[b], broker, request.applied) for b in Broker})
+    controller.shutdowns = with_reports(controller.shutdowns, broker, request.applied)
     s.lifecycle = s.lifecycle.remove(request)
 
 

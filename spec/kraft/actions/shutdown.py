@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from checker.lang import Option, action, replace, require
+from checker.lang import Map, Option, action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat
 from spec.kraft.metadata import Metadata, Registration, active_brokers
@@ -89,6 +89,13 @@ def leads_a_partition(image: Metadata, broker: Broker) -> bool:
 def leads_partition(image: Metadata, broker: Broker, p: TopicPartition) -> bool:
     partition = image.partitions[p]
     return partition is not None and partition.leader == broker
+
+
+def with_reports(
+    shutdowns: Map[Broker, Option[Shutdown]], sender: Broker, applied: Option[MetadataOffset]
+) -> Map[Broker, Option[Shutdown]]:
+    """The memory of all shutdowns once a broker has reported how far its image reaches."""
+    return Map({broker: with_report(shutdowns[broker], sender, applied) for broker in Broker})
 
 
 def with_report(shutdown: Option[Shutdown], sender: Broker, applied: Option[MetadataOffset]) -> Option[Shutdown]:

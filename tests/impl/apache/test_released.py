@@ -57,18 +57,19 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
 @LONG
 @pytest.mark.xdist_group("apache")
 @pytest.mark.parametrize(
-    ("changes", "step", "says"),
+    ("model", "changes", "step", "says"),
     [
-        ({"fenced_holder_yields": True}, 2, "expired_leases"),
-        ({"registration_starts_lease": True}, 2, "expired_leases"),
-        ({"repeated_registration_renews": True}, 5, "expired_leases"),
-        ({"repeated_registration_is_known": True}, 5, "image.offset"),
+        ("membership", {"fenced_holder_yields": True}, 2, "expired_leases"),
+        ("membership", {"registration_starts_lease": True}, 2, "expired_leases"),
+        ("membership", {"repeated_registration_renews": True}, 5, "expired_leases"),
+        ("membership", {"repeated_registration_is_known": True}, 5, "image.offset"),
+        ("restarts", {"registration_keeps_report": True}, 8, "lagging"),
     ],
     ids=str,
 )
-def test_what_it_does_otherwise(changes: dict[str, object], step: int, says: str) -> None:
+def test_what_it_does_otherwise(model: str, changes: dict[str, object], step: int, says: str) -> None:
     """Each switch of the setting is told from its opposite."""
-    report = driven("membership", load_system(f"apache-kafka:{VERSION}"), **changes)
+    report = driven(model, load_system(f"apache-kafka:{VERSION}"), **changes)
     assert report.verdict == DIVERGES and report.divergence is not None
     assert len(report.divergence.trace.steps) == step
     differs = [row for row in report.divergence.rows if row.differs]
