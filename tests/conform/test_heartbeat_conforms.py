@@ -23,7 +23,7 @@ PINS = [
 STOPPING = Pin("stopping", "repaired", {"records": 0, "max_failovers": 0}, 26_242, 27_354)
 
 
-@pytest.mark.parametrize("pin", cases(PINS, quick=5_000), ids=str)
+@pytest.mark.parametrize("pin", cases(PINS, quick=4_000), ids=str)
 def test_conforms(pin: Pin) -> None:
     assert_conforms(pin, SYSTEM, "heartbeat")
 

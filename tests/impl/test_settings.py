@@ -15,6 +15,7 @@ def test_the_defaults_are_kafkas() -> None:
         "max_idle_interval_ms": 500,
         "min_insync_replicas": 1,
         "supported_features": (),
+        "bootstrap": (),
     }
     assert asdict(BrokerSettings(1, "c")) == {
         "broker_id": 1,

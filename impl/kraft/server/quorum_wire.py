@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from io import BytesIO
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +23,6 @@ from kio.schema.fetch_snapshot.v1 import response as snapshot_response
 from kio.schema.types import BrokerId, TopicName
 from kio.schema.vote.v2 import request as vote_request
 from kio.schema.vote.v2 import response as vote_response
-from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from impl.kraft.errors import ErrorCode
@@ -42,11 +40,11 @@ from impl.kraft.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
+from impl.kraft.server.entities import NO_TIME, entity_bytes, read_entity, wire_code
 from impl.runtime.wire import WireError
 
 TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)
 _NOBODY = BrokerId(-1)
-_NO_TIME = i32Timedelta.parse(datetime.timedelta(0))
 
 VERSIONS: Mapping[int, int] = {52: 2, 53: 1, 54: 1, 1: 18, 59: 1}
 """By key, the version that is spoken: of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot."""
@@ -64,25 +62,6 @@ _KEYS: Mapping[type, int] = {
     FetchRequest: 1,
     FetchSnapshotRequest: 59,
 }
-
-
-def entity_bytes(entity: Any) -> bytes:
-    """The body of a request or response."""
-    buffer = BytesIO()
-    entity_writer(type(entity))(buffer, entity)
-    return buffer.getvalue()
-
-
-def read_entity(kind: type, body: bytes) -> Any:
-    """Raises WireError."""
-    try:
-        read: Any = entity_reader(kind)
-        entity, size_bytes = read(body, 0)
-    except Exception as error:  # kio has errors of several kinds for bytes that are not what they should be
-        raise WireError(f"{kind.__name__} cannot be read: {error}") from None
-    if size_bytes != len(body):
-        raise WireError(f"{len(body) - size_bytes} bytes after {kind.__name__}")
-    return entity
 
 
 def key_of(request: Request) -> int:
@@ -225,7 +204,7 @@ def response_bytes(response: Response) -> bytes:
 
 
 def _response_entity(response: Response) -> Any:
-    code = WireErrorCode(int(response.error))
+    code = wire_code(response.error)
     leader, epoch = _wire_id(response.leader_id), i32(response.leader_epoch)
     is_of_all = response.error is ErrorCode.INCONSISTENT_CLUSTER_ID  # the rest is nobody's business then
     match response:
@@ -257,12 +236,12 @@ def _response_entity(response: Response) -> Any:
                 topic_id=TOPIC_ID, partitions=(_fetched(response, code, leader, epoch),)
             )
             return fetch_response.FetchResponse(
-                throttle_time=_NO_TIME, error_code=_above(code, is_of_all), responses=_below(topic, is_of_all)
+                throttle_time=NO_TIME, error_code=_above(code, is_of_all), responses=_below(topic, is_of_all)
             )
         case FetchSnapshotResponse():
             topic = snapshot_response.TopicSnapshot(name=TOPIC, partitions=(_piece(response, code, leader, epoch),))
             return snapshot_response.FetchSnapshotResponse(
-                throttle_time=_NO_TIME, error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
+                throttle_time=NO_TIME, error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
             )
 
 

@@ -1,12 +1,12 @@
 """A controller's process: an asyncio loop around a node, its log directory and its listener.
 
-It speaks with the other voters. What brokers and clients ask for is not served yet.
+It speaks with the other voters, and serves brokers that register, send heartbeats and follow the log. What clients ask
+for is not served yet.
 """
 
 from __future__ import annotations
 
 import asyncio
-import datetime
 import logging
 import random
 import time
@@ -18,13 +18,14 @@ from typing import Any
 from kio.schema.api_versions.v0 import response as v0
 from kio.schema.api_versions.v3 import response as v3
 from kio.schema.errors import ErrorCode as WireErrorCode
-from kio.static.primitive import i16, i32Timedelta
+from kio.static.primitive import i16
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.config.values import Listener as Endpoint
 from impl.kraft.controller import Controller, ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.effects import SetTimer as SetControllerTimer
+from impl.kraft.fields import InvalidFieldError
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node, NodeEffect, NodeEffects, snapshot_of
 from impl.kraft.raft import Raft, RaftSettings
@@ -32,8 +33,9 @@ from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSna
 from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import FeatureLevelRecord
+from impl.kraft.server import controller_wire, quorum_wire
+from impl.kraft.server.entities import NO_TIME, entity_bytes
 from impl.kraft.server.peers import Peers
-from impl.kraft.server.quorum_wire import VERSIONS, entity_bytes, read_request, response_bytes
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
 from impl.kraft.storage.effects import Flush, carry_out
@@ -48,6 +50,8 @@ from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
 API_VERSIONS, _API_VERSIONS_VERSION = 18, 3
+SERVED = {**quorum_wire.VERSIONS, **controller_wire.VERSIONS}
+"""By key, the one version of each API."""
 _MOST_LOG_BYTES = 1 << 40
 _FRAME_OVERHEAD_BYTES = 1 << 16
 _NO_TAGS = b"\x00"
@@ -100,7 +104,7 @@ class ControllerServer:
             self._loop.begin, self._on_response,
         )  # fmt: skip
         self._listener = Listener(self._handle, logger, frame_bytes)
-        self._calls: dict[int, asyncio.Future[Response]] = {}
+        self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
         self._flushing: asyncio.Task[None] | None = None
         self._flush_again = False
@@ -149,6 +153,8 @@ class ControllerServer:
                 self._peers.send(to, request)
             case Answer(call=call, response=response):
                 self._answer(call, response)
+            case Reply(call=call, response=reply):
+                self._answer(call, reply)
             case AnswerFetch(call=call, response=found, offset=offset, max_bytes=max_bytes):
                 self._answer(call, replace(found, records=self._storage.log.read(offset, max_bytes)))
             case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
@@ -160,8 +166,6 @@ class ControllerServer:
             case LoadSnapshot(snapshot_id=snapshot_id):
                 stored = self._storage.snapshots.read(snapshot_id)
                 self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms), first=True)
-            case Reply():
-                raise AssertionError("nobody has asked the controller")
             case _:
                 carry_out(self._storage, (effect,), self._flushed, self._frozen, _nothing_else)
         self._tell()
@@ -212,27 +216,41 @@ class ControllerServer:
     async def _handle(self, header: RequestHeader, body: bytes) -> bytes:
         if header.api_key == API_VERSIONS:
             return entity_bytes(_api_versions(header.api_version))  # with a header that has no tags, whatever comes
-        if header.api_key not in VERSIONS:
+        if header.api_key not in SERVED:
             raise WireError(f"API {header.api_key} is not served")
-        if header.api_version != VERSIONS[header.api_key]:
+        if header.api_version != SERVED[header.api_key]:
             raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
         if body[:1] != _NO_TAGS:
             raise WireError("a header without tags is expected")
-        request = read_request(header.api_key, body[1:])
-        return _NO_TAGS + response_bytes(await self._asked(request))
+        if header.api_key in quorum_wire.VERSIONS:
+            of_quorum = quorum_wire.read_request(header.api_key, body[1:])
+            found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
+            return _NO_TAGS + quorum_wire.response_bytes(found)
+        request = controller_wire.read_request(header.api_key, body[1:])
+        reply = await self._asked(lambda call, now_ms: self._node.handle(call, request, now_ms))
+        return _NO_TAGS + controller_wire.response_bytes(reply)
 
-    async def _asked(self, request: Request) -> Response:
+    async def _asked(self, step: Callable[[int, int], NodeEffects]) -> Any:
+        """What a step answers, now or later; it is given the number of the call and the time."""
         self._last_call += 1
         call = self._last_call
-        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self._calls[call] = answer
-        self._loop.post(lambda now_ms: self._node.handle_quorum(call, request, now_ms))
+
+        def taken(now_ms: int) -> NodeEffects:
+            try:
+                return step(call, now_ms)
+            except InvalidFieldError as error:  # of a request; nothing has changed
+                answer.set_exception(WireError(str(error)))
+                return []
+
+        self._loop.post(taken)
         try:
             return await answer
         finally:
             self._calls.pop(call, None)
 
-    def _answer(self, call: int, response: Response) -> None:
+    def _answer(self, call: int, response: object) -> None:
         """Who has left is not answered."""
         answer = self._calls.get(call)
         if answer is not None and not answer.done():
@@ -300,7 +318,7 @@ def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings
 
 def _api_versions(version: int) -> Any:
     """What is served; an unknown version is answered in the first one, with the error (KIP-511)."""
-    served = {API_VERSIONS: _API_VERSIONS_VERSION, **VERSIONS}
+    served = {API_VERSIONS: _API_VERSIONS_VERSION, **SERVED}
     if version != _API_VERSIONS_VERSION:
         keys = tuple(
             v0.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
@@ -313,5 +331,5 @@ def _api_versions(version: int) -> Any:
             v3.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
             for key, at in sorted(served.items())
         ),
-        throttle_time=i32Timedelta.parse(datetime.timedelta(0)),
+        throttle_time=NO_TIME,
     )

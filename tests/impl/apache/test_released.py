@@ -155,7 +155,7 @@ def test_a_state_is_made_again_in_another_process() -> None:
 @released
 @pytest.mark.xdist_group("apache")
 def test_a_dead_jvm_is_no_verdict() -> None:
-    model = load("kraft/membership", {}, SETTING)
+    model = load("kraft/stuck_reassignment", {"max_crashes": "0"}, SETTING)
     system = load_system(f"apache-kafka:{VERSION}")
 
     class Dying(ApacheUnderTest):

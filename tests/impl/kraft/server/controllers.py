@@ -42,11 +42,15 @@ class Controllers:
     def directory(self, node: int) -> Path:
         return self._folder / f"data{node}" / "__cluster_metadata-0"
 
+    @property
+    def voters(self) -> str:
+        """As the configurations name them."""
+        return ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.ports.items())
+
     def _text(self, node: int) -> str:
-        voters = ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.ports.items())
         return (
             f"process.roles=controller\nnode.id={node}\ncontroller.listener.names=CONTROLLER\n"
-            f"controller.quorum.voters={voters}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
+            f"controller.quorum.voters={self.voters}\nlisteners=CONTROLLER://127.0.0.1:{self.ports[node]}\n"
             f"log.dirs={self._folder}/data{node}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
         ) + "".join(f"{key}={value}\n" for key, value in self._more.items())

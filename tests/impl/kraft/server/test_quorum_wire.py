@@ -10,12 +10,11 @@ from kio.schema.fetch.v18 import request as fetch_request
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import messages
 from impl.kraft.raft.messages import RESPONSES, Request, Response
+from impl.kraft.server.entities import entity_bytes, read_entity
 from impl.kraft.server.quorum_wire import (
     TOPIC_ID,
     VERSIONS,
-    entity_bytes,
     key_of,
-    read_entity,
     read_request,
     read_response,
     request_bytes,
