@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from io import BytesIO
 from itertools import groupby
 from typing import Any
 
@@ -30,9 +29,9 @@ from kio.schema.offset_commit.v5.response import OffsetCommitResponse
 from kio.schema.sync_group.v2.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.sync_group.v2.response import SyncGroupResponse
 from kio.schema.types import GroupId, TopicName
-from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32, i32Timedelta, i64
 
+from impl.runtime.entities import read_entity
 from impl.runtime.wire import WireError
 from impl.streams.messages import (
     Done,
@@ -59,23 +58,9 @@ RESPONSES: Mapping[type, type] = {
 }
 
 
-def entity_bytes(entity: Any) -> bytes:
-    """The body of a request."""
-    buffer = BytesIO()
-    entity_writer(type(entity))(buffer, entity)
-    return buffer.getvalue()
-
-
 def read_response(request: Any, body: bytes) -> Any:
     """The response to a request. Raises WireError."""
-    try:
-        read: Any = entity_reader(RESPONSES[type(request)])
-        response, size_bytes = read(body, 0)
-    except Exception as error:  # kio has errors of several kinds for bytes that are not what they should be
-        raise WireError(f"the response to a {type(request).__name__} cannot be read: {error}") from None
-    if size_bytes != len(body):
-        raise WireError(f"{len(body) - size_bytes} bytes after the response to a {type(request).__name__}")
-    return response
+    return read_entity(RESPONSES[type(request)], body, f"the response to a {type(request).__name__}")
 
 
 def find_coordinator(group: str) -> Any:

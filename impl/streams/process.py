@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from impl.runtime.client import TIMEOUT_MS, Address, connected
+from impl.runtime.entities import entity_bytes
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, on_signals
 from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame, request_bytes
@@ -62,7 +63,7 @@ class Connection:
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         header = RequestHeader(request.__api_key__, request.__version__, number, self._client_id)
-        self._writer.write(frame(request_bytes(header, kafka_protocol.entity_bytes(request))))
+        self._writer.write(frame(request_bytes(header, entity_bytes(request))))
         return kafka_protocol.read_response(request, await answer)
 
     async def close(self) -> None:

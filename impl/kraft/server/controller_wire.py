@@ -28,7 +28,8 @@ from impl.kraft.messages import (
     UnregisterBrokerResponse,
 )
 from impl.kraft.records import Endpoint, SupportedFeature
-from impl.kraft.server.entities import NO_TIME, entity_bytes, read_entity, wire_code
+from impl.kraft.server.entities import NO_TIME, wire_code
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 VERSIONS: Mapping[int, int] = {62: 4, 63: 1, 64: 0}

@@ -40,7 +40,8 @@ from impl.kraft.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from impl.kraft.server.entities import NO_TIME, entity_bytes, read_entity, wire_code
+from impl.kraft.server.entities import NO_TIME, wire_code
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 TOPIC, TOPIC_ID, PARTITION = TopicName("__cluster_metadata"), UUID(int=1), i32(0)

@@ -34,7 +34,7 @@ from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.server import controller_wire, quorum_wire
-from impl.kraft.server.entities import NO_TIME, entity_bytes
+from impl.kraft.server.entities import NO_TIME
 from impl.kraft.server.peers import Peers
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
@@ -43,6 +43,7 @@ from impl.kraft.storage.errors import StorageError
 from impl.kraft.storage.log import PendingFlush
 from impl.kraft.storage.snapshots import SnapshotId
 from impl.kraft.storage.storage import QuorumStorage
+from impl.runtime.entities import entity_bytes
 from impl.runtime.listener import Listener
 from impl.runtime.logs import log
 from impl.runtime.loop import CoreLoop, monotonic_ms

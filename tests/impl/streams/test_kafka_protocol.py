@@ -8,6 +8,7 @@ from impl.runtime.wire import WireError
 
 pytest.importorskip("kio", reason="there is no kio (pip install fencepost[streams])")
 
+from impl.runtime.entities import entity_bytes
 from impl.streams import kafka_protocol
 from impl.streams.messages import Done, ErrorCode, Heartbeat, OffsetCommit
 from impl.streams.metadata import TopicPartition
@@ -16,7 +17,7 @@ HEARTBEAT = kafka_protocol.entity("g", Heartbeat("m", 1))
 
 
 def test_a_request_and_its_response() -> None:
-    assert kafka_protocol.entity_bytes(HEARTBEAT) == b"\0\1g\0\0\0\1\0\1m"
+    assert entity_bytes(HEARTBEAT) == b"\0\1g\0\0\0\1\0\1m"
     response = kafka_protocol.read_response(HEARTBEAT, b"\0\0\0\0\0\x19")
     assert kafka_protocol.message(response) == Done(ErrorCode.UNKNOWN_MEMBER_ID)
 

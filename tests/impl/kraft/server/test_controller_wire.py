@@ -25,7 +25,7 @@ from impl.kraft.messages import (
 )
 from impl.kraft.records import Endpoint, SupportedFeature
 from impl.kraft.server.controller_wire import VERSIONS, read_request, response_bytes
-from impl.kraft.server.entities import entity_bytes, read_entity
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 INCARNATION = UUID(int=7)

@@ -10,7 +10,6 @@ from kio.schema.fetch.v18 import request as fetch_request
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import messages
 from impl.kraft.raft.messages import RESPONSES, Request, Response
-from impl.kraft.server.entities import entity_bytes, read_entity
 from impl.kraft.server.quorum_wire import (
     TOPIC_ID,
     VERSIONS,
@@ -20,6 +19,7 @@ from impl.kraft.server.quorum_wire import (
     request_bytes,
     response_bytes,
 )
+from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
 IDS, EPOCHS = st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1)
