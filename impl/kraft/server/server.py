@@ -10,12 +10,14 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 from kio.schema.api_versions.v0 import response as v0
+from kio.schema.api_versions.v1 import response as v1
+from kio.schema.api_versions.v2 import response as v2
 from kio.schema.api_versions.v3 import response as v3
 from kio.schema.errors import ErrorCode as WireErrorCode
 from kio.static.primitive import i16
@@ -50,7 +52,8 @@ from impl.runtime.loop import CoreLoop, monotonic_ms
 from impl.runtime.properties import ConfigError
 from impl.runtime.wire import RequestHeader, WireError
 
-API_VERSIONS, _API_VERSIONS_VERSION = 18, 3
+API_VERSIONS = 18
+_API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
 SERVED = {**quorum_wire.VERSIONS, **controller_wire.VERSIONS}
 """By key, the one version of each API."""
 _MOST_LOG_BYTES = 1 << 40
@@ -319,18 +322,12 @@ def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings
 
 def _api_versions(version: int) -> Any:
     """What is served; an unknown version is answered in the first one, with the error (KIP-511)."""
-    served = {API_VERSIONS: _API_VERSIONS_VERSION, **SERVED}
-    if version != _API_VERSIONS_VERSION:
-        keys = tuple(
-            v0.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
-            for key, at in sorted(served.items())
-        )
-        return v0.ApiVersionsResponse(error_code=WireErrorCode.unsupported_version, api_keys=keys)
-    return v3.ApiVersionsResponse(
-        error_code=WireErrorCode.none,
-        api_keys=tuple(
-            v3.ApiVersion(api_key=i16(key), min_version=i16(at), max_version=i16(at))
-            for key, at in sorted(served.items())
-        ),
-        throttle_time=NO_TIME,
+    schema = _API_VERSIONS.get(version, v0)
+    error = WireErrorCode.none if version in _API_VERSIONS else WireErrorCode.unsupported_version
+    served = {API_VERSIONS: (0, max(_API_VERSIONS)), **{key: (at, at) for key, at in SERVED.items()}}
+    keys = tuple(
+        schema.ApiVersion(api_key=i16(key), min_version=i16(least), max_version=i16(most))
+        for key, (least, most) in sorted(served.items())
     )
+    throttled = {} if schema is v0 else {"throttle_time": NO_TIME}
+    return schema.ApiVersionsResponse(error_code=error, api_keys=keys, **throttled)

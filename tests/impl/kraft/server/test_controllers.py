@@ -67,6 +67,9 @@ def test_what_cannot_be_read_costs_the_connection_alone(tmp_path: Path) -> None:
                 assert connection.recv(1) == b""
         fields = Reader(ask(address, 18, 9, "test", b"\x00"))
         assert fields.int16("error_code") == 35 and fields.int32("api_keys") > 0
+        for version in range(3):
+            fields = Reader(ask(address, 18, version, "test", b""))
+            assert fields.int16("error_code") == 0 and fields.int32("api_keys") > 0
         with pytest.raises((WireError, ConnectionError)):
             ask(address, 52, 9, "test", b"")
         cluster.await_growth(leader)
