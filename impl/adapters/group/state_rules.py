@@ -6,7 +6,7 @@ part of the key as it is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +15,7 @@ from checker.conform.system import Structure
 from impl.adapters import zookeeper_rules
 from impl.adapters.group import ordinals
 from impl.adapters.group.cluster import BrokerHost, Channel, Cluster, ConsumerHost
+from impl.adapters.rules import OF_CORE, TOLD, in_any_order, of_core
 from impl.adapters.zookeeper_rules import OTHERS, UNREAD, election, office, session, znode, znodes
 from impl.group.consumer import Consumer, Fetched, State
 from impl.group.coordinator import Coordinator, Policy
@@ -46,8 +47,6 @@ from impl.zookeeper import Connected, WatchEvent
 from impl.zookeeper.model import Client, ZooKeeper
 from impl.zookeeper.office import Seat
 
-OF_CORE = Elsewhere("the core, whose parts share it")
-TOLD = LeftOut("the log, the metrics and answers to operators have it, and nothing is decided by it")
 COUNTER = LeftOut("it only tells things apart that are under way together")
 ASKED = LeftOut("looking for the coordinator, it asks one after the other, until it asks whom the host means")
 DUE = LeftOut("which ping or watcher is due is the host's to say: the heap is never asked")
@@ -116,11 +115,6 @@ def is_of_consumer(value: int, _: Any, graph: Graph) -> Structure:
 
 
 # Coordinators.
-
-
-def in_any_order(value: Collection[Any], _: Any, graph: Graph) -> Structure:
-    """The host says what comes first; no item is in it twice."""
-    return frozenset(map(graph.of, value)), len(value)
 
 
 def names(value: Sequence[Group], _: Any, graph: Graph) -> Structure:
@@ -229,10 +223,6 @@ CONSUMER: Fields = {
 }
 
 
-def _parts(*names: str) -> Fields:
-    return dict.fromkeys(names, OF_CORE)
-
-
 _VALUES = (
     BrokerHost, ConsumerHost, Channel, Design, BrokerSettings, ConsumerSettings, Seat, Named, Wildcard, Connected,
     WatchEvent, Connect, RegisterConsumerRequest, RegisterConsumerResponse, PingRequest, PingResponse,
@@ -267,13 +257,13 @@ RULES: Rules = {
     Policy: {"resigns": plain},
     Context: {"now_ms": LeftOut("every input says what time it is"), "zxid": TOLD, "effects": plain},
     Store: {
-        **_parts("context"), "design": plain,
+        **of_core("context"), "design": plain,
         "office": of_term,
         "_made": LeftOut("what is made is there: to make it again comes to nothing"),
     },
     Topics: {"context": OF_CORE, "known": plain, "brokers": plain},
     Pings: {
-        **_parts("context", "store"), "design": plain,
+        **of_core("context", "store"), "design": plain,
         "max_failed": plain,
         "limit_ms": plain,
         "failed_pings": TOLD,
@@ -283,7 +273,7 @@ RULES: Rules = {
         "_timer_ms": DUE,
     },
     Rebalances: {
-        **_parts("context", "store", "topics", "pings"), "limits": plain, "design": plain,
+        **of_core("context", "store", "topics", "pings"), "limits": plain, "design": plain,
         "remove": plain,
         "step_down": plain,
         "epoch": term_epoch,
@@ -295,8 +285,8 @@ RULES: Rules = {
         "_readings": COUNTER,
     },
     SocketRebalances: dict.fromkeys(("is_connected", "disconnect", "bury"), plain),
-    Hearing: {**_parts("context", "topics", "rebalances", "groups"), "design": plain, "starts_up": plain},
-    Metadata: {**_parts("context", "scripts", "topics"), "broker": plain, "_asking": plain, "_reads": plain},
+    Hearing: {**of_core("context", "topics", "rebalances", "groups"), "design": plain, "starts_up": plain},
+    Metadata: {**of_core("context", "scripts", "topics"), "broker": plain, "_asking": plain, "_reads": plain},
     Scripts: {"context": OF_CORE, "first_id": plain, "_last_id": COUNTER, "_awaited": plain},
     Consumer: CONSUMER,
     **{kind: {**{field.name: plain for field in fields(kind)}, **_OTHERWISE.get(kind, {})} for kind in _VALUES},

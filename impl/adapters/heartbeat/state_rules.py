@@ -16,6 +16,7 @@ from checker.conform.system import Ordinal, Structure
 from impl.adapters import zookeeper_rules
 from impl.adapters.heartbeat import ordinals
 from impl.adapters.heartbeat.cluster import Answer, Cluster, ControllerHost, Disk, InFlight, ProcessHost, replica_of
+from impl.adapters.rules import OF_CORE, TOLD, in_any_order, of_core
 from impl.adapters.zookeeper_rules import UNREAD, election, office, session, znode, znodes
 from impl.heartbeat.broker import Broker, BrokerSettings
 from impl.heartbeat.control import Control
@@ -52,8 +53,6 @@ from impl.zookeeper.model.tree import Transaction
 from impl.zookeeper.office import CONTROLLER_SEAT, Seat
 
 SHOWN = Elsewhere("what is observed")
-OF_CORE = Elsewhere("the core, whose parts share it")
-TOLD = LeftOut("the log, the metrics and answers to operators have it, and nothing is decided by it")
 
 
 def by_rank(sort: Callable[[int], Ordinal], least: int = 0) -> Rule:
@@ -181,11 +180,6 @@ def acknowledged(value: deque[tuple[int, int, int]], core: Controller, graph: Gr
 # Cores.
 
 
-def in_any_order(value: deque[Any], _: Any, graph: Graph) -> Structure:
-    """The host says what comes first; no item is in it twice."""
-    return frozenset(map(graph.of, value)), len(value)
-
-
 def in_office(value: Any, _: Any, graph: Graph) -> Structure:
     """Out of office, it remembers what it forgets as the next term begins."""
     return None if graph.owner(Controller).office is None else graph.of(value)
@@ -292,10 +286,6 @@ REGISTRY: Fields = {
 }
 
 
-def _parts(*names: str) -> Fields:
-    return dict.fromkeys(names, OF_CORE)
-
-
 _VALUES = (
     Disk, ControllerHost, Design, BrokerSettings, BrokerInfo, TopicPartition, Endpoint, Tell, Partition,
     LeaderAndIsr, Asked, Follower, Produced, Replica, Batch, MetadataHeartbeatRequest, MetadataHeartbeatResponse,
@@ -356,7 +346,7 @@ RULES: Rules = {
         "_first": LeftOut("it only tells operations apart, and none is under way between two steps"),
     },
     BrokerRegistration: {
-        **_parts("context"), "design": plain,
+        **of_core("context"), "design": plain,
         "broker": plain,
         "info": plain,
         "session_timeout_ms": plain,
@@ -365,7 +355,7 @@ RULES: Rules = {
         "incarnation": INCARNATION,
     },
     Fence: {
-        **_parts("context"), "design": plain,
+        **of_core("context"), "design": plain,
         "broker": plain,
         "timeout_ms": plain,
         "is_fenced": SHOWN,
@@ -374,13 +364,13 @@ RULES: Rules = {
         "answered_ms": TOLD,
     },
     Leader: {
-        **_parts("context"),
+        **of_core("context"),
         **dict.fromkeys(("design", "lag_ms", "min_insync", "replicas", "asked"), plain),
     },
-    LegacyIsrs: {**_parts("context", "leader"), "design": plain},
+    LegacyIsrs: {**of_core("context", "leader"), "design": plain},
     Log: {"batches": plain},
     Partitions: {
-        **_parts("context", "registry"), "design": plain,
+        **of_core("context", "registry"), "design": plain,
         "known": plain,
         "of_replica": plain,
         "leaderless": plain,
@@ -389,18 +379,18 @@ RULES: Rules = {
         "is_list_stale": plain,
     },
     Heartbeats: {
-        **_parts("context", "registry", "partitions"), "design": plain,
+        **of_core("context", "registry", "partitions"), "design": plain,
         "answers": LeftOut("each would be made again as it is"),
     },
-    IsrChanges: {**_parts("context", "registry", "partitions"), "design": plain},
+    IsrChanges: {**of_core("context", "registry", "partitions"), "design": plain},
     Control: {
-        **_parts("context", "registry", "partitions"), "design": plain,
+        **of_core("context", "registry", "partitions"), "design": plain,
         "broker": plain,
         "numbers": LeftOut("it only tells requests apart"),
         "live": in_office,
         "is_live_stale": in_office,
     },
-    Leaderships: {**_parts("context", "registry", "partitions", "control"), "design": plain, "unsettled": plain},
+    Leaderships: {**of_core("context", "registry", "partitions", "control"), "design": plain, "unsettled": plain},
     **{kind: {**{field.name: plain for field in fields(kind)}, **_OTHERWISE.get(kind, {})} for kind in _VALUES},
 }  # fmt: skip
 GRAPH = Graph(RULES)

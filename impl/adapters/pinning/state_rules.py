@@ -13,6 +13,7 @@ from checker.conform.system import Structure
 from impl.adapters import zookeeper_rules
 from impl.adapters.pinning import ordinals
 from impl.adapters.pinning.cluster import Cluster, Host
+from impl.adapters.rules import TOLD
 from impl.adapters.zookeeper_rules import IN_A_SCRIPT, UNREAD, znode, znodes
 from impl.pinning.broker import Broker, Path
 from impl.pinning.elector import Elector
@@ -26,7 +27,6 @@ from impl.zookeeper.office import CONTROLLER, CONTROLLER_EPOCH, Epoch
 
 SHOWN = Elsewhere("what is observed")
 OF_BROKER = Elsewhere("the broker, whose parts share it")
-TOLD = LeftOut("the log, the metrics and answers to operators have it, and nothing is decided by it")
 OVER = "over"
 
 
