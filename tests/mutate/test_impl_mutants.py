@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("impl mutants")  # what its tests share is 
 KRAFT = ROOT.joinpath(*PACKAGE.split("."))
 VALUES_ONLY = {"effects", "errors", "messages", "records", "controller.decision"}
 """Modules that decide nothing."""
-BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server"}
+BESIDE = {"storage", "node", "raft", "simulation", "metadata", "config", "tools", "server", "recovered.py"}
 """The quorum below the core: seeded faults of its own hold it to account (`python -m tests.conform.faults raft`). And
 what files hold, which Kafka's own tools read (`tests/impl/kraft/metadata`, `tests/impl/kraft/tools`)."""
 

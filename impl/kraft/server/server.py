@@ -24,17 +24,17 @@ from kio.static.primitive import i16
 
 from impl.kraft.config.configuration import Configuration
 from impl.kraft.config.values import Listener as Endpoint
-from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.effects import SetTimer as SetControllerTimer
 from impl.kraft.fields import InvalidFieldError
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffect, NodeEffects, snapshot_of
+from impl.kraft.node import Node, NodeEffect, NodeEffects
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
-from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import FeatureLevelRecord
+from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import controller_wire, quorum_wire
 from impl.kraft.server.entities import NO_TIME
 from impl.kraft.server.peers import Peers
@@ -56,7 +56,6 @@ API_VERSIONS = 18
 _API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
 SERVED = {**quorum_wire.VERSIONS, **controller_wire.VERSIONS}
 """By key, the one version of each API."""
-_MOST_LOG_BYTES = 1 << 40
 _FRAME_OVERHEAD_BYTES = 1 << 16
 _NO_TAGS = b"\x00"
 
@@ -93,7 +92,9 @@ class ControllerServer:
             bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
             self._node = _node(configuration, cluster_id, bootstrap, self._storage)
             undone.pop_all()
-        self._loop: CoreLoop[NodeEffect] = CoreLoop(self._on_timer, self._carry_out, clock_ms=_clock_ms())
+        self._loop: CoreLoop[NodeEffect] = CoreLoop(
+            self._on_timer, self._carry_out, before_each=self._tell, clock_ms=_clock_ms()
+        )
         most_bytes = max(
             configuration.controller_quorum_fetch_max_bytes, configuration.controller_quorum_fetch_snapshot_max_bytes
         )
@@ -162,7 +163,8 @@ class ControllerServer:
             case AnswerFetch(call=call, response=found, offset=offset, max_bytes=max_bytes):
                 self._answer(call, replace(found, records=self._storage.log.read(offset, max_bytes)))
             case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
-                self._answer(call, self._piece(effect, snapshot_id, piece.position, max_bytes))
+                found_piece = self._storage.snapshots.piece(snapshot_id, piece.position, max_bytes)
+                self._answer(call, effect.with_data(*found_piece))
             case SetTimer(timer=timer, at_ms=at_ms, spread_ms=spread_ms, peer=peer):
                 self._loop.set_timer((timer, peer), at_ms + self._random.randint(0, spread_ms))
             case SetControllerTimer(timer=of_controller, at_ms=at_ms):
@@ -172,7 +174,6 @@ class ControllerServer:
                 self._loop.post(lambda now_ms: self._node.load(snapshot_id, stored, now_ms), first=True)
             case _:
                 carry_out(self._storage, (effect,), self._flushed, self._frozen, _nothing_else)
-        self._tell()
 
     def _tell(self) -> None:
         """A line where the epoch, its leader or this node's part in it is another one."""
@@ -181,13 +182,6 @@ class ControllerServer:
         if now != self._known:
             self._known = now
             log(logger, "quorum", {"epoch": now[0], "leader": now[1], "is_active": now[2]})
-
-    def _piece(self, effect: AnswerSnapshot, snapshot_id: SnapshotId, position: int, max_bytes: int) -> Response:
-        snapshots = self._storage.snapshots
-        if snapshot_id not in snapshots.ids:
-            return effect.with_data(None, b"")
-        data = snapshots.read_bytes(snapshot_id, position, max_bytes)
-        return effect.with_data(snapshots.size_bytes(snapshot_id), data)
 
     # The disk.
 
@@ -294,17 +288,12 @@ def _node(
     configuration: Configuration, cluster_id: str, bootstrap: tuple[FeatureLevelRecord, ...], storage: QuorumStorage
 ) -> Node:
     """The node as the log directory has it."""
-    log_, latest, codec = storage.log, storage.snapshots.latest, MetadataCodec()
-    ends = LogEnds.recovered(log_.end_offset, log_.epochs.starts, log_.start_offset, storage.snapshots.ids)
-    raft = Raft(raft_settings(configuration, cluster_id), storage.election, ends)
+    raft = Raft(raft_settings(configuration, cluster_id), storage.election, recovered_ends(storage))
     settings = ControllerSettings(
         cluster_id, configuration.broker_session_timeout_ms, configuration.metadata_max_idle_interval_ms,
         bootstrap=bootstrap,
     )  # fmt: skip
-    if latest is None:
-        return Node(raft, Controller(settings), codec, log_.read(0, _MOST_LOG_BYTES))
-    controller = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
-    return Node(raft, controller, codec, log_.read(latest[0], _MOST_LOG_BYTES))
+    return recovered_node(raft, settings, storage, MetadataCodec())
 
 
 def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings:

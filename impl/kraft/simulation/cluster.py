@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from impl.kraft.broker import Broker, BrokerSettings, BrokerState, FetchRequest, FetchResponse, ReplicaLog
-from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.effects import Send as SendToController
 from impl.kraft.effects import SetTimer as SetOwnTimer
@@ -21,7 +21,7 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.image import PartitionKey
 from impl.kraft.messages import BrokerRegistrationRequest, BrokerRegistrationResponse, Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import BrokerNode, Node, snapshot_of
+from impl.kraft.node import BrokerNode, Node
 from impl.kraft.raft import Raft
 from impl.kraft.raft.effects import (
     Answer,
@@ -39,6 +39,7 @@ from impl.kraft.raft.effects import (
     TruncateLog,
 )
 from impl.kraft.raft.log_ends import LogEnds
+from impl.kraft.recovered import recovered_node
 from impl.kraft.simulation import operators
 from impl.kraft.simulation.core import Core, WholeNode
 from impl.kraft.simulation.metadata_rules import MetadataRules
@@ -79,11 +80,7 @@ class Cluster(Simulation):
 
     def core_of(self, raft: Raft, storage: QuorumStorage) -> Core:
         settings = ControllerSettings("", SESSION_MS, max_idle_interval_ms=SESSION_MS)
-        latest, codec = storage.snapshots.latest, MetadataCodec()
-        if latest is None:
-            return WholeNode(Node(raft, Controller(settings), codec, storage.log.read(0, LOG_BYTES)))
-        loaded = Controller.load(settings, snapshot_of(latest, storage.snapshots.read(latest), codec))
-        return WholeNode(Node(raft, loaded, codec, storage.log.read(latest[0], LOG_BYTES)))
+        return WholeNode(recovered_node(raft, settings, storage, MetadataCodec()))
 
     def recover(self, number: int) -> None:
         if not self.is_broker(number):
@@ -169,9 +166,8 @@ class Cluster(Simulation):
             case DeleteBefore(snapshot_id=snapshot_id):
                 storage.delete_before(snapshot_id)
             case AnswerSnapshot(call=call, response=response, snapshot_id=snapshot_id, max_bytes=max_bytes):
-                snapshots = storage.snapshots
-                data = snapshots.read_bytes(snapshot_id, response.position, max_bytes)
-                self.answer(call, effect.with_data(snapshots.size_bytes(snapshot_id), data))
+                piece = storage.snapshots.piece(snapshot_id, response.position, max_bytes)
+                self.answer(call, effect.with_data(*piece))
 
     def freeze(self, number: int, snapshot_id: SnapshotId) -> None:
         storage = self.nodes[number].storage

@@ -27,8 +27,8 @@ from impl.kraft.raft.effects import (
     SetTimer,
     TruncateLog,
 )
-from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request
+from impl.kraft.recovered import recovered_ends
 from impl.kraft.simulation.core import Core
 from impl.kraft.simulation.histories import Clients, check
 from impl.kraft.simulation.invariants import Rules
@@ -148,8 +148,8 @@ class Simulation:
         storage = node.storage = QuorumStorage.open(node.disk, DIRECTORY, settings)
         log = storage.log
         self.rules.start(number, storage.election, log.read(log.start_offset, LOG_BYTES), log.start_offset)
-        ends = LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
-        node.raft = self.core_of(Raft(self.raft_settings(number), storage.election, ends), storage)
+        raft = Raft(self.raft_settings(number), storage.election, recovered_ends(storage))
+        node.raft = self.core_of(raft, storage)
         self.note(number, "start", storage.election, log.end_offset)
         self.hand_in(number, lambda raft: raft.start(self.clock_ms(number)))
 

@@ -74,6 +74,12 @@ class Snapshots:
         finally:
             file.close()
 
+    def piece(self, snapshot_id: SnapshotId, position: int, most_bytes: int) -> tuple[int | None, bytes]:
+        """The size of a snapshot, and bytes of it for a follower. (None, b""): it is not there."""
+        if snapshot_id not in self.ids:
+            return None, b""
+        return self.size_bytes(snapshot_id), self.read_bytes(snapshot_id, position, most_bytes)
+
     def size_bytes(self, snapshot_id: SnapshotId) -> int:
         file = self._disk.open(self._path(snapshot_id))
         try:

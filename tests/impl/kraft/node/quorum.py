@@ -6,16 +6,16 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from impl.kraft.controller import Controller, ControllerSettings
+from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.messages import Request, Response
 from impl.kraft.metadata.core_records import MetadataCodec
-from impl.kraft.node import Node, NodeEffects, snapshot_of
+from impl.kraft.node import Node, NodeEffects
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, Timer
-from impl.kraft.raft.log_ends import LogEnds
 from impl.kraft.raft.messages import Request as QuorumRequest
 from impl.kraft.raft.messages import Response as QuorumResponse
+from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.storage.effects import carry_out
 from impl.kraft.storage.log import LogSettings
 from impl.kraft.storage.simulated_disk import SimulatedDisk
@@ -52,15 +52,10 @@ class Quorum:
             self.carry_out(voter, self.nodes[voter].start(0))
 
     def _node(self, voter: int) -> Node:
-        storage, codec, settings = self.storages[voter], MetadataCodec(), ControllerSettings("")
-        log, latest = storage.log, storage.snapshots.latest
-        ends = LogEnds.recovered(log.end_offset, log.epochs.starts, log.start_offset, storage.snapshots.ids)
+        storage = self.storages[voter]
         raft_settings = RaftSettings(voter, VOTERS, uses_prevote=False, fetch_snapshot_max_bytes=self.piece_bytes)
-        raft = Raft(raft_settings, storage.election, ends)
-        if latest is None:
-            return Node(raft, Controller(settings), codec, log.read(0, 1 << 30))
-        snapshot = snapshot_of(latest, storage.snapshots.read(latest), codec)
-        return Node(raft, Controller.load(settings, snapshot), codec, log.read(latest[0], 1 << 30))
+        raft = Raft(raft_settings, storage.election, recovered_ends(storage))
+        return recovered_node(raft, ControllerSettings(""), storage, MetadataCodec())
 
     def write_snapshot(self, voter: int, *, deletes: bool) -> SnapshotId:
         """Of what the node has applied."""
@@ -112,9 +107,8 @@ class Quorum:
                 records = self.storages[voter].log.read(offset, max_bytes)
                 self._answer(call, replace(response, records=records))
             case AnswerSnapshot(call=call, response=piece, snapshot_id=snapshot_id, max_bytes=max_bytes):
-                snapshots = self.storages[voter].snapshots
-                data = snapshots.read_bytes(snapshot_id, piece.position, max_bytes)
-                self._answer(call, effect.with_data(snapshots.size_bytes(snapshot_id), data))
+                found = self.storages[voter].snapshots.piece(snapshot_id, piece.position, max_bytes)
+                self._answer(call, effect.with_data(*found))
             case LoadSnapshot(snapshot_id=snapshot_id):
                 stored = self.storages[voter].snapshots.read(snapshot_id)
                 self.carry_out(voter, self.nodes[voter].load(snapshot_id, stored, self.now_ms))
