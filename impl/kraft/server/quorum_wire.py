@@ -27,6 +27,7 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.raft.messages import (
+    RESPONSES,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -56,13 +57,14 @@ _SCHEMAS: Mapping[int, tuple[type, type]] = {
     1: (fetch_request.FetchRequest, fetch_response.FetchResponse),
     59: (snapshot_request.FetchSnapshotRequest, snapshot_response.FetchSnapshotResponse),
 }
-_KEYS: Mapping[type, int] = {
+_KEYS: Mapping[type[Request], int] = {
     VoteRequest: 52,
     BeginQuorumEpochRequest: 53,
     EndQuorumEpochRequest: 54,
     FetchRequest: 1,
     FetchSnapshotRequest: 59,
 }
+_RESPONSE_KEYS = {RESPONSES[kind]: key for kind, key in _KEYS.items()}
 
 
 def key_of(request: Request) -> int:
@@ -205,57 +207,38 @@ def response_bytes(response: Response) -> bytes:
 
 
 def _response_entity(response: Response) -> Any:
-    code = wire_code(response.error)
+    kind = _SCHEMAS[_RESPONSE_KEYS[type(response)]][1]
+    code, is_of_all = wire_code(response.error), response.error is ErrorCode.INCONSISTENT_CLUSTER_ID
+    topics = () if is_of_all else (_topic(response, code),)  # another cluster's partitions are nobody's business
+    found: dict[str, Any] = {"responses" if kind is fetch_response.FetchResponse else "topics": topics}
+    if kind in (fetch_response.FetchResponse, snapshot_response.FetchSnapshotResponse):
+        found["throttle_time"] = NO_TIME
+    return kind(error_code=code if is_of_all else WireErrorCode.none, **found)
+
+
+def _topic(response: Response, code: WireErrorCode) -> Any:
     leader, epoch = _wire_id(response.leader_id), i32(response.leader_epoch)
-    is_of_all = response.error is ErrorCode.INCONSISTENT_CLUSTER_ID  # the rest is nobody's business then
     match response:
         case VoteResponse():
             vote = vote_response.PartitionData(
                 partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch,
                 vote_granted=response.vote_granted,
             )  # fmt: skip
-            topic: Any = vote_response.TopicData(topic_name=TOPIC, partitions=(vote,))
-            return vote_response.VoteResponse(error_code=_above(code, is_of_all), topics=_below(topic, is_of_all))
-        case BeginQuorumEpochResponse():
-            begun = begin_response.PartitionData(
-                partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch
-            )
-            topic = begin_response.TopicData(topic_name=TOPIC, partitions=(begun,))
-            return begin_response.BeginQuorumEpochResponse(
-                error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
-            )
-        case EndQuorumEpochResponse():
-            ended = end_response.PartitionData(
-                partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch
-            )
-            topic = end_response.TopicData(topic_name=TOPIC, partitions=(ended,))
-            return end_response.EndQuorumEpochResponse(
-                error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
-            )
+            return vote_response.TopicData(topic_name=TOPIC, partitions=(vote,))
+        case BeginQuorumEpochResponse() | EndQuorumEpochResponse():
+            schema: Any = begin_response if isinstance(response, BeginQuorumEpochResponse) else end_response
+            one = schema.PartitionData(partition_index=PARTITION, error_code=code, leader_id=leader, leader_epoch=epoch)
+            return schema.TopicData(topic_name=TOPIC, partitions=(one,))
         case FetchResponse():
-            topic = fetch_response.FetchableTopicResponse(
-                topic_id=TOPIC_ID, partitions=(_fetched(response, code, leader, epoch),)
-            )
-            return fetch_response.FetchResponse(
-                throttle_time=NO_TIME, error_code=_above(code, is_of_all), responses=_below(topic, is_of_all)
-            )
+            fetched = _fetched(response, code, leader, epoch)
+            return fetch_response.FetchableTopicResponse(topic_id=TOPIC_ID, partitions=(fetched,))
         case FetchSnapshotResponse():
-            topic = snapshot_response.TopicSnapshot(name=TOPIC, partitions=(_piece(response, code, leader, epoch),))
-            return snapshot_response.FetchSnapshotResponse(
-                throttle_time=NO_TIME, error_code=_above(code, is_of_all), topics=_below(topic, is_of_all)
-            )
+            piece = _piece(response, code, leader, epoch)
+            return snapshot_response.TopicSnapshot(name=TOPIC, partitions=(piece,))
 
 
 def _wire_id(node_id: int | None) -> BrokerId:
     return _NOBODY if node_id is None else BrokerId(node_id)
-
-
-def _above(code: WireErrorCode, is_of_all: bool) -> WireErrorCode:
-    return code if is_of_all else WireErrorCode.none
-
-
-def _below(topic: Any, is_of_all: bool) -> Any:
-    return () if is_of_all else (topic,)
 
 
 def _fetched(response: FetchResponse, code: WireErrorCode, leader: BrokerId, epoch: i32) -> Any:
@@ -290,16 +273,14 @@ def read_response(request: Request, body: bytes) -> Response:
     """The response to a request. Raises WireError."""
     entity = read_entity(_SCHEMAS[key_of(request)][1], body)
     if entity.error_code != WireErrorCode.none:
-        return _refused(request, _code(entity.error_code))
+        return RESPONSES[type(request)](_code(entity.error_code), None, 0)  # leader and epoch are not told
     one = _partition(entity.responses if isinstance(request, FetchRequest) else entity.topics)
     error = _code(one.error_code)
     match request:
         case VoteRequest():
             return VoteResponse(error, _node_id(one.leader_id), one.leader_epoch, one.vote_granted)
-        case BeginQuorumEpochRequest():
-            return BeginQuorumEpochResponse(error, _node_id(one.leader_id), one.leader_epoch)
-        case EndQuorumEpochRequest():
-            return EndQuorumEpochResponse(error, _node_id(one.leader_id), one.leader_epoch)
+        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
+            return RESPONSES[type(request)](error, _node_id(one.leader_id), one.leader_epoch)
         case FetchRequest():
             diverging, snapshot_id = one.diverging_epoch, one.snapshot_id
             return FetchResponse(
@@ -313,21 +294,6 @@ def read_response(request: Request, body: bytes) -> Response:
                 one.position, bytes(one.unaligned_records or b""),
                 (int(one.snapshot_id.end_offset), int(one.snapshot_id.epoch)) if one.snapshot_id.epoch >= 0 else None,
             )  # fmt: skip
-
-
-def _refused(request: Request, error: ErrorCode) -> Response:
-    """An error that is not about a partition: leader and epoch are not told."""
-    match request:
-        case VoteRequest():
-            return VoteResponse(error, None, 0)
-        case BeginQuorumEpochRequest():
-            return BeginQuorumEpochResponse(error, None, 0)
-        case EndQuorumEpochRequest():
-            return EndQuorumEpochResponse(error, None, 0)
-        case FetchRequest():
-            return FetchResponse(error, None, 0)
-        case FetchSnapshotRequest():
-            return FetchSnapshotResponse(error, None, 0)
 
 
 def _node_id(value: int) -> int | None:
