@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
+
+import pytest
+
+from checker.conform.check import ConformOptions, conform
+from checker.lang.loader import BoundModel
 
 
 class CopiesItself:
@@ -13,3 +20,15 @@ class CopiesItself:
         vars(other).update({name: value for name, value in vars(self).items() if name not in vars(other)})
         other.__class__ = type(self)
         return other
+
+
+def is_found(
+    made: type[Any], modules: Iterable[ModuleType], model: BoundModel, system: Any, monkeypatch: pytest.MonkeyPatch
+) -> bool:
+    """Whether a system diverges whose adapter makes cores of this class, in the place of the one it is derived from.
+
+    modules: of the adapter, those that make cores.
+    """
+    for module in modules:
+        monkeypatch.setattr(module, made.__mro__[1].__name__, made, raising=False)
+    return conform(model, system, "faulty", ConformOptions(jobs=1)).verdict == "diverges"

@@ -23,17 +23,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from impl.heartbeat.znodes import (
-    CONTROLLER_EPOCH,
-    LeaderAndIsr,
     id_path,
     read_broker,
-    read_state,
-    state_path,
 )
-from impl.zookeeper.transaction_log import Change, Logged
-from impl.zookeeper.znodes import read_decimal
+from impl.zookeeper.transaction_log import Logged
 from tests.cluster.recordings import Life, NotBegunError, recorded
-from tests.impl.heartbeat.cluster import PARTITION, REPLICAS
+from tests.impl.heartbeat.cluster import REPLICAS
+from tests.impl.heartbeat.history_znodes import IDS, Registered, Znodes
 from traces.events import INIT, end_line, event_line, header_line
 
 SILENT_STEPS = 24
@@ -42,63 +38,9 @@ SILENT = (
     "send_heartbeat", "handle_heartbeat", "take_reply", "take_control_request", "take_incarnation", "read_ids",
     "take_unanswered", "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
 )  # fmt: skip
-_STATE = state_path(PARTITION)
-_IDS = {id_path(broker): broker for broker in REPLICAS}
 CONTROLLER = {"controller": "controller0"}
 Order = tuple[float, float, int]
 """Of steps: the time in ms, the zxid, and whether it is before (-1) or after (1) the transaction of this zxid (0)."""
-
-
-@dataclass(frozen=True)
-class Registered:
-    """`/brokers/ids/<id>`."""
-
-    czxid: int
-    session: int
-    is_legacy: bool
-
-
-@dataclass
-class Znodes:
-    """The znodes as a transaction left them."""
-
-    ids: dict[int, Registered] = field(default_factory=dict)
-    partition: LeaderAndIsr | None = None
-    version: int = -1
-    epoch: int = 0
-
-    def apply(self, change: Change, one: Logged) -> None:
-        data = change.data
-        if change.path == CONTROLLER_EPOCH and data is not None:
-            self.epoch = read_decimal(CONTROLLER_EPOCH, data)
-        elif change.path == _STATE and data is not None:
-            self.version = 0 if change.is_create else self.version + 1
-            self.partition = read_state(_STATE, data)
-        elif change.path in _IDS:
-            self.ids.pop(_IDS[change.path], None)
-            if data is not None:
-                info = read_broker(change.path, data)
-                self.ids[_IDS[change.path]] = Registered(one.zxid, one.session, info.is_legacy)
-
-    def state(self) -> dict[str, Any]:
-        """As the spec has them."""
-        state = self.partition
-        assert state is not None, "the run has begun"
-        partition: dict[str, Any] = {
-            "leader": f"broker{state.leader}" if state.leader >= 0 else None,
-            "leader_epoch": state.leader_epoch,
-            "isr": [f"broker{one}" for one in sorted(state.isr)],
-            "version": self.version,
-            "controller_epoch": state.controller_epoch,
-            "incarnations": {f"broker{one}": state.named().get(one) for one in REPLICAS},
-        }
-        ids = {}
-        for broker in REPLICAS:
-            one = self.ids.get(broker)
-            ids[f"broker{broker}"] = one and {
-                "process": f"process{broker}", "czxid": one.czxid, "legacy": one.is_legacy
-            }  # fmt: skip
-        return {"partition": partition, "ids": ids}
 
 
 @dataclass(frozen=True)
@@ -190,7 +132,7 @@ class History:
         self._read_lines()
         for one in transactions:
             for change in one.changes:
-                if change.path in _IDS and change.data is not None and change.is_create:
+                if change.path in IDS and change.data is not None and change.is_create:
                     self._read_registration(one, change.path, change.data)
         self._check_beginning()
 
@@ -209,7 +151,7 @@ class History:
 
     def _read_registration(self, one: Logged, path: str, data: bytes) -> None:
         if one.session not in self._of_session:  # one that was killed before it could record that
-            self._of_session[one.session] = self._life_at(_IDS[path], one.time_ms)
+            self._of_session[one.session] = self._life_at(IDS[path], one.time_ms)
         if read_broker(path, data).is_legacy:
             self._legacy.add(id(self._of_session[one.session]))
 

@@ -42,24 +42,30 @@ class Upgraded(Cluster):
     def begin_as_legacy(self) -> None:
         """As `begin`; the leader adds broker 1 itself, and the controller has not read that."""
         for broker, isr in ((2, []), (0, [0]), (1, [0, 1])):
-            self.start(broker)
-            self._await(lambda broker=broker: self.address(broker) is not None)  # type: ignore[misc]  # no type
-            self._await(lambda isr=isr: self.isr() == isr)  # type: ignore[misc]
+            self._begin_one(broker, isr)
         time.sleep(SETTLING_S)
+
+    def _begin_one(self, broker: int, isr: list[int]) -> None:
+        self.start(broker)
+        self._await(lambda: self.address(broker) is not None)
+        self._await(lambda: self.isr() == isr)
 
     def roll(self, protocol: str) -> None:
         """Restart one after the other in good order, each once the one before is in the ISR again."""
         self.protocol = protocol
         for broker in ROLLED:
-            former = self.current[broker]
-            assert former is not None
-            former.ask_to_stop()
-            assert self.wait_for(lambda former=former: not former.is_alive, LIMIT_S)  # type: ignore[misc]
-            process = self.start(broker)
-            assert self.wait_for(lambda broker=broker: self.address(broker) is not None, LIMIT_S)  # type: ignore[misc]
-            if protocol == HEARTBEAT_PROTOCOL:
-                assert self.wait_for(lambda process=process: process.has_recorded("unfenced"), LIMIT_S)  # type: ignore[misc]
-            assert self.wait_for(self.is_quiet, LIMIT_S)
+            self._restart(broker, protocol)
+
+    def _restart(self, broker: int, protocol: str) -> None:
+        former = self.current[broker]
+        assert former is not None
+        former.ask_to_stop()
+        assert self.wait_for(lambda: not former.is_alive, LIMIT_S)
+        process = self.start(broker)
+        assert self.wait_for(lambda: self.address(broker) is not None, LIMIT_S)
+        if protocol == HEARTBEAT_PROTOCOL:
+            assert self.wait_for(lambda: process.has_recorded("unfenced"), LIMIT_S)
+        assert self.wait_for(self.is_quiet, LIMIT_S)
 
     def leader(self) -> int | None:
         state = self.state()

@@ -12,7 +12,8 @@ from typing import Any
 
 from impl.zookeeper.transaction_log import Logged
 from tests.cluster.recordings import Life
-from tests.impl.heartbeat.history import CONTROLLER, SILENT, History, Registered, Step, Znodes
+from tests.impl.heartbeat.history import CONTROLLER, SILENT, History, Step
+from tests.impl.heartbeat.history_znodes import Registered, Znodes
 
 
 class UpgradeHistory(History):
