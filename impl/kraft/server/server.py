@@ -306,6 +306,7 @@ def raft_settings(configuration: Configuration, cluster_id: str) -> RaftSettings
         fetch_timeout_ms=configuration.controller_quorum_fetch_timeout_ms,
         retry_backoff_ms=configuration.controller_quorum_retry_backoff_ms,
         fetch_max_bytes=configuration.controller_quorum_fetch_max_bytes,
+        fetch_snapshot_max_bytes=configuration.controller_quorum_fetch_snapshot_max_bytes,
     )
 
 

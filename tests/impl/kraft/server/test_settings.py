@@ -1,0 +1,31 @@
+"""What a configuration says of the quorum reaches its core."""
+
+from __future__ import annotations
+
+from impl.kraft.config.configuration import parse
+from impl.kraft.raft import RaftSettings
+from impl.kraft.server.server import raft_settings
+
+TEXT = """process.roles=controller
+node.id=2
+controller.quorum.voters=1@a:1,2@b:2,3@c:3
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT
+listeners=CONTROLLER://b:2
+log.dirs=/data
+controller.quorum.election.timeout.ms=1001
+controller.quorum.election.backoff.max.ms=1002
+controller.quorum.fetch.timeout.ms=2003
+controller.quorum.retry.backoff.ms=24
+controller.quorum.fetch.max.bytes=5005
+controller.quorum.fetch.snapshot.max.bytes=6006
+"""
+
+
+def test_every_setting_of_the_quorum_is_heeded() -> None:
+    configuration, findings = parse(TEXT)
+    assert configuration is not None, findings.problems
+    assert raft_settings(configuration, "c") == RaftSettings(
+        2, (1, 2, 3), "c", election_timeout_ms=1_001, election_backoff_max_ms=1_002, fetch_timeout_ms=2_003,
+        retry_backoff_ms=24, fetch_max_bytes=5_005, fetch_snapshot_max_bytes=6_006,
+    )  # fmt: skip
