@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,24 +62,19 @@ class Driver:
 
     def begin(self, constants: Mapping[str, Any], state: Any, looks: Digest) -> Held:
         """The SUT brought to an initial state."""
-        try:
+        with _diverging():
             return self._held(self._system.begin(constants, state), looks)
-        except (Diverges, SpecError):
-            raise
-        except Exception as error:
-            raise Diverges(_raised(error)) from error
 
     def step(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any, looks: Digest) -> Held:
         """The SUT after a step that the spec takes. looks: of the spec's state after it."""
-        try:
-            after = self._system.step(system, action, arguments, before)
-            if isinstance(after, Refusal):
-                raise Diverges(f"the spec does it, the implementation does not: {after.reason}", system=system)
-            return self._held(after, looks)
-        except (Diverges, SpecError):
-            raise
-        except Exception as error:
-            raise Diverges(_raised(error), system=system) from error
+        with _diverging(system):
+            return self._held(self._stepped(system, action, arguments, before), looks)
+
+    def _stepped(self, system: Any, action: str, arguments: Mapping[str, Any], before: Any) -> Any:
+        after = self._system.step(system, action, arguments, before)
+        if isinstance(after, Refusal):
+            raise Diverges(f"the spec does it, the implementation does not: {after.reason}", system=system)
+        return after
 
     def _held(self, system: Any, looks: Digest) -> Held:
         shown, key, apart = self._paired(system)
@@ -141,7 +137,10 @@ class Driver:
             return self.attempt(system, action, arguments, state)
         looks = self._canonical.of(self._system.expect(result.state))
         try:
-            self.step(system, action, arguments, state, looks)
+            with _diverging(system):
+                after = self._stepped(system, action, arguments, state)
+                if self._canonical.of(self._system.observe(after)) != looks:
+                    raise Diverges(OTHERWISE, system=after)
         except Diverges as diverges:
             diverges.spec = result.state
             raise
@@ -159,6 +158,17 @@ class Driver:
             raise SpecError(f"the spec breaks down on the probe {probe.name}: {result.reason}",
                             hint="an adapter probes with messages that some sender could have sent")  # fmt: skip
         return result
+
+
+@contextmanager
+def _diverging(system: Any = None) -> Iterator[None]:
+    """An exception of the implementation, raised inside, is a divergence. system: before it."""
+    try:
+        yield
+    except (Diverges, SpecError):
+        raise
+    except Exception as error:
+        raise Diverges(_raised(error), system=system) from error
 
 
 def _nothing(_: Any) -> Structure:

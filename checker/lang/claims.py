@@ -125,10 +125,14 @@ class _Holder:
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
+        self._version, self._claims = 0, dict[str, Claim]()  # of the binding that was in force last
 
     def __call__(self, name: str, value: Any) -> Any:
-        if binding_version():
-            claim = claims_of(self.function).get(name)
+        version = binding_version()
+        if version:
+            if version != self._version:
+                self._version, self._claims = version, dict(claims_of(self.function))
+            claim = self._claims.get(name)
             if isinstance(claim, AnyInteger):
                 if not isinstance(value, int) or isinstance(value, bool):
                     raise RuntimeViolation(f"{value!r} is not an integer")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from checker.lang.declare import Declared
@@ -58,14 +59,21 @@ def copy_state(state: Any, origin: Any = None) -> Any:
 
 def _copied(value: Any) -> Any:
     """A value that was stored, with copies of all in it that can be assigned to. It is not checked again."""
-    if isinstance(value, Map):
+    kind = value.__class__
+    if kind is Map:
         return value.copied(_copied)
-    info = getattr(type(value), MARK, None)
-    if info is None or info.frozen:
+    if not _is_assigned_to(kind):
         return value
-    made = object.__new__(type(value))
+    made = object.__new__(kind)
     made.__dict__.update({name: _copied(part) for name, part in vars(value).items()})
     return made
+
+
+@cache
+def _is_assigned_to(kind: type[Any]) -> bool:
+    """Values of this class are records whose fields can be assigned to."""
+    info = getattr(kind, MARK, None)
+    return info is not None and not info.frozen
 
 
 def step(state: Any, action: Declared, parameters: tuple[Any, ...]) -> StepResult:

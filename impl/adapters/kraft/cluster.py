@@ -355,6 +355,11 @@ class Cluster:
         return replace(self, processes=put(self.processes, process, host.alike()))
 
     @property
+    def is_probed(self) -> bool:
+        """It takes one step, for a probe, and nothing comes of it."""
+        return self.is_asked_the_rest or any(host.stand_in is not None for host in self.processes)
+
+    @property
     def committed(self) -> Image:
         """The replay of what is committed. What a controller alone decides is committed at once."""
         return self.controllers[0].image if self.stable is None else self.stable.image

@@ -21,6 +21,7 @@ from impl.adapters.kraft.attempts import ATTEMPTS
 from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.core import Core, PythonCore
 from impl.adapters.kraft.probes import receivers
+from impl.adapters.kraft.values import forgetting
 from impl.adapters.kraft.views import ClusterView
 
 Arguments = Mapping[str, Any]
@@ -110,7 +111,10 @@ class KraftUnderTest:
         return initial.begin(self._core, constants, state)
 
     def step(self, system: Cluster, action: str, arguments: Arguments, before: Any) -> Cluster | Refusal:
-        return STEPS[action](system, arguments, before)
+        if not system.is_probed:
+            return STEPS[action](system, arguments, before)
+        with forgetting():
+            return STEPS[action](system, arguments, before)
 
     def attempts(self, actions: Collection[str]) -> Collection[str]:
         return ATTEMPTS.keys()

@@ -8,7 +8,8 @@ read off it is remembered with it.
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from hashlib import blake2b
@@ -25,6 +26,20 @@ T = TypeVar("T")
 MOST_RECALLED = 1 << 16  # of one function; beyond it all are forgotten
 
 
+class _Mode:
+    forgets = False
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Nothing comes of what is made inside: it is not kept to be recalled, nor is anything sought that is alike."""
+    _Mode.forgets = True
+    try:
+        yield
+    finally:
+        _Mode.forgets = False
+
+
 def recalled(function: Callable[P, T]) -> Callable[P, T]:
     """The function, of which a result is made once. Arguments are positional and hashable; results are not changed.
 
@@ -34,6 +49,8 @@ def recalled(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def recall(*arguments: P.args, **_: P.kwargs) -> T:
+        if _Mode.forgets:
+            return function(*arguments, **_)
         found = table.get(arguments)
         if found is None:
             if len(table) > MOST_RECALLED:
@@ -87,6 +104,8 @@ class Comparable(Remembering):
 
     def alike(self) -> Self:
         """The first that was asked of those that are like this one."""
+        if _Mode.forgets:
+            return self
         found = self.memory.get(ALIKE)
         if found is None:
             if len(FIRST) > MOST_RECALLED:
