@@ -102,7 +102,8 @@ def others(value: Any) -> Iterator[Any]:
         case list() | tuple() | set() | frozenset() if not hasattr(value, "_fields"):
             yield type(value)(list(value)[1:] if value else [FAR])
         case dict():
-            yield dict(list(value.items())[1:]) if value else {FAR: FAR}
+            yield {FAR: FAR} if not value else dict(list(value.items())[1:])
+            yield dict(list(value.items())[:-1])
         case None:
             yield FAR
         case _:

@@ -12,11 +12,14 @@ import pytest
 from checker.lang.loader import load
 from impl.adapters.kraft import SYSTEM
 from impl.adapters.kraft.cluster import Cluster
+from impl.adapters.kraft.core import PythonCore
 from impl.adapters.kraft.state_rules import RULES
-from impl.adapters.kraft.values import Comparable, replace
+from impl.adapters.kraft.system import KraftUnderTest
+from impl.adapters.kraft.values import MADE_OF_IT, Comparable, replace
 from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
+from tests.conform.perturbed import unnoticed
 from tests.conform.twins import Change, assert_twin_does_the_same, left_out
 
 LATER_MS = 1_234_567
@@ -168,3 +171,42 @@ def test_a_twin_does_the_same(
 ) -> None:
     monkeypatch.setattr(Comparable, "alike", lambda host: host)  # else the twin has the other's hosts after a step
     assert_twin_does_the_same(load(f"kraft/{name}", changes), SYSTEM, change)
+
+
+OF_THE_ADAPTER = {
+    "Answer.request": "the broker has it, too: what it is about, and that it waits for the answer, is in its key",
+    "Cluster.incarnations": "how many were drawn numbers the next, which is new in any case",
+    "Cluster.is_asked_the_rest": "only of a probe",
+    "Cluster.log": "its records are held to the document's when they are appended, and their replay is in the key",
+    "Cluster.marks": "offsets in the log, where those that wait for them say what they reach",
+    "Cluster.shape": "the same in all states",
+    "Cluster.topics": "how many were drawn numbers the next, which is new in any case",
+    "Cluster.written": "it numbers batches, which are told apart by their order",
+    "ControllerHost.high_watermark": "what the core has committed ends there",
+    "ControllerHost.operators": "the calls that wait, and that no broker has made",
+    "UUID.is_safe": "nothing compares it",
+}
+"""Fields that the adapter keeps for itself."""
+PERTURBED = ["shutdown", "failover_record", "restarts", "reassignment", "deletion"]
+
+
+class Blind(KraftUnderTest):
+    """It does not look at the timers of brokers."""
+
+    def key(self, system: Cluster) -> Any:
+        return super().key(with_hosts(system, same, lambda host: replace(host, timers={})))
+
+
+def unnoticed_in(system: KraftUnderTest, names: list[str]) -> set[str]:
+    models = (load(f"kraft/{name}") for name in names)
+    return unnoticed(system, models, left_out(RULES) | OF_THE_ADAPTER.keys(), {*MADE_OF_IT, "_hash"})
+
+
+@pytest.mark.long("every field is changed in every state, until that is noticed")
+def test_every_field_that_is_not_left_out_is_noticed() -> None:
+    assert unnoticed_in(SYSTEM, PERTURBED) == set()
+
+
+@pytest.mark.long("every field is changed in every state")
+def test_a_blind_adapter_does_not_notice() -> None:
+    assert "ProcessHost.timers" in unnoticed_in(Blind(PythonCore()), PERTURBED[:1])

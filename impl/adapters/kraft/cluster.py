@@ -61,7 +61,7 @@ def rack(broker_id: int) -> str:
 
 def is_described(broker_id: int, request: BrokerRegistrationRequest) -> bool:
     """A registration says of its broker what that was configured with."""
-    return (request.listeners, request.features, request.rack) == (listeners(broker_id), FEATURES, rack(broker_id))
+    return request == registration_request(broker_id, request.incarnation_id)
 
 
 def registration_request(broker_id: int, incarnation: UUID) -> BrokerRegistrationRequest:
