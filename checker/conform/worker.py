@@ -23,7 +23,8 @@ from checker.lang.loader import BoundModel
 from checker.running import memory
 
 Accepted = tuple[int, int, bool]  # which of a level's candidates, its number as a pair, first with its spec state
-MOST_REMEMBERED = 1 << 15  # SUTs that go on for others, and keys of receivers; beyond it all are forgotten
+MOST_REMEMBERED = 1 << 15  # keys of receivers; beyond it all are forgotten
+MOST_FIRST = 1 << 14  # SUTs that go on for others, as above
 BEGIN = -1  # the pair that initial pairs come out of
 STEP, ATTEMPT, PROBE, GROWTH = range(4)
 
@@ -275,7 +276,7 @@ class Worker:
             return Reached(held.system, held.key, looks)
         found = self._first.get(held.apart)
         if found is None:
-            if len(self._first) > MOST_REMEMBERED:
+            if len(self._first) > MOST_FIRST:
                 for one in self._first.values():
                     one.forget()
                 self._first.clear()

@@ -15,7 +15,7 @@ from impl.adapters.kraft.cluster import Cluster
 from impl.adapters.kraft.core import PythonCore
 from impl.adapters.kraft.state_rules import RULES
 from impl.adapters.kraft.system import KraftUnderTest
-from impl.adapters.kraft.values import MADE_OF_IT, Comparable, replace
+from impl.adapters.kraft.values import MEMORY, Comparable, replace
 from impl.kraft.copy_on_write import CopyOnWriteDict
 from impl.kraft.image import Image
 from impl.kraft.messages import BrokerHeartbeatResponse
@@ -199,7 +199,7 @@ class Blind(KraftUnderTest):
 
 def unnoticed_in(system: KraftUnderTest, names: list[str]) -> set[str]:
     models = (load(f"kraft/{name}") for name in names)
-    return unnoticed(system, models, left_out(RULES) | OF_THE_ADAPTER.keys(), {*MADE_OF_IT, "_hash"})
+    return unnoticed(system, models, left_out(RULES) | OF_THE_ADAPTER.keys(), {MEMORY, "_hash"})
 
 
 @pytest.mark.long("every field is changed in every state, until that is noticed")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -324,7 +323,7 @@ class Cluster:
     listing: tuple[int, bool] | None = None
     is_asked_the_rest: bool = False
 
-    @cached_property
+    @property
     def _parts(self) -> tuple[object, ...]:
         """What it is made of. Hosts, and what is under way, are the same where they are one object."""
         parts: tuple[object, ...] = PARTS(self)
@@ -343,7 +342,7 @@ class Cluster:
         hosts = {name: tuple(host.alike() for host in parts[name]) for name in HOSTS}
         vars(self).update(parts, **hosts)
 
-    @cached_property
+    @property
     def lens(self) -> Lens:
         """The way to read the hosts of this cluster."""
         return lens(self.history, self.marks)

@@ -57,7 +57,7 @@ def expect(state: Any) -> ClusterView:
 
 
 SEEN: dict[tuple[int, Any, Any], tuple[Any, Any]] = {}
-MOST_SEEN = 1 << 12  # beyond it all are forgotten
+MOST_SEEN = 1 << 11  # beyond it all are forgotten
 
 
 def seen(one: Any, beside: Any, view: Callable[[Any, Any], T]) -> T:

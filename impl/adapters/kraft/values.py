@@ -120,7 +120,7 @@ class Comparable(Remembering):
 
 ALIKE, IS_FIRST = "alike", "is the first"
 FIRST: dict[Hashable, Comparable] = {}
-MADE_OF_IT = "memory", "_parts", "lens"  # what a value was read to be, which another one has to be read for
+MEMORY = "memory"  # the field of what was made of a value, which for another one is made anew
 DISPATCH = dict(copyreg.dispatch_table) | {UUID: lambda id_: (int, (id_.int,))}  # a UUID's own way is a slow one
 
 
@@ -145,7 +145,7 @@ def first_alike(value: T) -> T:
 
 def without_memory(value: object) -> dict[str, Any]:
     """The fields of a value but for what it was read to be."""
-    return {name: part for name, part in vars(value).items() if name not in MADE_OF_IT}
+    return {name: part for name, part in vars(value).items() if name != MEMORY}
 
 
 def replace(value: T, **changes: Any) -> T:
@@ -153,6 +153,5 @@ def replace(value: T, **changes: Any) -> T:
     other = object.__new__(type(value))
     fields = vars(other)
     fields.update(vars(value), **changes)
-    for name in MADE_OF_IT:
-        fields.pop(name, None)
+    fields.pop(MEMORY, None)
     return other
