@@ -32,6 +32,7 @@ from impl.runtime.wire import Frames, RequestHeader, frame, request_bytes
 from tests.cluster.processes import ManagedProcess
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.conftest import ROOT
+from tests.impl.heartbeat.clients import CLIENTS, Client
 
 pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("real time: a minute of wall clock")]
 BROKERS = 3
@@ -158,68 +159,27 @@ def test_the_brokers_are_listed(brokers: Brokers, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_kafka_client_loses_nothing_that_was_acknowledged(brokers: Brokers) -> None:
+@pytest.mark.parametrize("library", CLIENTS, ids=lambda one: one.name)
+def test_a_client_loses_nothing_that_was_acknowledged(brokers: Brokers, library: Callable[..., Client]) -> None:
     """The leader is killed under it: the broker list shrinks, comes back, and every record is there."""
-    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer  # it warns when it is loaded
-
     bootstrap = [f"{host}:{port}" for host, port in map(brokers.address, range(BROKERS))]
-    further: dict[str, Any] = {"enable_idempotence": False, "acks": "all", "retries": 50, "request_timeout_ms": 4_000}
-    producer = KafkaProducer(bootstrap_servers=bootstrap, max_block_ms=30_000, delivery_timeout_ms=40_000, **further)
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap[1:], request_timeout_ms=15_000)
-
-    def live() -> list[int]:
-        return sorted(one["broker_id"] for one in admin.describe_cluster()["brokers"])
-
-    acknowledged = set()
+    client, acknowledged = library(bootstrap, "t", 0), set[bytes]()
     try:
-        assert live() == [0, 1, 2]
+        assert client.live() == [0, 1, 2]
+        victim = brokers.state(0)[0]
+        others = sorted({0, 1, 2} - {victim})
         for number in range(30):
             if number == 10:
-                brokers.processes[0].kill()
-            record = b"record %d" % number
-            with suppress(Exception):
-                producer.send("t", record, partition=0).get(timeout=40)
+                brokers.processes[victim].kill()
+            record = f"{client.name} {number}".encode()
+            if client.send(record):
                 acknowledged.add(record)
-        until(lambda: brokers.state(0)[0] in (1, 2) and live() == [1, 2])
-        brokers.processes[0] = brokers.start(0)
-        until(lambda: brokers.state(0)[1] == [0, 1, 2] and live() == [0, 1, 2])
+        until(lambda: brokers.state(0)[0] in others and client.live() == others)
+        brokers.processes[victim] = brokers.start(victim)
+        until(lambda: brokers.state(0)[1] == [0, 1, 2] and client.live() == [0, 1, 2])
+        assert len(acknowledged) > 20 and acknowledged <= client.read(acknowledged, LIMIT_S)
     finally:
-        with suppress(Exception):  # a record that was never acknowledged may still wait
-            producer.close(timeout=1)
-        admin.close()
-    consumer = KafkaConsumer("t", bootstrap_servers=bootstrap[1:], auto_offset_reset="earliest", group_id=None,
-                             consumer_timeout_ms=8_000)  # fmt: skip
-    found = {message.value for message in consumer}
-    consumer.close()
-    assert len(acknowledged) > 20 and acknowledged <= found
-
-
-def test_librdkafka_produces_and_consumes(brokers: Brokers) -> None:
-    """It asks for ApiVersions that are too new first, and is answered as Kafka 2.0 answers."""
-    confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
-    bootstrap = ",".join("{}:{}".format(*brokers.address(broker)) for broker in range(BROKERS))
-    acknowledged = set[bytes]()
-
-    def delivered(error: object, message: Any) -> None:
-        if error is None:
-            acknowledged.add(message.value())
-
-    producer = confluent.Producer({"bootstrap.servers": bootstrap, "acks": "all"})
-    for number in range(30):
-        producer.produce("t", b"of librdkafka %d" % number, partition=1, on_delivery=delivered)
-    assert producer.flush(60) == 0 and len(acknowledged) == 30
-    consumer = confluent.Consumer({"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False})
-    consumer.assign([confluent.TopicPartition("t", 1, 0)])
-    found = set[bytes]()
-
-    def consumed() -> bool:
-        message = consumer.poll(0.2)
-        if message is not None and message.error() is None:
-            found.add(message.value())
-        return acknowledged <= found
-
-    until(consumed)
-    consumer.close()
+        client.close()
 
 
 def test_a_controlled_shutdown_ends(brokers: Brokers) -> None:
