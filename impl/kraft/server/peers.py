@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from impl.kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, Response
+from impl.kraft.server.entities import NO_TAGS, without_tags
 from impl.kraft.server.quorum_wire import VERSIONS, key_of, read_response, request_bytes
 from impl.runtime import wire
 from impl.runtime.client import Address, connected
@@ -15,7 +16,6 @@ from impl.runtime.wire import Frames, Reader, RequestHeader, WireError, frame
 
 Answered = Callable[[int, Request, Response | None], None]
 _CHUNK_BYTES = 1 << 16
-_NO_TAGS = b"\x00"
 
 
 class _Connection:
@@ -38,7 +38,7 @@ class _Connection:
         self._awaited[number] = answer
         try:
             header = RequestHeader(key, version, number, client_id)
-            writer.write(frame(wire.request_bytes(header, _NO_TAGS + body)))
+            writer.write(frame(wire.request_bytes(header, NO_TAGS + body)))
             await writer.drain()
             return await answer
         finally:
@@ -68,9 +68,8 @@ class _Connection:
                 for content in frames.feed(data):
                     fields = Reader(content)
                     answer = self._awaited.get(fields.int32("correlation_id"))
-                    body = fields.rest()
-                    if answer is not None and not answer.done() and body[:1] == _NO_TAGS:
-                        answer.set_result(body[1:])
+                    if answer is not None and not answer.done():
+                        answer.set_result(without_tags(fields.rest()))
         except (OSError, WireError):
             pass  # the requests that wait are told by `close`
         self._reading = None

@@ -36,7 +36,7 @@ from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import controller_wire, quorum_wire
-from impl.kraft.server.entities import NO_TIME
+from impl.kraft.server.entities import NO_TAGS, NO_TIME, without_tags
 from impl.kraft.server.peers import Peers
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
 from impl.kraft.storage.disk import Disk
@@ -57,7 +57,6 @@ _API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
 SERVED = {**quorum_wire.VERSIONS, **controller_wire.VERSIONS}
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
-_NO_TAGS = b"\x00"
 
 logger = logging.getLogger(__name__)
 
@@ -218,15 +217,14 @@ class ControllerServer:
             raise WireError(f"API {header.api_key} is not served")
         if header.api_version != SERVED[header.api_key]:
             raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
-        if body[:1] != _NO_TAGS:
-            raise WireError("a header without tags is expected")
+        body = without_tags(body)
         if header.api_key in quorum_wire.VERSIONS:
-            of_quorum = quorum_wire.read_request(header.api_key, body[1:])
+            of_quorum = quorum_wire.read_request(header.api_key, body)
             found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
-            return _NO_TAGS + quorum_wire.response_bytes(found)
-        request = controller_wire.read_request(header.api_key, body[1:])
+            return NO_TAGS + quorum_wire.response_bytes(found)
+        request = controller_wire.read_request(header.api_key, body)
         reply = await self._asked(lambda call, now_ms: self._node.handle(call, request, now_ms))
-        return _NO_TAGS + controller_wire.response_bytes(reply)
+        return NO_TAGS + controller_wire.response_bytes(reply)
 
     async def _asked(self, step: Callable[[int, int], NodeEffects]) -> Any:
         """What a step answers, now or later; it is given the number of the call and the time."""
