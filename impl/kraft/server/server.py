@@ -1,7 +1,6 @@
 """A controller's process: an asyncio loop around a node, its log directory and its listener.
 
-It speaks with the other voters, and serves brokers that register, send heartbeats and follow the log. What clients ask
-for is not served yet.
+It speaks with the other voters, and serves brokers: what they ask for themselves, and what they forward for clients.
 """
 
 from __future__ import annotations
@@ -27,7 +26,9 @@ from impl.kraft.config.values import Listener as Endpoint
 from impl.kraft.controller import ControllerSettings
 from impl.kraft.effects import Reply
 from impl.kraft.effects import SetTimer as SetControllerTimer
+from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import InvalidFieldError
+from impl.kraft.messages import Request as ControllerRequest
 from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node, NodeEffect, NodeEffects
 from impl.kraft.raft import Raft, RaftSettings
@@ -35,7 +36,7 @@ from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSna
 from impl.kraft.raft.messages import Request, Response
 from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
-from impl.kraft.server import controller_wire, quorum_wire
+from impl.kraft.server import admin_wire, controller_wire, envelope, quorum_wire
 from impl.kraft.server.entities import NO_TAGS, NO_TIME, without_tags
 from impl.kraft.server.peers import Peers
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
@@ -54,7 +55,9 @@ from impl.runtime.wire import RequestHeader, WireError
 
 API_VERSIONS = 18
 _API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
-SERVED = {**quorum_wire.VERSIONS, **controller_wire.VERSIONS}
+SERVED = {
+    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, envelope.KEY: envelope.VERSION,
+}  # fmt: skip
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
 
@@ -217,14 +220,39 @@ class ControllerServer:
             raise WireError(f"API {header.api_key} is not served")
         if header.api_version != SERVED[header.api_key]:
             raise WireError(f"API {header.api_key}: version {header.api_version} is not served")
-        body = without_tags(body)
-        if header.api_key in quorum_wire.VERSIONS:
-            of_quorum = quorum_wire.read_request(header.api_key, body)
+        return NO_TAGS + await self._served(header.api_key, without_tags(body))
+
+    async def _served(self, key: int, body: bytes) -> bytes:
+        if key == envelope.KEY:
+            return await self._forwarded(*envelope.read_envelope(body))
+        if key in quorum_wire.VERSIONS:
+            of_quorum = quorum_wire.read_request(key, body)
             found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
-            return NO_TAGS + quorum_wire.response_bytes(found)
-        request = controller_wire.read_request(header.api_key, body)
-        reply = await self._asked(lambda call, now_ms: self._node.handle(call, request, now_ms))
-        return NO_TAGS + controller_wire.response_bytes(reply)
+            return quorum_wire.response_bytes(found)
+        answer, _ = await self._decided(key, body)
+        return answer
+
+    async def _forwarded(self, header: RequestHeader, body: bytes) -> bytes:
+        if header.api_key not in envelope.FORWARDED:
+            return envelope.refusal(ErrorCode.INVALID_REQUEST)
+        if header.api_version != SERVED[header.api_key]:
+            return envelope.refusal(ErrorCode.UNSUPPORTED_VERSION)
+        answer, errors = await self._decided(header.api_key, body)
+        if ErrorCode.NOT_CONTROLLER in errors:
+            return envelope.refusal(ErrorCode.NOT_CONTROLLER)
+        return envelope.enveloped(header, answer)
+
+    async def _decided(self, key: int, body: bytes) -> tuple[bytes, set[ErrorCode]]:
+        """What the controller answers, and with which errors."""
+        if key in controller_wire.VERSIONS:
+            reply = await self._decision(controller_wire.read_request(key, body))
+            return controller_wire.response_bytes(reply), {reply.error}
+        parts = admin_wire.read_parts(key, body)
+        replies = await asyncio.gather(*map(self._decision, parts.requests))
+        return parts.response_bytes(replies), {reply.error for reply in replies}
+
+    async def _decision(self, request: ControllerRequest) -> Any:
+        return await self._asked(lambda call, now_ms: self._node.handle(call, request, now_ms))
 
     async def _asked(self, step: Callable[[int, int], NodeEffects]) -> Any:
         """What a step answers, now or later; it is given the number of the call and the time."""

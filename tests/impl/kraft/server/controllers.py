@@ -110,9 +110,9 @@ class Controllers:
 
 
 @contextmanager
-def controllers(folder: Path) -> Iterator[Controllers]:
-    """Three that have started, and are gone at the end."""
-    found = Controllers(folder)
+def controllers(folder: Path, more: Mapping[str, object] | None = None) -> Iterator[Controllers]:
+    """Three that have started, and are gone at the end. more: settings of all of them."""
+    found = Controllers(folder, more)
     try:
         for node in VOTERS:
             found.start(node)

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from impl.kraft.tools.dump_log import main as dump_log
-from impl.kraft.tools.storage import main as storage
-from tests.cluster.kafka import java, until
-from tests.cluster.processes import ManagedProcess, free_ports
-from tests.impl.kraft.released import VERSION, released
-from tests.impl.kraft.server.controllers import CLUSTER, VOTERS, Controllers, controllers
-
-TERMINATED = 143
-BROKER = 11
-
-
-class Broker:
-    """Formatted by ours, and started."""
-
-    def __init__(self, folder: Path, cluster: Controllers) -> None:
-        (port,) = free_ports(1)
-        properties = folder / "broker.properties"
-        properties.write_text(
-            f"process.roles=broker\nnode.id={BROKER}\ncontroller.listener.names=CONTROLLER\n"
-            f"controller.quorum.voters={cluster.voters}\nlisteners=PLAINTEXT://127.0.0.1:{port}\n"
-            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
-            f"log.dirs={folder}/broker\n"
-        )
-        assert storage(["format", "-c", str(properties), "-t", CLUSTER]) == 0
-        self.process = ManagedProcess([*java(VERSION), "kafka.Kafka", str(properties)], folder / "broker.log")
-
-
-def records(cluster: Controllers, node: int) -> str:
-    """What the log of a controller has, as our tool prints it."""
-    out = io.StringIO()
-    with redirect_stdout(out):
-        dump_log(["--cluster-metadata-decoder", "--files", str(cluster.directory(node) / f"{0:020}.log")])
-    return out.getvalue()
+from tests.cluster.kafka import until
+from tests.impl.kraft.released import released
+from tests.impl.kraft.server.brokers import TERMINATED, Broker, records
+from tests.impl.kraft.server.controllers import VOTERS, controllers
 
 
 @pytest.mark.long("a JVM and three processes")
@@ -50,7 +19,7 @@ def test_a_broker_registers_lives_through_a_failover_and_stops_in_order(tmp_path
         first = cluster.await_leader()
         broker = Broker(tmp_path, cluster)
         try:
-            until(lambda: "Kafka Server started" in broker.process.output(), "the broker is unfenced")
+            until(broker.has_started, "the broker is unfenced")
             assert '"REGISTER_BROKER_RECORD"' in records(cluster, first)
             cluster.processes[first].kill()
             left = tuple(node for node in VOTERS if node != first)

@@ -1,0 +1,109 @@
+"""Clients of brokers of Apache Kafka whose controllers are ours: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.kafka import until
+from tests.impl.kraft.released import released
+from tests.impl.kraft.server.brokers import Broker, records
+from tests.impl.kraft.server.controllers import VOTERS, Controllers, controllers
+
+FIRST, SECOND = 11, 12
+TOPIC = "orders"
+
+
+class Producing:
+    """A producer that writes numbers one by one in a thread. acknowledged: those that were."""
+
+    def __init__(self, address: str) -> None:
+        self.acknowledged: list[int] = []
+        self._address, self._stopped = address, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def await_more(self, count: int = 20) -> None:
+        before = len(self.acknowledged)
+        until(lambda: len(self.acknowledged) >= before + count, f"{count} more records are acknowledged", 60)
+
+    def stop(self) -> list[int]:
+        self._stopped.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return self.acknowledged
+
+    def _run(self) -> None:
+        from kafka import KafkaProducer  # it takes a second to be imported, which the quick tier does not pay
+
+        # Idempotent producers need AllocateProducerIds, which is not served.
+        producer = KafkaProducer(bootstrap_servers=self._address, acks="all", enable_idempotence=False)
+        number = 0
+        while not self._stopped.is_set():
+            producer.send(TOPIC, key=str(number).encode(), value=str(number).encode()).get(60)
+            self.acknowledged.append(number)
+            number += 1
+        producer.close()
+
+
+def consumed(address: str, numbers: set[int]) -> set[int]:
+    """What a consumer of a group sees, until it has seen all of these or nothing comes."""
+    from kafka import KafkaConsumer
+
+    consumer = KafkaConsumer(
+        TOPIC, bootstrap_servers=address, group_id="test", auto_offset_reset="earliest", consumer_timeout_ms=30_000
+    )
+    found: set[int] = set()
+    for record in consumer:
+        found.add(int(record.value))
+        if numbers <= found:
+            break
+    consumer.close()
+    return found
+
+
+@pytest.mark.long("two JVMs and three processes")
+@released
+def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_killed(tmp_path: Path) -> None:
+    with controllers(tmp_path, {"broker.session.timeout.ms": 3_000}) as cluster:
+        controller = cluster.await_leader()
+        brokers = {node: Broker(tmp_path, cluster, node) for node in (FIRST, SECOND)}
+        try:
+            for broker in brokers.values():
+                until(broker.has_started, "the brokers are unfenced")
+            address = brokers[FIRST].address
+            made = f"--create --topic {TOPIC} --replica-assignment {FIRST}:{SECOND},{FIRST}:{SECOND}"
+            assert f"Created topic {TOPIC}." in brokers[FIRST].topics(*made.split())
+            producing = Producing(address)
+            producing.await_more()
+
+            cluster.processes[controller].kill()
+            producing.await_more()
+            controller = cluster.await_leader(tuple(node for node in VOTERS if node != controller))
+
+            brokers[SECOND].process.kill()
+            await_isr(cluster, controller, (FIRST,))
+            producing.await_more()
+            brokers[SECOND].start()
+            await_isr(cluster, controller, (FIRST, SECOND))  # the leader asks for it
+
+            acknowledged = set(producing.stop())
+            assert acknowledged <= consumed(address, acknowledged)
+            brokers[FIRST].topics("--delete", "--topic", TOPIC)
+            until(lambda: '"REMOVE_TOPIC_RECORD"' in records(cluster, controller), "the topic is removed")
+        finally:
+            for broker in brokers.values():
+                broker.process.kill()
+
+
+def await_isr(cluster: Controllers, controller: int, isr: tuple[int, ...]) -> None:
+    """The last change of the ISR in the log is this one, of both partitions."""
+    wanted = f'"isr":{sorted(isr)}'.replace(" ", "")
+
+    def last() -> list[str]:
+        lines = [line for line in records(cluster, controller).splitlines() if "PARTITION_CHANGE" in line]
+        return [line for line in lines if '"isr"' in line][-2:]
+
+    until(lambda: len(last()) == 2 and all(wanted in line for line in last()), f"the ISR becomes {isr}", 60)
