@@ -7,6 +7,7 @@ which the leader sets.
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from impl.heartbeat.control_requests import (
@@ -48,8 +49,8 @@ METADATA, OLDEST_METADATA, NEWEST_METADATA = 3, 1, 4
 API_VERSIONS, API_VERSIONS_VERSION = 18, 0
 EARLIEST = -2
 """As the time that ListOffsets asks for: the first offset; else the end."""
-_BATCH_HEAD_BYTES, _DELTA = 61, struct.Struct(">i")
-_MAGIC_AT, _MAGIC, _DELTA_AT = 16, 2, 23
+_BATCH_HEAD_BYTES, _INT32 = 61, struct.Struct(">i")
+_LENGTH_AT, _LENGTH_FROM, _MAGIC_AT, _MAGIC, _DELTA_AT, _COUNT_AT = 8, 12, 16, 2, 23, 57
 
 VERSIONS = (
     (PRODUCE, PRODUCE_VERSION, PRODUCE_VERSION),
@@ -216,9 +217,13 @@ def metadata_body(
 ) -> bytes:
     """The live brokers, and of these topics the partitions."""
     brokers = [int32(one.broker) + nullable_string(one.host) + int32(one.port) + nullable_string(None) for one in live]
+    leaders = {one.broker for one in live}
+    partitions = dict[str, list[bytes]]()
+    for of, state in sorted(states.items()):
+        partitions.setdefault(of.topic, []).append(_partition(state, leaders))
     found = []
     for topic in topics:
-        parts = [_partition(state, live) for of, state in sorted(states.items()) if of.topic == topic]
+        parts = partitions.get(topic, [])
         code = ErrorCode.NONE if parts else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         found.append(int16(code) + nullable_string(topic) + int8(0) + array(parts))
     throttle = int32(0) if version >= 3 else b""
@@ -226,22 +231,27 @@ def metadata_body(
     return throttle + array(brokers) + cluster + int32(controller) + array(found)
 
 
-def _partition(state: PartitionState, live: tuple[Endpoint, ...]) -> bytes:
+def _partition(state: PartitionState, live: Collection[int]) -> bytes:
     """A leader that is not among the live brokers is none, as Kafka has it: clients could not find it."""
-    is_led = any(one.broker == state.leader for one in live)
+    is_led = state.leader in live
     code = ErrorCode.NONE if is_led else ErrorCode.LEADER_NOT_AVAILABLE
     head = int16(code) + int32(state.partition.partition) + int32(state.leader if is_led else NO_LEADER)
     return head + int32_array(state.replicas) + int32_array(state.isr)
 
 
 def record_count(records: bytes) -> int:
-    """How many offsets a batch takes (RecordBatch of magic 2). Raises WireError where it is none."""
+    """How many offsets a batch takes (RecordBatch of magic 2). Raises WireError where it is none, or not just one.
+
+    As in Kafka, a producer's batch takes as many offsets as it has records; a log has a place for no more than that.
+    """
     if len(records) < _BATCH_HEAD_BYTES or records[_MAGIC_AT] != _MAGIC:
         raise WireError(f"records: a batch of magic {_MAGIC} is expected")
-    (delta,) = _DELTA.unpack_from(records, _DELTA_AT)
-    if delta < 0:
-        raise WireError(f"records: a batch of {delta + 1}")
-    return int(delta) + 1
+    length, delta, count = (int(_INT32.unpack_from(records, at)[0]) for at in (_LENGTH_AT, _DELTA_AT, _COUNT_AT))
+    if length != len(records) - _LENGTH_FROM:
+        raise WireError(f"records: a batch of {length} bytes in {len(records) - _LENGTH_FROM}")
+    if count < 1 or delta != count - 1:
+        raise WireError(f"records: a batch of {count}, the last one at {delta}")
+    return count
 
 
 def placed(batch: Batch) -> bytes:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from impl.heartbeat.control_requests import Endpoint, TopicPartition
 from impl.heartbeat.messages import BrokerState
 from impl.heartbeat.scripts import Context, Script
-from impl.heartbeat.znodes import BROKER_IDS, BrokerInfo, id_path, read_broker
+from impl.heartbeat.znodes import BROKER_IDS, BrokerInfo, id_path, read_broker, read_id
 from impl.zookeeper import Absent, Children, Exists, Found, GetChildren, GetData
-from impl.zookeeper.znodes import MOST_INT32, ZnodeError
+from impl.zookeeper.znodes import ZnodeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +236,4 @@ class Registry:
 
 def _id_of(path: str) -> int | None:
     name = path.removeprefix(f"{BROKER_IDS}/")
-    if name == path or not (name.isascii() and name.isdigit()) or int(name) > MOST_INT32:
-        return None
-    return int(name)
+    return None if name == path else read_id(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from impl.heartbeat.control_requests import NO_LEADER, TopicPartition
 from impl.runtime.properties import MOST_PORT
-from impl.zookeeper.znodes import ZnodeError, read_int, read_json, write_json
+from impl.zookeeper.znodes import MOST_INT32, ZnodeError, read_int, read_json, write_json
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -56,6 +56,12 @@ class LeaderAndIsr:
     def named(self) -> dict[int, int]:
         """The members that it names, and their incarnations."""
         return {member: one for member, one in zip(self.isr, self.incarnations, strict=False) if one}
+
+
+def read_id(name: str) -> int | None:
+    """The number of a broker or a partition, as the name of a znode or of a field; None: it is none."""
+    is_decimal = name.isascii() and name.isdigit() and len(name) <= len(str(MOST_INT32))
+    return int(name) if is_decimal and int(name) <= MOST_INT32 else None
 
 
 def id_path(broker: int) -> str:
@@ -103,7 +109,7 @@ def read_broker(path: str, data: bytes) -> BrokerInfo:
     """Raises ZnodeError."""
     fields = read_json(path, data, versions=(LEGACY_VERSION, HEARTBEAT_VERSION))
     host = fields.get("host")
-    if not isinstance(host, str):
+    if not isinstance(host, str) or not _is_utf8(host):
         raise ZnodeError(path, data, "'host' in it")
     return BrokerInfo(host, read_int(path, data, fields, "port", most=MOST_PORT), fields["version"])
 
@@ -119,9 +125,10 @@ def read_assignment(path: str, data: bytes) -> dict[int, tuple[int, ...]]:
         raise ZnodeError(path, data, "'partitions' in it")
     replicas = dict[int, tuple[int, ...]]()
     for name, of in found.items():
-        if not (name.isascii() and name.isdigit()):
+        partition = read_id(name)
+        if partition is None:
             raise ZnodeError(path, data, "numbers of partitions in it")
-        replicas[int(name)] = _ids(path, data, of)
+        replicas[partition] = _ids(path, data, of)
     return replicas
 
 
@@ -151,6 +158,11 @@ def read_state(path: str, data: bytes) -> LeaderAndIsr:
     )
 
 
+def _is_utf8(text: str) -> bool:
+    """JSON has a way to write half of a character, which no other place does."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
+
+
 def _incarnations(path: str, data: bytes, found: Any, count: int) -> tuple[int, ...]:
     if not isinstance(found, list) or len(found) != count:
         raise ZnodeError(path, data, "as many incarnations as members of the ISR in it")
@@ -160,6 +172,6 @@ def _incarnations(path: str, data: bytes, found: Any, count: int) -> tuple[int, 
 
 
 def _ids(path: str, data: bytes, found: Any) -> tuple[int, ...]:
-    if not isinstance(found, list) or not all(type(one) is int and one >= 0 for one in found):
+    if not isinstance(found, list) or not all(type(one) is int and 0 <= one <= MOST_INT32 for one in found):
         raise ZnodeError(path, data, f"broker ids in it, not {json.dumps(found)[:40]}")
     return tuple(found)

@@ -132,13 +132,15 @@ class Cluster(RunningCluster):
 
 # Records.
 
-_HEAD_BYTES, _MAGIC_AT = 61, 16
+_HEAD_BYTES, _LENGTH_AT, _LENGTH_FROM, _MAGIC_AT, _COUNT_AT = 61, 8, 12, 16, 57
 
 
 def batch_of(payload: bytes) -> bytes:
-    """A batch of one record, as far as a broker looks into it: magic 2, last offset delta 0."""
+    """A batch of one record, as far as a broker looks into it: length, magic 2, last offset delta 0, count."""
     head = bytearray(_HEAD_BYTES)
+    head[_LENGTH_AT:_LENGTH_FROM] = int32(_HEAD_BYTES + len(payload) - _LENGTH_FROM)
     head[_MAGIC_AT] = 2
+    head[_COUNT_AT:] = int32(1)
     return bytes(head) + payload
 
 

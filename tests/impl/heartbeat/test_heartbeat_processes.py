@@ -14,7 +14,15 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from impl.heartbeat.control_requests import TopicPartition
+from impl.heartbeat.client_requests import FETCH, PRODUCE, PRODUCE_VERSION
+from impl.heartbeat.control_requests import (
+    LEADER_AND_ISR,
+    LEADER_AND_ISR_VERSION,
+    LeaderAndIsrRequest,
+    PartitionState,
+    TopicPartition,
+    read_leader_and_isr_response,
+)
 from impl.heartbeat.messages import (
     ISR_CHANGE,
     METADATA_HEARTBEAT,
@@ -28,11 +36,22 @@ from impl.heartbeat.messages import (
 )
 from impl.heartbeat.tool import main as tool
 from impl.heartbeat.znodes import PERSISTENT, assignment_bytes, read_broker, read_state, state_path, topic_path
-from impl.runtime.wire import Frames, RequestHeader, frame, request_bytes
+from impl.runtime.wire import (
+    Frames,
+    RequestHeader,
+    array,
+    frame,
+    int16,
+    int32,
+    nullable_bytes,
+    nullable_string,
+    request_bytes,
+)
 from tests.cluster.processes import ManagedProcess
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.conftest import ROOT
 from tests.impl.heartbeat.clients import CLIENTS, Client
+from tests.impl.heartbeat.cluster import batch_of
 
 pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("real time: a minute of wall clock")]
 BROKERS = 3
@@ -139,6 +158,28 @@ def test_bad_input_is_answered_or_costs_the_connection(brokers: Brokers) -> None
     until(lambda: large(many) == ErrorCode.INVALID_INCARNATION_ID)
     for data in (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", frame(b"abc"), frame(b"abcdefgh")[:-2]):
         assert exchange(controller(), data) == []
+    assert all(process.exit_code is None for process in brokers.processes)
+
+
+def test_no_request_ends_a_process(brokers: Brokers) -> None:
+    """A batch that no log has a place for, a folder outside of log.dirs, keys and versions that are not served."""
+
+    def sent(key: int, version: int, body: bytes) -> list[bytes]:
+        address = brokers.address(brokers.state(0)[0])
+        return exchange(address, frame(request_bytes(RequestHeader(key, version, 1, "test"), body)))
+
+    batch = batch_of(b"record")
+    lying = batch[:23] + int32((1 << 31) - 1) + batch[27:]
+    for records in (lying, batch[:-1], batch + batch, b""):
+        topics = array([nullable_string("t") + array([int32(0) + nullable_bytes(records)])])
+        assert sent(PRODUCE, PRODUCE_VERSION, nullable_string(None) + int16(-1) + int32(1_000) + topics) == []
+    for topic in ("../../outside", "t" * 250, "t\0"):
+        state = PartitionState(TopicPartition(topic, 0), 1, 0, 0, (0,), 0, (0,))
+        request = LeaderAndIsrRequest(0, (1 << 31) - 1, (state,), ())
+        (refused,) = sent(LEADER_AND_ISR, LEADER_AND_ISR_VERSION, request.body())
+        assert read_leader_and_isr_response(refused).error_code == ErrorCode.INVALID_REQUEST
+    for key, version in ((999, 0), (-1, 0), (PRODUCE, 99), (FETCH, -1)):
+        assert sent(key, version, b"") == []
     assert all(process.exit_code is None for process in brokers.processes)
 
 

@@ -74,6 +74,16 @@ def test_an_assignment_that_was_written_is_read(replicas: dict[int, tuple[int, .
         (read_assignment, b'{"version":1,"partitions":[1]}', "'partitions' in it"),
         (read_assignment, b'{"version":1,"partitions":{"x":[1]}}', "numbers of partitions"),
         (read_assignment, b'{"version":1,"partitions":{"0":[-1]}}', "broker ids"),
+        (read_assignment, b'{"version":1,"partitions":{"0":[2147483648]}}', "broker ids"),
+        (read_assignment, b'{"version":1,"partitions":{"2147483648":[1]}}', "numbers of partitions"),
+        pytest.param(
+            read_assignment,
+            b'{"version":1,"partitions":{"%s":[1]}}' % (b"9" * 5_000),
+            "numbers of partitions",
+            id="5,000 digits",
+        ),
+        (read_broker, b'{"version":5,"host":"\\ud800","port":1}', "'host' in it"),
+        (read_state, _STATE.replace(b"[1,2]", b"[1,2147483648]") + b'"x":0}', "broker ids"),
     ],
 )
 def test_garbage_is_refused(read: object, data: bytes, why: str) -> None:

@@ -20,6 +20,7 @@ from impl.heartbeat.control_requests import (
     TopicPartition,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
+    is_topic_name,
     read_controlled_shutdown_request,
     read_controlled_shutdown_response,
     read_leader_and_isr_request,
@@ -115,6 +116,19 @@ def test_control_requests_to_an_incarnation_are_these_bytes() -> None:
     assert read_update_metadata_request(replace(shown, partitions=parts).body(5), 5).partitions == parts
 
 
+@pytest.mark.parametrize("topic", ["", ".", "..", "../t", "a/b", "t\0", "t\n", "ä", "t" * 250])
+def test_what_is_no_name_of_a_topic_is_refused(topic: str) -> None:
+    """The folder of a replica is named after its topic."""
+    assert not is_topic_name(topic) and is_topic_name("t" * 249) and is_topic_name("...")
+    bad = replace(STATE, partition=TopicPartition(topic, 0)), replace(STATE, partition=TopicPartition("t", -1))
+    for state in bad:
+        for version in (1, 2):
+            with pytest.raises(WireError, match=r"partition -?[01] of"):
+                read_leader_and_isr_request(LeaderAndIsrRequest(1, 7, (state,), (), 42).body(version), version)
+        with pytest.raises(WireError, match=r"partition -?[01] of"):
+            read_update_metadata_request(UpdateMetadataRequest(1, 7, (state,), ()).body())
+
+
 PARTITIONS = st.builds(
     lambda index, epoch, version, members: PartitionIsr(
         index, epoch, tuple(one for one, _ in members), version, tuple(incarnation for _, incarnation in members)
@@ -123,8 +137,13 @@ PARTITIONS = st.builds(
 )  # fmt: skip
 TOPICS = st.builds(TopicIsr, NAME, st.lists(PARTITIONS, max_size=3).map(tuple))
 RESULTS = st.builds(IsrResult, INT16, TEXT, NAME, INT32, INT32, INT32, ISR)
+PARTITION = st.builds(
+    TopicPartition,
+    st.text("abcABC019._-", min_size=1, max_size=20).filter(is_topic_name),
+    st.integers(0, (1 << 31) - 1),
+)
 STATES = st.builds(
-    PartitionState, st.builds(TopicPartition, NAME, INT32), INT32, INT32, INT32, ISR, INT32, ISR
+    PartitionState, PARTITION, INT32, INT32, INT32, ISR, INT32, ISR
 )  # fmt: skip
 ENDPOINTS = st.lists(st.builds(Endpoint, INT32, NAME, INT32), max_size=3).map(tuple)
 PARTS = st.lists(STATES, max_size=3).map(tuple)
