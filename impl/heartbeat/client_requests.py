@@ -10,6 +10,8 @@ import struct
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from crc32c import crc32c
+
 from impl.heartbeat.control_requests import (
     CONTROLLED_SHUTDOWN,
     CONTROLLED_SHUTDOWN_VERSION,
@@ -42,6 +44,8 @@ from impl.runtime.wire import (
 )
 
 PRODUCE, PRODUCE_VERSION = 0, 3
+ACKS_OF_ALL, NO_ACKS, ACKS_OF_LEADER = -1, 0, 1
+"""Whom a producer waits for: the ISR; nobody, so that it is sent no response; the leader."""
 FETCH, FETCH_VERSION = 1, 4
 LIST_OFFSETS, LIST_OFFSETS_VERSION = 2, 1
 METADATA, OLDEST_METADATA, NEWEST_METADATA = 3, 1, 4
@@ -49,7 +53,8 @@ METADATA, OLDEST_METADATA, NEWEST_METADATA = 3, 1, 4
 API_VERSIONS, API_VERSIONS_VERSION = 18, 0
 EARLIEST = -2
 """As the time that ListOffsets asks for: the first offset; else the end."""
-_BATCH_HEAD_BYTES, _INT32 = 61, struct.Struct(">i")
+_BATCH_HEAD_BYTES, _INT32, _CHECKSUM = 61, struct.Struct(">i"), struct.Struct(">I")
+_CHECKSUM_AT, _CHECKSUM_FROM = 17, 21
 _LENGTH_AT, _LENGTH_FROM, _MAGIC_AT, _MAGIC, _DELTA_AT, _COUNT_AT = 8, 12, 16, 2, 23, 57
 
 VERSIONS = (
@@ -84,7 +89,7 @@ class ProducePart:
 
 @dataclass(frozen=True, slots=True)
 class ProduceRequest:
-    """acks: -1 all of the ISR, 1 the leader, 0 no answer."""
+    """acks: as it was sent, one of those above or not."""
 
     acks: int
     timeout_ms: int
@@ -251,6 +256,9 @@ def record_count(records: bytes) -> int:
         raise WireError(f"records: a batch of {length} bytes in {len(records) - _LENGTH_FROM}")
     if count < 1 or delta != count - 1:
         raise WireError(f"records: a batch of {count}, the last one at {delta}")
+    (checksum,) = _CHECKSUM.unpack_from(records, _CHECKSUM_AT)
+    if checksum != crc32c(records[_CHECKSUM_FROM:]):
+        raise WireError("records: a batch of which the checksum is another one")
     return count
 
 

@@ -44,8 +44,8 @@ class Requests:
     def __init__(self, process: Process) -> None:
         self.process = process
 
-    async def answer(self, header: RequestHeader, body: bytes) -> bytes:
-        """The body of the response. Raises WireError where the connection is to be closed."""
+    async def answer(self, header: RequestHeader, body: bytes) -> bytes | None:
+        """The body of the response; None: its sender waits for none. Raises WireError: the connection is closed."""
         if header.api_key == kafka.API_VERSIONS:
             return kafka.api_versions_body(ErrorCode.NONE if header.api_version == 0 else ErrorCode.UNSUPPORTED_VERSION)
         versions = {key: (low, high) for key, low, high in kafka.VERSIONS}
@@ -78,7 +78,7 @@ class Requests:
             return control.ControlledShutdownResponse(code).body()
         raise WireError(f"api key {header.api_key}, version {header.api_version}: {message}")
 
-    async def _of_broker(self, header: RequestHeader, body: bytes) -> bytes:
+    async def _of_broker(self, header: RequestHeader, body: bytes) -> bytes | None:
         node, version = self.process.node, header.api_version
         match header.api_key:
             case key if key == METADATA_HEARTBEAT:
@@ -122,7 +122,7 @@ class Requests:
         known = UNKNOWN if controller is None else controller
         return DescribeBrokersResponse(ErrorCode.NOT_CONTROLLER, known, host, port).body()
 
-    async def _of_client(self, header: RequestHeader, body: bytes) -> bytes:
+    async def _of_client(self, header: RequestHeader, body: bytes) -> bytes | None:
         match header.api_key:
             case key if key == DESCRIBE_BROKERS:
                 return await self._describe()
@@ -134,7 +134,10 @@ class Requests:
                 return self._list_offsets(kafka.read_list_offsets_request(body))
         return self._metadata(header.api_version, kafka.read_metadata_request(body, header.api_version))
 
-    async def _produce(self, request: kafka.ProduceRequest) -> bytes:
+    async def _produce(self, request: kafka.ProduceRequest) -> bytes | None:
+        """Raises WireError where a request fails that is not answered: its sender notices by the connection."""
+        if request.acks not in (kafka.ACKS_OF_ALL, kafka.NO_ACKS, kafka.ACKS_OF_LEADER):
+            return kafka.produce_body([(part.of, ErrorCode.INVALID_REQUIRED_ACKS, -1) for part in request.parts])
         counts = [kafka.record_count(part.records) for part in request.parts]
         broker = self.process.node.broker
 
@@ -148,7 +151,12 @@ class Requests:
             return part.of, done.error_code, done.offset
 
         results = await asyncio.gather(*(one(*both) for both in zip(request.parts, counts, strict=True)))
-        return kafka.produce_body(list(results))
+        if request.acks != kafka.NO_ACKS:
+            return kafka.produce_body(list(results))
+        failed = [f"{of}: {ErrorCode(code).name}" for of, code, _ in results if code]
+        if failed:
+            raise WireError(", ".join(failed))
+        return None
 
     async def _fetch(self, request: kafka.FetchRequest) -> bytes:
         end_ms = monotonic_ms() + request.max_wait_ms

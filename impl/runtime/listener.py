@@ -20,8 +20,11 @@ from impl.runtime.wire import (
     response_bytes,
 )
 
-Handler = Callable[[RequestHeader, bytes], Awaitable[bytes]]
-"""Given the header and the body of a request, the body of its response. Raises WireError: the connection is closed."""
+Handler = Callable[[RequestHeader, bytes], Awaitable[bytes | None]]
+"""Given the header and the body of a request, the body of its response; None: its sender waits for none.
+
+Raises WireError: the connection is closed.
+"""
 
 _CHUNK_BYTES = 1 << 16
 
@@ -71,6 +74,8 @@ class Listener:
                 fields = Reader(content)
                 header = read_request_header(fields)
                 body = await self._handler(header, fields.rest())
+                if body is None:
+                    continue
                 writer.write(frame(response_bytes(header.correlation_id, body)))
                 await writer.drain()
         frames.end()

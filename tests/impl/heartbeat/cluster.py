@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from crc32c import crc32c
 from kazoo.exceptions import KazooException
 
 from impl.heartbeat.client_requests import PRODUCE, PRODUCE_VERSION
@@ -136,12 +137,17 @@ _HEAD_BYTES, _LENGTH_AT, _LENGTH_FROM, _MAGIC_AT, _COUNT_AT = 61, 8, 12, 16, 57
 
 
 def batch_of(payload: bytes) -> bytes:
-    """A batch of one record, as far as a broker looks into it: length, magic 2, last offset delta 0, count."""
+    """A batch of one record, as far as a broker looks: length, magic 2, checksum, last offset delta 0, count."""
     head = bytearray(_HEAD_BYTES)
     head[_LENGTH_AT:_LENGTH_FROM] = int32(_HEAD_BYTES + len(payload) - _LENGTH_FROM)
     head[_MAGIC_AT] = 2
     head[_COUNT_AT:] = int32(1)
-    return bytes(head) + payload
+    return with_checksum(bytes(head) + payload)
+
+
+def with_checksum(batch: bytes) -> bytes:
+    """The batch with the checksum of what it holds."""
+    return batch[:17] + crc32c(batch[21:]).to_bytes(4, "big") + batch[21:]
 
 
 def payload_of(batch: bytes) -> bytes:

@@ -24,7 +24,7 @@ from impl.heartbeat.messages import (
 from impl.heartbeat.znodes import BROKER_IDS, TOPICS, assignment_bytes, state_path
 from impl.runtime.wire import WireError
 from impl.zookeeper import Create, SetData, Submit
-from tests.impl.heartbeat.cluster import batch_of
+from tests.impl.heartbeat.cluster import batch_of, with_checksum
 from tests.impl.heartbeat.simulation import NOBODYS_LANE, TOPIC, Cluster, started
 
 
@@ -173,7 +173,7 @@ def test_records_are_one_batch_that_is_what_it_says() -> None:
     """Else offsets are given out that no batch has, or a log gets what it has no place for, which ended the process."""
     batch = batch_of(b"payload")
     assert record_count(batch) == 1
-    three = batch[:23] + struct.pack(">i", 2) + batch[27:57] + struct.pack(">i", 3) + batch[61:]
+    three = with_checksum(batch[:23] + struct.pack(">i", 2) + batch[27:57] + struct.pack(">i", 3) + batch[61:])
     assert record_count(three) == 3
     for wrong in (b"", batch[:60], batch[:-1], batch + b"x", batch + batch):
         with pytest.raises(WireError, match="a batch of"):
@@ -181,4 +181,6 @@ def test_records_are_one_batch_that_is_what_it_says() -> None:
     for delta, count in (((1 << 31) - 1, 1), (1, 1), (-1, 0), (0, 0), (-2, -1), ((1 << 31) - 1, -(1 << 31))):
         lying = batch[:23] + struct.pack(">i", delta) + batch[27:57] + struct.pack(">i", count) + batch[61:]
         with pytest.raises(WireError, match="the last one at"):
-            record_count(lying)
+            record_count(with_checksum(lying))
+    with pytest.raises(WireError, match="the checksum"):
+        record_count(batch[:-1] + b"X")

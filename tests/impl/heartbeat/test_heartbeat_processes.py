@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from impl.heartbeat.client_requests import FETCH, PRODUCE, PRODUCE_VERSION
+from impl.heartbeat.client_requests import FETCH, PRODUCE, PRODUCE_VERSION, produce_body
 from impl.heartbeat.control_requests import (
     LEADER_AND_ISR,
     LEADER_AND_ISR_VERSION,
@@ -51,7 +51,7 @@ from tests.cluster.processes import ManagedProcess
 from tests.cluster.zookeeper import Ensemble, zookeeper
 from tests.conftest import ROOT
 from tests.impl.heartbeat.clients import CLIENTS, Client
-from tests.impl.heartbeat.cluster import batch_of
+from tests.impl.heartbeat.cluster import batch_of, with_checksum
 
 pytestmark = [pytest.mark.xdist_group("zookeeper"), pytest.mark.long("real time: a minute of wall clock")]
 BROKERS = 3
@@ -169,7 +169,7 @@ def test_no_request_ends_a_process(brokers: Brokers) -> None:
         return exchange(address, frame(request_bytes(RequestHeader(key, version, 1, "test"), body)))
 
     batch = batch_of(b"record")
-    lying = batch[:23] + int32((1 << 31) - 1) + batch[27:]
+    lying = with_checksum(batch[:23] + int32((1 << 31) - 1) + batch[27:])
     for records in (lying, batch[:-1], batch + batch, b""):
         topics = array([nullable_string("t") + array([int32(0) + nullable_bytes(records)])])
         assert sent(PRODUCE, PRODUCE_VERSION, nullable_string(None) + int16(-1) + int32(1_000) + topics) == []
@@ -181,6 +181,28 @@ def test_no_request_ends_a_process(brokers: Brokers) -> None:
     for key, version in ((999, 0), (-1, 0), (PRODUCE, 99), (FETCH, -1)):
         assert sent(key, version, b"") == []
     assert all(process.exit_code is None for process in brokers.processes)
+
+
+def test_who_waits_for_no_acknowledgement_gets_no_answer(brokers: Brokers) -> None:
+    """But a closed connection, where its records are not taken. Kafka has no acknowledgements of two replicas any more.
+
+    In a partition that no client reads: what is in the batches is none of Kafka's records.
+    """
+
+    def produced(partition: int, acks: int) -> bytes:
+        part = int32(partition) + nullable_bytes(batch_of(b"record"))
+        body = nullable_string(None) + int16(acks) + int32(1_000) + array([nullable_string("t") + array([part])])
+        return frame(request_bytes(RequestHeader(PRODUCE, PRODUCE_VERSION, 1, "test"), body))
+
+    def sent(*acks: int, partition: int = 1) -> list[bytes]:
+        address = brokers.address(brokers.state(1)[0])
+        return exchange(address, b"".join(produced(partition, one) for one in acks))
+
+    of_no_partition = produce_body([(TopicPartition("t", 99), ErrorCode.NOT_LEADER_FOR_PARTITION, -1)])
+    assert sent(0) == []
+    assert len(sent(0, 1, 0, -1)) == 2
+    assert sent(1, 0, 1, partition=99) == [of_no_partition]
+    assert sent(2) == [produce_body([(TopicPartition("t", 1), ErrorCode.INVALID_REQUIRED_ACKS, -1)])]
 
 
 def test_the_brokers_are_listed(brokers: Brokers, capsys: pytest.CaptureFixture[str]) -> None:
