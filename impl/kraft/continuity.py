@@ -14,6 +14,7 @@ from impl.kraft.records import (
     Batch,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -61,6 +62,7 @@ class Ahead:
         self._topics: dict[UUID, str | None] = {}
         self._names: dict[str, UUID | None] = {}
         self._partitions: dict[UUID, set[int]] = {}
+        self._next_producer_id = image.next_producer_id
 
     def take(self, record: Record, offset: int) -> None:
         """Take note of a record. Raises ReplayError where it is about what is not there, or makes what there is."""
@@ -77,6 +79,8 @@ class Ahead:
                 self._partitions.setdefault(record.topic_id, set()).add(record.partition_id)
             case PartitionChangeRecord():
                 self._require_partition((record.topic_id, record.partition_id), offset)
+            case ProducerIdsRecord():
+                self._give_away(record.next_producer_id, offset)
             case _ if isinstance(record, RegistrationChange):
                 self._require_registration(record, offset)
                 if isinstance(record, UnregisterBrokerRecord):
@@ -97,6 +101,14 @@ class Ahead:
             raise absent_topic("removes", record.topic_id, offset)
         self._topics[record.topic_id] = self._names[name] = None
         self._partitions.pop(record.topic_id, None)
+
+    def _give_away(self, next_producer_id: int, offset: int) -> None:
+        if next_producer_id <= self._next_producer_id:
+            raise ReplayError(
+                f"the record at offset {offset} gives producer ids below {next_producer_id} away, "
+                f"and those below {self._next_producer_id} are"
+            )
+        self._next_producer_id = next_producer_id
 
     def require_numbering(self, offset: int) -> None:
         """Raise ReplayError unless the partitions of each topic are numbered from 0 without a gap.

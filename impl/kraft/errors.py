@@ -8,6 +8,7 @@ from enum import IntEnum
 class ErrorCode(IntEnum):
     """The outcome of a request in its response. Names that KIP-631 gives and Kafka changed are Kafka's here."""
 
+    UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1
     UNKNOWN_TOPIC_OR_PARTITION = 3

@@ -25,6 +25,7 @@ from impl.kraft.records import (
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -116,7 +117,8 @@ class Partition:
 class Image:
     """The metadata up to `offset`, the last one replayed; -1 where nothing is.
 
-    in_isr: by broker, the partitions in whose ISR it is. reassigning: the partitions that are. Of both, the keys count.
+    next_producer_id: those below it are given away. in_isr: by broker, the partitions in whose ISR it is. reassigning:
+    the partitions that are. Of both, the keys count.
     """
 
     def __init__(self) -> None:
@@ -124,6 +126,7 @@ class Image:
         self.epoch = 0
         self.registrations: dict[int, Registration] = {}
         self.features: dict[str, tuple[int, int]] = {}
+        self.next_producer_id = 0
         self.topics: CopyOnWriteDict[UUID, str] = CopyOnWriteDict()
         self.topic_ids: CopyOnWriteDict[str, UUID] = CopyOnWriteDict()
         self.partition_counts: CopyOnWriteDict[UUID, int] = CopyOnWriteDict()
@@ -137,6 +140,7 @@ class Image:
         other = Image.__new__(Image)
         other.offset, other.epoch = self.offset, self.epoch
         other.registrations, other.features = self.registrations.copy(), self.features.copy()
+        other.next_producer_id = self.next_producer_id
         other.topics, other.topic_ids = self.topics.copy(), self.topic_ids.copy()
         other.partition_counts, other.configs = self.partition_counts.copy(), self.configs.copy()
         other.partitions, other.reassigning = self.partitions.copy(), self.reassigning.copy()
@@ -209,6 +213,8 @@ class Image:
                 self.set_config(record)
             case FeatureLevelRecord():
                 self.set_feature(record)
+            case ProducerIdsRecord():
+                self.next_producer_id = record.next_producer_id
             case NoOpRecord():
                 pass
             case _:

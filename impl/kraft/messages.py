@@ -217,6 +217,24 @@ class UpdateFeatureResponse:
     message: str = ""
 
 
+# KIP-730.
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateProducerIdsRequest:
+    broker_id: Int32
+    broker_epoch: Int64
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateProducerIdsResponse:
+    """The ids from producer_id_start on, as many as producer_id_len, are the broker's to give away."""
+
+    error: ErrorCode
+    producer_id_start: Int64 = 0
+    producer_id_len: Int32 = 0
+
+
 WriteRequest = (
     BrokerRegistrationRequest
     | BrokerHeartbeatRequest
@@ -228,6 +246,7 @@ WriteRequest = (
     | ElectPreferredLeaderRequest
     | AlterConfigRequest
     | UpdateFeatureRequest
+    | AllocateProducerIdsRequest
 )
 """What may change the metadata."""
 Request = WriteRequest | ListPartitionReassignmentsRequest
@@ -243,4 +262,5 @@ Response = (
     | ElectPreferredLeaderResponse
     | AlterConfigResponse
     | UpdateFeatureResponse
+    | AllocateProducerIdsResponse
 )

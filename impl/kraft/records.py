@@ -32,6 +32,7 @@ class RecordType(IntEnum):
     UNFENCE_BROKER = 8
     REMOVE_TOPIC = 9
     FEATURE_LEVEL = 12
+    PRODUCER_IDS = 15
     BROKER_REGISTRATION_CHANGE = 17
     NO_OP = 20
 
@@ -173,6 +174,16 @@ class FeatureLevelRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducerIdsRecord:
+    """Kafka's (KIP-730): all producer ids below next_producer_id are given away. The broker got those given last."""
+
+    type: ClassVar = RecordType.PRODUCER_IDS
+    broker_id: Int32
+    broker_epoch: Int64
+    next_producer_id: Int64
+
+
+@dataclass(frozen=True, slots=True)
 class NoOpRecord:
     """KIP-835: the log grows, and nothing else."""
 
@@ -191,6 +202,7 @@ Record = (
     | BrokerRegistrationChangeRecord
     | ConfigRecord
     | FeatureLevelRecord
+    | ProducerIdsRecord
     | NoOpRecord
 )
 

@@ -12,6 +12,7 @@ from impl.kraft.records import (
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     TopicRecord,
@@ -29,7 +30,7 @@ class Snapshot:
 
 def write_snapshot(image: Image) -> Snapshot:
     """The snapshot of an image, in an order that depends on nothing else."""
-    records = (*features(image), *registrations(image), *topics(image), *configs(image))
+    records = (*features(image), *registrations(image), *topics(image), *configs(image), *producer_ids(image))
     return Snapshot(image.offset, image.epoch, records)
 
 
@@ -84,3 +85,9 @@ def configs(image: Image) -> Iterator[Record]:
     for (resource_type, resource_name), values in sorted(image.configs.items()):
         for name, value in sorted(values.items()):
             yield ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value)
+
+
+def producer_ids(image: Image) -> Iterator[Record]:
+    """Whom the last ones were given to does not count any more: nobody, as in Kafka (ProducerIdsImage)."""
+    if image.next_producer_id:
+        yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.next_producer_id)

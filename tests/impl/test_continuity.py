@@ -16,6 +16,7 @@ from impl.kraft.records import (
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -135,3 +136,15 @@ def test_a_field_of_a_record_is_named() -> None:
     with pytest.raises(InvalidFieldError, match=wanted):
         # the type of a field is what is wrong here
         check_batches(image(), [Batch(3, 1, (FenceBrokerRecord(0, "x"),))])  # type: ignore[arg-type]  # the wrong type
+
+
+def test_producer_ids_are_given_away_once() -> None:
+    first, next_ones = ProducerIdsRecord(0, 0, 1_000), ProducerIdsRecord(0, 0, 2_000)
+    check_batches(image(), [Batch(3, 1, (first, next_ones))])
+    for second in (first, ProducerIdsRecord(0, 0, 999)):
+        with pytest.raises(ReplayError, match="offset 4 gives producer ids below"):
+            check_batches(image(), [Batch(3, 1, (first, second))])
+    given = image()
+    given.replay(Batch(3, 1, (first,)))
+    with pytest.raises(ReplayError, match="offset 4 gives producer ids below 1000 away"):
+        check_batches(given, [Batch(4, 1, (first,))])

@@ -15,6 +15,7 @@ from impl.kraft.records import (
     FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -50,6 +51,7 @@ CHANGES: list[Record] = [
     RemoveTopicRecord(TOPIC),
     ConfigRecord(2, "orders", "retention.ms", "2"),
     FeatureLevelRecord("metadata.version", 1, 2),
+    ProducerIdsRecord(0, 0, 1_000),
 ]
 
 

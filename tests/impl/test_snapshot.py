@@ -11,6 +11,7 @@ from impl.kraft.records import (
     Endpoint,
     FeatureLevelRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     SupportedFeature,
@@ -33,6 +34,7 @@ RECORDS: tuple[Record, ...] = (
     ConfigRecord(2, "orders", "cleanup.policy", "compact"),
     ConfigRecord(2, "orders", "retention.ms", "5"),
     ConfigRecord(4, "", "a", "1"),
+    ProducerIdsRecord(-1, -1, 3_000),
 )
 """As a snapshot has them."""
 

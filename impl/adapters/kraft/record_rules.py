@@ -17,6 +17,7 @@ from impl.kraft.records import (
     FenceBrokerRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RegisterBrokerRecord,
     RemoveTopicRecord,
@@ -201,6 +202,9 @@ def look_at_replay(after: Image, record: Record, wanted: Partition | None, befor
             levels = after.features.get(record.name)
             wanted_levels = (record.min_feature_level, record.max_feature_level) if record.max_feature_level else None
             require(levels == wanted_levels, record, f"its replay leaves {levels}")
+        case ProducerIdsRecord():
+            found_id = after.next_producer_id
+            require(found_id == record.next_producer_id, record, f"its replay leaves {found_id}")
 
 
 REGISTRATION = (

@@ -109,6 +109,7 @@ IMAGE: Fields = {
     "partitions": partitions,
     "configs": plain,
     "features": plain,
+    "next_producer_id": plain,
     "in_isr": non_empty,
     "reassigning": plain,
 }

@@ -17,6 +17,7 @@ from impl.kraft.controller.features import update_feature
 from impl.kraft.controller.fencing import fenced
 from impl.kraft.controller.heartbeat import heartbeat
 from impl.kraft.controller.isr import alter_partition
+from impl.kraft.controller.producer_ids import allocate_producer_ids
 from impl.kraft.controller.reassignment import alter_reassignment, elect_preferred, list_reassignments
 from impl.kraft.controller.registration import register, unregister
 from impl.kraft.controller.sessions import Sessions
@@ -27,6 +28,8 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.fields import Int32, Int64, check, check_as, shown
 from impl.kraft.image import Image
 from impl.kraft.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterConfigRequest,
     AlterConfigResponse,
     AlterPartitionReassignmentRequest,
@@ -71,6 +74,7 @@ RESPONSES: dict[type, Callable[[ErrorCode], Response]] = {
     ElectPreferredLeaderRequest: ElectPreferredLeaderResponse,
     AlterConfigRequest: AlterConfigResponse,
     UpdateFeatureRequest: UpdateFeatureResponse,
+    AllocateProducerIdsRequest: AllocateProducerIdsResponse,
 }
 
 
@@ -186,6 +190,8 @@ class Controller:
                 return alter_config(image, request)
             case UpdateFeatureRequest():
                 return update_feature(image, settings.supported_features, request)
+            case AllocateProducerIdsRequest():
+                return allocate_producer_ids(image, request)
             case _:
                 assert_never(request)
 

@@ -21,6 +21,7 @@ from impl.kraft.records import (
     NoOpRecord,
     PartitionChangeRecord,
     PartitionRecord,
+    ProducerIdsRecord,
     Record,
     RecordType,
     RegisterBrokerRecord,
@@ -33,7 +34,7 @@ from impl.kraft.records import (
 
 _SAME = (
     RegisterBrokerRecord, UnregisterBrokerRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
-    PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, NoOpRecord,
+    PartitionChangeRecord, FenceBrokerRecord, UnfenceBrokerRecord, ConfigRecord, ProducerIdsRecord, NoOpRecord,
 )  # fmt: skip
 """Those whose fields are Kafka's, one for one."""
 

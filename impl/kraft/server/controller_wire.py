@@ -9,15 +9,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from kio.schema.allocate_producer_ids.v0.request import AllocateProducerIdsRequest as WireAllocation
+from kio.schema.allocate_producer_ids.v0.response import AllocateProducerIdsResponse as WireAllocationResponse
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest as WireHeartbeat
 from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse as WireHeartbeatResponse
 from kio.schema.broker_registration.v4.request import BrokerRegistrationRequest as WireRegistration
 from kio.schema.broker_registration.v4.response import BrokerRegistrationResponse as WireRegistrationResponse
+from kio.schema.types import ProducerId
 from kio.schema.unregister_broker.v0.request import UnregisterBrokerRequest as WireUnregister
 from kio.schema.unregister_broker.v0.response import UnregisterBrokerResponse as WireUnregisterResponse
-from kio.static.primitive import i64
+from kio.static.primitive import i32, i64
 
 from impl.kraft.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -32,8 +37,8 @@ from impl.kraft.server.entities import NO_TIME, wire_code
 from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import WireError
 
-VERSIONS: Mapping[int, int] = {62: 4, 63: 1, 64: 0}
-"""By key, the version that is served: of BrokerRegistration, BrokerHeartbeat, UnregisterBroker."""
+VERSIONS: Mapping[int, int] = {62: 4, 63: 1, 64: 0, 67: 0}
+"""By key, the version that is served: of BrokerRegistration, BrokerHeartbeat, UnregisterBroker, AllocateProducerIds."""
 
 
 def read_request(key: int, body: bytes) -> Request:
@@ -73,10 +78,15 @@ def _unregister(entity: Any) -> Request:
     return UnregisterBrokerRequest(int(entity.broker_id))
 
 
+def _allocation(entity: Any) -> Request:
+    return AllocateProducerIdsRequest(int(entity.broker_id), int(entity.broker_epoch))
+
+
 _READ: Mapping[int, tuple[type, Callable[[Any], Request]]] = {
     62: (WireRegistration, _registration),
     63: (WireHeartbeat, _heartbeat),
     64: (WireUnregister, _unregister),
+    67: (WireAllocation, _allocation),
 }
 
 
@@ -96,6 +106,11 @@ def response_bytes(response: Response) -> bytes:
             entity = WireUnregisterResponse(
                 throttle_time=NO_TIME, error_code=wire_code(response.error), error_message=None
             )
+        case AllocateProducerIdsResponse():
+            entity = WireAllocationResponse(
+                throttle_time=NO_TIME, error_code=wire_code(response.error),
+                producer_id_start=ProducerId(response.producer_id_start), producer_id_len=i32(response.producer_id_len),
+            )  # fmt: skip
         case _:
             raise TypeError(f"{type(response).__name__} answers nothing that is served")
     return entity_bytes(entity)

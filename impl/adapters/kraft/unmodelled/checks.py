@@ -14,6 +14,7 @@ from impl.kraft.records import BROKER_RESOURCE
 CHECKS = (
     membership.registrations,
     membership.features,
+    membership.producer_ids,
     membership.timers,
     topics.refused_topics,
     topics.created_topics,
@@ -106,6 +107,7 @@ def contents(image: Image) -> dict[str, object]:
         "partitions": dict(image.partitions),
         "configs": {resource: dict(values) for resource, values in image.configs.items()},
         "features": dict(image.features),
+        "next producer id": image.next_producer_id,
         "in_isr": {broker_id: frozenset(keys) for broker_id, keys in image.in_isr.items() if keys},
         "reassigning": frozenset(image.reassigning),
     }

@@ -12,6 +12,8 @@ from impl.kraft.controller import NO_OP_TIMER, lease_timer
 from impl.kraft.effects import Append, Effects, Reply, SetTimer
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     AlterConfigRequest,
     AlterPartitionReassignmentRequest,
     AlterPartitionRequest,
@@ -29,6 +31,7 @@ from impl.kraft.messages import (
 from impl.kraft.records import (
     FeatureLevelRecord,
     NoOpRecord,
+    ProducerIdsRecord,
     RegisterBrokerRecord,
     SupportedFeature,
     UnregisterBrokerRecord,
@@ -92,6 +95,19 @@ def features(make: Make) -> None:
     asking.wants(remove, ErrorCode.NONE, (FeatureLevelRecord("feature", 0, 0),))
 
 
+def producer_ids(make: Make) -> None:
+    """A broker that is registered gets ids that nobody has, and another one none (KIP-730)."""
+    for broker_id, held in make().image.registrations.items():
+        asking, epoch = make(), held.broker_epoch
+        asking.wants(AllocateProducerIdsRequest(broker_id, epoch + 1), ErrorCode.STALE_BROKER_EPOCH)
+        for start in (0, 1_000):
+            record = ProducerIdsRecord(broker_id, epoch, start + 1_000)
+            found = asking.wants(AllocateProducerIdsRequest(broker_id, epoch), ErrorCode.NONE, (record,))
+            wanted = AllocateProducerIdsResponse(ErrorCode.NONE, start, 1_000)
+            asking.require(found == wanted, f"the next ids are {wanted}, not {found}")
+    make().wants(AllocateProducerIdsRequest(NEW_ID, 0), ErrorCode.STALE_BROKER_EPOCH)
+
+
 def timers(make: Make) -> None:
     """The log grows when nothing else makes it grow (KIP-835); nobody has the lease of an unknown broker."""
     asking = make()
@@ -122,6 +138,7 @@ REQUESTS: tuple[Request, ...] = (
     ElectPreferredLeaderRequest("topic", 0),
     AlterConfigRequest(2, "topic", "min.insync.replicas", "1"),
     UpdateFeatureRequest("feature", 1),
+    AllocateProducerIdsRequest(0, 0),
 )
 
 

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kio.schema.allocate_producer_ids.v0.request import AllocateProducerIdsRequest as WireAllocation
+from kio.schema.allocate_producer_ids.v0.response import AllocateProducerIdsResponse as WireAllocationResponse
 from kio.schema.broker_heartbeat.v1.request import BrokerHeartbeatRequest as WireHeartbeat
 from kio.schema.broker_heartbeat.v1.response import BrokerHeartbeatResponse as WireHeartbeatResponse
 from kio.schema.broker_registration.v4 import request as registration
@@ -18,6 +20,8 @@ from kio.static.primitive import i16, i64, u16
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -58,6 +62,14 @@ def test_a_heartbeat_is_read_and_answered() -> None:
 
 def test_an_unregistration_is_read() -> None:
     assert read_request(64, entity_bytes(WireUnregister(broker_id=BrokerId(3)))) == UnregisterBrokerRequest(3)
+
+
+def test_producer_ids_are_asked_for_and_given() -> None:
+    asked = WireAllocation(broker_id=BrokerId(3), broker_epoch=i64(5))
+    assert read_request(67, entity_bytes(asked)) == AllocateProducerIdsRequest(3, 5)
+    body = response_bytes(AllocateProducerIdsResponse(ErrorCode.NONE, 1_000, 500))
+    answer: Any = read_entity(WireAllocationResponse, body)
+    assert (int(answer.error_code), answer.producer_id_start, answer.producer_id_len) == (0, 1_000, 500)
 
 
 def test_what_the_core_has_not_is_refused() -> None:

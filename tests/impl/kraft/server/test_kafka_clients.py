@@ -38,8 +38,7 @@ class Producing:
     def _run(self) -> None:
         from kafka import KafkaProducer  # it takes a second to be imported, which the quick tier does not pay
 
-        # Idempotent producers need AllocateProducerIds, which is not served.
-        producer = KafkaProducer(bootstrap_servers=self._address, acks="all", enable_idempotence=False)
+        producer = KafkaProducer(bootstrap_servers=self._address, acks="all", enable_idempotence=True)
         number = 0
         while not self._stopped.is_set():
             producer.send(TOPIC, key=str(number).encode(), value=str(number).encode()).get(60)
@@ -89,6 +88,7 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             brokers[SECOND].start()
             await_isr(cluster, controller, (FIRST, SECOND))  # the leader asks for it
 
+            assert '"PRODUCER_IDS_RECORD"' in records(cluster, controller)  # the producer is idempotent
             acknowledged = set(producing.stop())
             assert acknowledged <= consumed(address, acknowledged)
             brokers[FIRST].topics("--delete", "--topic", TOPIC)
