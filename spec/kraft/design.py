@@ -107,6 +107,9 @@ class Design:
     registration_keeps_report: bool = True
     """What a broker has reported to have applied is remembered where it is unfenced, or repeats its registration. Kafka
     forgets it until the next heartbeat (BrokerHeartbeatManager.register), and shutdowns wait for the broker."""
+    failover_knows_shutdowns: bool = True
+    """A controller that becomes active knows from the metadata who is in controlled shutdown, and lets nobody wait for
+    them. In Kafka 4.3 such a broker counts as active until it asks again (ClusterControlManager.activate)."""
     superseded_stops: bool = True
     "A process that sees its id registered at another broker epoch no longer acts as a replica."
     stale_process_stops: bool = True
@@ -346,6 +349,7 @@ KAFKA_4_3 = {
     "repeated_registration_renews": False,
     "repeated_registration_is_known": False,
     "registration_keeps_report": False,
+    "failover_knows_shutdowns": False,
 }
 """Apache Kafka 4.3, as far as its released controller was driven (docs/apache-kafka.md)."""
 KAFKA_4_3_CONTROLLER = {name: value for name, value in KAFKA_4_3.items() if name not in BROKERS_SIDE}

@@ -35,7 +35,7 @@ def test_threads_find_the_same_counterexample(threads: int) -> None:
     assert found[0] == found[1]
 
 
-NO_GUARDS = {"repeated_registration_is_known", "registration_keeps_report"}
+NO_GUARDS = {"repeated_registration_is_known", "registration_keeps_report", "failover_knows_shutdowns"}
 """Off, a broker is unfenced later or shuts down later, and nothing breaks: Kafka has it so."""
 
 

@@ -234,8 +234,8 @@ MUTANTS = [
            "member not in partition.isr and member not in partition.adding"),
     Mutant("reassignment_keeps_min_isr", "moved_record", "reassigned", "adding=adding",
            "adding=adding\nisr=partition.isr & wanted"),
-    Mutant("controlled_shutdown_ends", "restarts_end", "may_shut_down_now", "shutdown.lagging & active_brokers(image)",
-           "shutdown.lagging"),
+    Mutant("controlled_shutdown_ends", "restarts_end", "may_shut_down_now",
+           "shutdown.lagging & awaited_brokers(controller)", "shutdown.lagging"),
     Mutant("ready_broker_is_unfenced", "restarts_end", "handle_registration",
            "Registration(request.incarnation, epoch, True, False, ())",
            "Registration(request.incarnation, epoch, True, existing is not None and existing.in_controlled_shutdown,"

@@ -92,6 +92,17 @@ class TestFirstRequest:
 
 
 class TestControlledShutdown:
+    @pytest.mark.parametrize("knows", [True, False])
+    def test_waits_for_one_that_a_failover_made_active(self, s: Cluster, knows: bool) -> None:
+        switched(failover_knows_shutdowns=knows)
+        depose(s)
+        registration_of(s, A).in_controlled_shutdown = True
+        registration_of(s, B).in_controlled_shutdown = True
+        controller_of(s).shutdowns[A] = Shutdown(NOW, lagging=frozenset({B}))
+        assert (decided(s, A) == BrokerControlState.SHUTDOWN_NOW) == knows
+        controller_of(s).shutdowns[B] = Shutdown(NOW, lagging=frozenset())
+        assert decided(s, A) == BrokerControlState.SHUTDOWN_NOW
+
     def test_waits_for_active_brokers_only(self, s: Cluster) -> None:
         depose(s)
         registration_of(s, A).in_controlled_shutdown = True

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from checker.lang import Map, Option, action, replace, require
+from checker.lang import Map, Option, Set, action, replace, require
 from spec.kraft.design import Design
 from spec.kraft.messages import Heartbeat
-from spec.kraft.metadata import Metadata, Registration, active_brokers
+from spec.kraft.metadata import Metadata, Registration, active_brokers, is_unfenced
 from spec.kraft.processes import disk, is_alive, stopped
 from spec.kraft.state import Cluster, Controller, Shutdown
 from spec.kraft.types import Broker, BrokerState, MetadataOffset, Process, TopicPartition
@@ -36,7 +36,7 @@ def next_broker_state(
     if shutdown is not None:
         return (
             BrokerControlState.SHUTDOWN_NOW
-            if may_shut_down_now(controller.image, broker, shutdown)
+            if may_shut_down_now(controller, broker, shutdown)
             else BrokerControlState.CONTROLLED_SHUTDOWN
         )
     if request.want_shut_down:
@@ -75,11 +75,18 @@ def has_applied(applied: Option[MetadataOffset], offset: MetadataOffset) -> bool
     return applied is not None and offset <= applied
 
 
-def may_shut_down_now(image: Metadata, broker: Broker, shutdown: Shutdown) -> bool:
+def may_shut_down_now(controller: Controller, broker: Broker, shutdown: Shutdown) -> bool:
     """A broker in controlled shutdown leads nothing, and every active broker has seen that."""
-    if leads_a_partition(image, broker):
+    if leads_a_partition(controller.image, broker):
         return False
-    return not Design.shutdown_awaits_images or not shutdown.lagging & active_brokers(image)
+    return not Design.shutdown_awaits_images or not shutdown.lagging & awaited_brokers(controller)
+
+
+def awaited_brokers(controller: Controller) -> Set[Broker]:
+    """The brokers whose images a shutdown waits for. A new controller may take one that shuts down for active."""
+    if Design.failover_knows_shutdowns:
+        return active_brokers(controller.image)
+    return frozenset(b for b in Broker if is_unfenced(controller.image, b) and controller.shutdowns[b] is None)
 
 
 def leads_a_partition(image: Metadata, broker: Broker) -> bool:

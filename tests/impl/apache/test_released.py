@@ -67,6 +67,7 @@ def test_what_conforms(model: str, changes: dict[str, object], verdict: str, tra
         ("membership", {"repeated_registration_renews": True}, 5, "expired_leases"),
         ("membership", {"repeated_registration_is_known": True}, 5, "image.offset"),
         ("restarts", {"registration_keeps_report": True}, 8, "lagging"),
+        ("restarts", {"failover_knows_shutdowns": True}, 9, "shutdowns"),
     ],
     ids=str,
 )
