@@ -14,9 +14,9 @@ from impl.runtime.entities import entity_bytes, read_entity
 from impl.runtime.wire import Reader, RequestHeader, read_request_header, response_bytes
 
 KEY, VERSION = 58, 0
-FORWARDED = frozenset((19, 20, 43, 45, 46, 64))
+FORWARDED = frozenset((19, 20, 43, 45, 46, 55, 64))
 """What clients may ask for through a broker: CreateTopics, DeleteTopics, ElectLeaders, AlterPartitionReassignments,
-ListPartitionReassignments, UnregisterBroker."""
+ListPartitionReassignments, DescribeQuorum, UnregisterBroker."""
 
 
 def read_envelope(body: bytes) -> tuple[RequestHeader, bytes]:

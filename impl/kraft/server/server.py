@@ -33,10 +33,10 @@ from impl.kraft.metadata.core_records import MetadataCodec
 from impl.kraft.node import Node, NodeEffect, NodeEffects
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
-from impl.kraft.raft.messages import Request, Response
+from impl.kraft.raft.messages import FetchRequest, Request, Response
 from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
-from impl.kraft.server import admin_wire, controller_wire, envelope, quorum_wire
+from impl.kraft.server import about, admin_wire, controller_wire, envelope, quorum_wire
 from impl.kraft.server.entities import NO_TAGS, NO_TIME, without_tags
 from impl.kraft.server.peers import Peers
 from impl.kraft.storage.directories import BOOTSTRAP, lock_directories, read_bootstrap, read_directories
@@ -56,7 +56,8 @@ from impl.runtime.wire import RequestHeader, WireError
 API_VERSIONS = 18
 _API_VERSIONS: Mapping[int, Any] = {0: v0, 1: v1, 2: v2, 3: v3}
 SERVED = {
-    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, envelope.KEY: envelope.VERSION,
+    **quorum_wire.VERSIONS, **controller_wire.VERSIONS, **admin_wire.VERSIONS, **about.VERSIONS,
+    envelope.KEY: envelope.VERSION,
 }  # fmt: skip
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
@@ -93,9 +94,13 @@ class ControllerServer:
             undone.callback(self._storage.close)
             bootstrap = _bootstrap(disk, configuration.metadata_log_dir)
             self._node = _node(configuration, cluster_id, bootstrap, self._storage)
+            clock_ms = _clock_ms()
+            self._about = about.About(
+                self._node.raft, cluster_id, configuration.controller_quorum_voters, self._endpoint.name, clock_ms
+            )
             undone.pop_all()
         self._loop: CoreLoop[NodeEffect] = CoreLoop(
-            self._on_timer, self._carry_out, before_each=self._tell, clock_ms=_clock_ms()
+            self._on_timer, self._carry_out, before_each=self._tell, clock_ms=clock_ms
         )
         most_bytes = max(
             configuration.controller_quorum_fetch_max_bytes, configuration.controller_quorum_fetch_snapshot_max_bytes
@@ -227,6 +232,8 @@ class ControllerServer:
             return await self._forwarded(*envelope.read_envelope(body))
         if key in quorum_wire.VERSIONS:
             of_quorum = quorum_wire.read_request(key, body)
+            if isinstance(of_quorum, FetchRequest):
+                self._about.note_fetch(of_quorum)
             found = await self._asked(lambda call, now_ms: self._node.handle_quorum(call, of_quorum, now_ms))
             return quorum_wire.response_bytes(found)
         answer, _ = await self._decided(key, body)
@@ -244,6 +251,8 @@ class ControllerServer:
 
     async def _decided(self, key: int, body: bytes) -> tuple[bytes, set[ErrorCode]]:
         """What the controller answers, and with which errors."""
+        if key in about.VERSIONS:
+            return self._about.response_bytes(key, body), set()
         if key in controller_wire.VERSIONS:
             reply = await self._decision(controller_wire.read_request(key, body))
             return controller_wire.response_bytes(reply), {reply.error}

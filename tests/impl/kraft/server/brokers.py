@@ -49,6 +49,11 @@ class Broker:
         """What `kafka-topics` prints. Raises CalledProcessError."""
         return tool(VERSION, "org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.address, *arguments)
 
+    def quorum(self) -> str:
+        """What `kafka-metadata-quorum describe --replication` prints."""
+        name = "org.apache.kafka.tools.MetadataQuorumCommand"
+        return tool(VERSION, name, "--bootstrap-server", self.address, "describe", "--replication")
+
 
 def records(cluster: Controllers, node: int) -> str:
     """What the log of a controller has, as our tool prints it."""

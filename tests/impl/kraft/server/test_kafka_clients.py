@@ -75,6 +75,8 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             address = brokers[FIRST].address
             made = f"--create --topic {TOPIC} --replica-assignment {FIRST}:{SECOND},{FIRST}:{SECOND}"
             assert f"Created topic {TOPIC}." in brokers[FIRST].topics(*made.split())
+            observers = [line.split()[0] for line in brokers[FIRST].quorum().splitlines() if "Observer" in line]
+            assert sorted(observers) == [str(FIRST), str(SECOND)]
             producing = Producing(address)
             producing.await_more()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.kafka import until
+from tests.cluster.kafka import tool, until
 from tests.impl.kraft.released import VERSION, released
 from tests.impl.kraft.server.controllers import VOTERS, Controllers
 
@@ -36,6 +36,9 @@ def test_kafka_leads_ours_and_ours_lead_kafka(tmp_path: Path) -> None:
         before = len(cluster.data(leader))
         until(lambda: len(cluster.data(KAFKA)) > before, "Kafka follows")
         assert cluster.quorum_of(leader)["is_active"]
+        parts = {node: "Leader" if node == leader else "Follower" for node in VOTERS}
+        assert quorum_by_kafka(cluster, leader) == parts
+        assert "UPDATE_RAFT_VOTER" not in cluster.processes[KAFKA].output()  # not served, it would ask again and again
 
         cluster.processes[KAFKA].kill()
         cluster.start(KAFKA)  # on what Kafka has written: the other half of interop goal 4
@@ -47,6 +50,14 @@ def test_kafka_leads_ours_and_ours_lead_kafka(tmp_path: Path) -> None:
         assert all(log.startswith(logs[0]) for log in logs)
     finally:
         cluster.kill()
+
+
+def quorum_by_kafka(cluster: Controllers, leader: int) -> dict[int, str]:
+    """Who is what, by Kafka's own kafka-metadata-quorum."""
+    name, address = "org.apache.kafka.tools.MetadataQuorumCommand", f"127.0.0.1:{cluster.ports[leader]}"
+    told = tool(VERSION, name, "--bootstrap-controller", address, "describe", "--replication")
+    rows = [line.split() for line in told.splitlines()[1:] if line]
+    return {int(row[0]): row[-1] for row in rows}
 
 
 def is_prefix(one: bytes, other: bytes) -> bool:
