@@ -34,6 +34,7 @@ from impl.kraft.node import Node, NodeEffect, NodeEffects
 from impl.kraft.raft import Raft, RaftSettings
 from impl.kraft.raft.effects import Answer, AnswerFetch, AnswerSnapshot, LoadSnapshot, Send, SetTimer, Timer
 from impl.kraft.raft.messages import FetchRequest, Request, Response
+from impl.kraft.raft.roles import Leader
 from impl.kraft.records import FeatureLevelRecord
 from impl.kraft.recovered import recovered_ends, recovered_node
 from impl.kraft.server import about, admin_wire, controller_wire, envelope, quorum_wire
@@ -61,6 +62,8 @@ SERVED = {
 }  # fmt: skip
 """By key, the one version of each API."""
 _FRAME_OVERHEAD_BYTES = 1 << 16
+_HANDOVER_MS, _POLL_S = 5_000, 0.02
+"""How long a leader that stops waits for another one, and how often it looks."""
 
 logger = logging.getLogger(__name__)
 
@@ -69,11 +72,14 @@ def endpoint_of(configuration: Configuration) -> Endpoint:
     """Where a controller listens. Raises ConfigError where that is not served."""
     if not configuration.is_controller or configuration.is_broker:
         raise ConfigError("process.roles=controller is the only role that is served")
-    name = configuration.controller_listener_names[0]
-    protocol = configuration.listener_security_protocol_map[name]
+    endpoint, *others = configuration.listeners
+    if others:
+        names = ", ".join(one.name for one in others)
+        raise ConfigError(f"listeners: one is served, {endpoint.name}, and {names} beside it not yet")
+    protocol = configuration.listener_security_protocol_map[endpoint.name]
     if protocol != "PLAINTEXT":
-        raise ConfigError(f"listener.security.protocol.map: {name}:{protocol} is not served, only PLAINTEXT")
-    return next(one for one in configuration.listeners if one.name == name)
+        raise ConfigError(f"listener.security.protocol.map: {endpoint.name}:{protocol} is not served, only PLAINTEXT")
+    return endpoint
 
 
 class ControllerServer:
@@ -119,13 +125,16 @@ class ControllerServer:
         self._calls: dict[int, asyncio.Future[object]] = {}
         self._last_call = 0
         self._flushing: asyncio.Task[None] | None = None
+        self._at_disk: asyncio.Future[None] | None = None
+        """What runs in a thread, and so goes on where a task is cancelled."""
         self._flush_again = False
+        self._silent: frozenset[int] = frozenset()
+        """Voters that have not answered the last request."""
         self._known: tuple[int, int | None, bool] = (-1, None, False)
 
     def stop(self) -> None:
-        """Resign, and end once the others can have heard of it."""
+        """Resign, and end once another leads, or can no more; who does not lead ends at once."""
         self._loop.post(self._resign)
-        self._loop.begin(self._stop_soon())
 
     async def run(self) -> None:
         """Serve until `stop`. Raises OSError where the address is taken, StorageError where the disk fails."""
@@ -137,17 +146,33 @@ class ControllerServer:
         finally:
             await self._listener.stop()
             self._peers.close()
+            if self._at_disk is not None:
+                await asyncio.gather(self._at_disk, return_exceptions=True)
             self._storage.close()
             for lock in self._locks:
                 lock.close()
             log(logger, "stopped")
 
-    async def _stop_soon(self) -> None:
-        await asyncio.sleep(self._configuration.controller_quorum_retry_backoff_ms / 1000)
+    def _resign(self, now_ms: int) -> NodeEffects:
+        voter = self._node.raft.voter
+        led = isinstance(voter.role, Leader)
+        effects = self._node.resign(now_ms) if led else []
+        self._loop.begin(self._stop_soon(hands_over=led))
+        return effects
+
+    async def _stop_soon(self, *, hands_over: bool) -> None:
+        ends_ms = monotonic_ms() + _HANDOVER_MS
+        while hands_over and self._others_can_lead and monotonic_ms() < ends_ms:
+            if self._node.raft.voter.election.leader not in (None, self._configuration.node_id):
+                break
+            await asyncio.sleep(_POLL_S)
         self._loop.stop()
 
-    def _resign(self, now_ms: int) -> NodeEffects:
-        return self._node.resign(now_ms) if self._node.controller.is_active else []
+    @property
+    def _others_can_lead(self) -> bool:
+        """A majority of the voters are others that have answered last, or were not asked yet."""
+        voters = len(self._node.raft.voter.settings.voters)
+        return voters - 1 - len(self._silent) > voters // 2
 
     # Effects.
 
@@ -201,7 +226,8 @@ class ControllerServer:
 
     async def _run_flush(self, pending: PendingFlush) -> None:
         try:
-            await asyncio.to_thread(pending.run)
+            self._at_disk = asyncio.get_running_loop().run_in_executor(None, pending.run)
+            await asyncio.shield(self._at_disk)
         except OSError as error:
             raise self._storage.failed(error) from error
         self._flushed(self._storage.finish_flush(pending))
@@ -290,6 +316,7 @@ class ControllerServer:
             answer.set_result(response)
 
     def _on_response(self, to: int, request: Request, response: Response | None) -> None:
+        self._silent = self._silent | {to} if response is None else self._silent - {to}
         self._loop.post(lambda now_ms: self._node.on_response(to, request, response, now_ms))
 
 
