@@ -157,6 +157,14 @@ MODELS = [
     ("reassignment", {"max_reassignments": "1"}),
     ("failover_record", {}),
 ]
+NOTHING_TO_CHANGE = {("reassignment", forgotten), ("reassignment", other_replies), ("reassignment", newer_images)}
+"""In its behaviours brokers neither send heartbeats nor wait to act on metadata, and all is read by the same marks."""
+PAIRS = [
+    pytest.param(name, changes, change, id=f"{name}-{change.__name__}")
+    for name, changes in MODELS
+    for change in CHANGES
+    if (name, change) not in NOTHING_TO_CHANGE
+]
 
 
 def test_every_field_that_is_left_out_is_changed_here() -> None:
@@ -164,8 +172,7 @@ def test_every_field_that_is_left_out_is_changed_here() -> None:
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-@pytest.mark.parametrize(("name", "changes"), MODELS, ids=[name for name, _ in MODELS])
+@pytest.mark.parametrize(("name", "changes", "change"), PAIRS)
 def test_a_twin_does_the_same(
     name: str, changes: dict[str, str], change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
