@@ -127,13 +127,19 @@ def is_answered(process: BrokerProcess, request: IsrChange) -> bool:
     return process.up and process.leader_epoch == request.leader_epoch and process.proposed == request.isr
 
 
+def may_answer(s: Cluster, controller: Controller) -> bool:
+    """A controller that is in office decides, once all else is decided; one that is not says so at any time."""
+    own = s.controllers[controller]
+    return own.epoch is None or (is_settled(own) and can_write(s, controller))
+
+
 @action(who="controller {controller}", source="KIP-343, Initiating ISR Changes; IsrChangeRequest")
 def handle_isr_change(s: Cluster, controller: Controller, process: Process) -> None:
     """The controller checks a change of the ISR, and makes it, or refuses it."""
     own = s.controllers[controller]
     request = require_some(s.processes[process].change)
     require(process not in s.cut and s.processes[process].controller == controller)
-    require(is_settled(own) and (can_write(s, controller) or own.epoch is None))
+    require(may_answer(s, controller))
     error = isr_error(s, controller, request)
     if is_written(error):
         own.partition = decided(own, request, error, fresh(s, Version))
@@ -150,7 +156,7 @@ def handle_isr_change(s: Cluster, controller: Controller, process: Process) -> N
 def handle_late_copy(s: Cluster, controller: Controller, request: LateCopy) -> None:
     """A late copy of an IsrChange reaches the controller. Its answer is no longer awaited."""
     own = s.controllers[controller]
-    require(is_settled(own) and (can_write(s, controller) or own.epoch is None))
+    require(may_answer(s, controller))
     error = isr_error(s, controller, request)
     s.late = s.late.remove(request)
     if is_written(error):

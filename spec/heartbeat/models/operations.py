@@ -122,7 +122,12 @@ ZOMBIE = Model(
         office.find_controller,
         isr.ask_again,
     ),
-    properties=(*SAFETY, *TERMS, properties.witnesses.former_controller),
+    properties=(
+        *SAFETY,
+        *TERMS,
+        properties.witnesses.former_controller,
+        properties.witnesses.former_controller_declines,
+    ),
     constants={"controllers": 2, "records": 0, "max_failovers": 1, "max_silences": 1},
     settings=DOCUMENT,
     faults="one session of the controller that ends under it, one broker that is cut off",

@@ -155,6 +155,17 @@ def former_controller(s: Cluster) -> bool:
 
 
 @witness
+def former_controller_declines(s: Cluster) -> bool:
+    """A former controller, whose copy nobody brings up to date, has answered a leader that it is not in office."""
+    return any(is_declined(s, p) and not is_settled(s.controllers[s.processes[p].controller]) for p in Process)
+
+
+def is_declined(s: Cluster, process: Process) -> bool:
+    reply = s.processes[process].isr_reply
+    return reply is not None and reply.error == Error.NOT_CONTROLLER
+
+
+@witness
 def two_of_one_id(s: Cluster) -> bool:
     """Two processes of one id run, each with an incarnation of its own."""
     return any(
