@@ -19,9 +19,10 @@ from impl.kraft.errors import ErrorCode
 from impl.kraft.raft import Raft
 from impl.kraft.raft.messages import FetchRequest
 from impl.kraft.server.entities import NO_TIME, wire_code
+from impl.kraft.server.flexible import read_flexible
 from impl.kraft.server.quorum_wire import PARTITION, TOPIC
 from impl.kraft.server.replicas import Replica, Replicas
-from impl.runtime.entities import entity_bytes, read_entity
+from impl.runtime.entities import entity_bytes
 
 VERSIONS: Mapping[int, int] = {55: 2, 60: 2, 82: 0}
 """By key, the version that is served: of DescribeQuorum, DescribeCluster, UpdateRaftVoter."""
@@ -55,7 +56,7 @@ class About:
             60: (cluster_request.DescribeClusterRequest, self._cluster),
             82: (voter_request.UpdateRaftVoterRequest, self._update_voter),
         }[key]
-        return entity_bytes(response(read_entity(kind, body)))
+        return entity_bytes(response(read_flexible(kind, body)))
 
     @property
     def _leads(self) -> bool:
