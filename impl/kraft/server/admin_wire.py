@@ -22,6 +22,8 @@ from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6 import response as delete_response
 from kio.schema.elect_leaders.v2 import request as elect_request
 from kio.schema.elect_leaders.v2 import response as elect_response
+from kio.schema.incremental_alter_configs.v1 import request as config_request
+from kio.schema.incremental_alter_configs.v1 import response as config_response
 from kio.schema.list_partition_reassignments.v0 import request as list_request
 from kio.schema.list_partition_reassignments.v0 import response as list_response
 from kio.schema.types import BrokerId, TopicName
@@ -29,6 +31,8 @@ from kio.static.primitive import i16, i32
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
+    AlterConfigRequest,
+    AlterConfigResponse,
     AlterPartitionReassignmentRequest,
     AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
@@ -43,16 +47,18 @@ from impl.kraft.messages import (
     Request,
 )
 from impl.kraft.server.entities import NO_TIME, wire_code
-from impl.runtime.entities import entity_bytes, read_entity
+from impl.kraft.server.flexible import read_flexible
+from impl.runtime.entities import entity_bytes
 
-VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 43: 2, 45: 0, 46: 0, 56: 3}
-"""By key, the version that is served: of CreateTopics, DeleteTopics, ElectLeaders, AlterPartitionReassignments,
-ListPartitionReassignments, AlterPartition."""
+VERSIONS: Mapping[int, int] = {19: 7, 20: 6, 43: 2, 44: 1, 45: 0, 46: 0, 56: 3}
+"""By key, the version that is served: of CreateTopics, DeleteTopics, ElectLeaders, IncrementalAlterConfigs,
+AlterPartitionReassignments, ListPartitionReassignments, AlterPartition."""
 
 _NO_ID = UUID(int=0)
 _DEFAULT = -1
 """For a number of partitions or replicas: that of the cluster, which is 1."""
 _PREFERRED = 0
+_SET, _DELETE = 0, 1
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Parts:
 def read_parts(key: int, body: bytes) -> Parts:
     """Raises WireError."""
     kind, parts_of = _READ[key]
-    return parts_of(read_entity(kind, body))
+    return parts_of(read_flexible(kind, body))
 
 
 # Topics.
@@ -138,6 +144,53 @@ def _delete_topics(entity: Any) -> Parts:
         return delete_response.DeleteTopicsResponse(throttle_time=NO_TIME, responses=results)
 
     return Parts(tuple(DeleteTopicRequest(topic.topic_id, topic.name) for topic in entity.topics), deleted)
+
+
+# Configs.
+
+
+def _alter_configs(entity: Any) -> Parts:
+    """Of each resource one config: the core changes one at a time, and a resource is changed whole or not at all."""
+    problems = [_config_problem(resource, entity.validate_only) for resource in entity.resources]
+    served = tuple(
+        AlterConfigRequest(
+            int(resource.resource_type), resource.resource_name, config.name,
+            config.value if config.config_operation == _SET else None,
+        )
+        for resource, problem in zip(entity.resources, problems, strict=True)
+        for config in (() if problem else resource.configs)
+    )  # fmt: skip
+
+    def altered(responses: Sequence[AlterConfigResponse]) -> Any:
+        given = iter(responses)
+        results = (
+            _altered_config(one, AlterConfigResponse(ErrorCode.INVALID_REQUEST, problem) if problem else next(given))
+            for one, problem in zip(entity.resources, problems, strict=True)
+        )
+        return config_response.IncrementalAlterConfigsResponse(throttle_time=NO_TIME, responses=tuple(results))
+
+    return Parts(served, altered)
+
+
+def _config_problem(resource: Any, validate_only: bool) -> str:
+    """The reason why no request of the core can be made of what is asked for a resource; empty where one can."""
+    if validate_only:
+        return "validateOnly is not served"
+    if len(resource.configs) != 1:
+        return f"one config of a resource is changed at a time, not {len(resource.configs)}"
+    (config,) = resource.configs
+    if config.config_operation not in (_SET, _DELETE):
+        return "a config is set or deleted: nothing is appended to it or subtracted from it"
+    if config.config_operation == _SET and config.value is None:
+        return f"{config.name} is to be set, and has no value"
+    return ""
+
+
+def _altered_config(resource: Any, response: AlterConfigResponse) -> Any:
+    return config_response.AlterConfigsResourceResponse(
+        error_code=wire_code(response.error), error_message=response.message or None,
+        resource_type=resource.resource_type, resource_name=resource.resource_name,
+    )  # fmt: skip
 
 
 # Partitions.
@@ -282,6 +335,7 @@ _READ: Mapping[int, tuple[type, Callable[[Any], Parts]]] = {
     19: (create_request.CreateTopicsRequest, _create_topics),
     20: (delete_request.DeleteTopicsRequest, _delete_topics),
     43: (elect_request.ElectLeadersRequest, _elect),
+    44: (config_request.IncrementalAlterConfigsRequest, _alter_configs),
     45: (moves_request.AlterPartitionReassignmentsRequest, _reassign),
     46: (list_request.ListPartitionReassignmentsRequest, _list_reassignments),
     56: (isr_request.AlterPartitionRequest, _alter_partitions),

@@ -49,6 +49,10 @@ class Broker:
         """What `kafka-topics` prints. Raises CalledProcessError."""
         return tool(VERSION, "org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.address, *arguments)
 
+    def configs(self, *arguments: str) -> str:
+        """What `kafka-configs` prints. Raises CalledProcessError."""
+        return tool(VERSION, "kafka.admin.ConfigCommand", "--bootstrap-server", self.address, *arguments)
+
     def quorum(self) -> str:
         """What `kafka-metadata-quorum describe --replication` prints."""
         name = "org.apache.kafka.tools.MetadataQuorumCommand"

@@ -18,6 +18,8 @@ from kio.schema.delete_topics.v6 import request as delete_request
 from kio.schema.delete_topics.v6.response import DeleteTopicsResponse
 from kio.schema.elect_leaders.v2 import request as elect_request
 from kio.schema.elect_leaders.v2.response import ElectLeadersResponse
+from kio.schema.incremental_alter_configs.v1 import request as config_request
+from kio.schema.incremental_alter_configs.v1.response import IncrementalAlterConfigsResponse
 from kio.schema.list_partition_reassignments.v0 import request as list_request
 from kio.schema.list_partition_reassignments.v0.response import ListPartitionReassignmentsResponse as WireListResponse
 from kio.schema.types import BrokerId, TopicName
@@ -25,6 +27,8 @@ from kio.static.primitive import i8, i16, i32, i64
 
 from impl.kraft.errors import ErrorCode
 from impl.kraft.messages import (
+    AlterConfigRequest,
+    AlterConfigResponse,
     AlterPartitionReassignmentRequest,
     AlterPartitionReassignmentResponse,
     AlterPartitionRequest,
@@ -123,6 +127,52 @@ def test_topics_are_deleted_by_name_or_id() -> None:
 
 def _timeout() -> Any:
     return create_request.CreateTopicsRequest(topics=()).timeout
+
+
+# Configs.
+
+SET, DELETE, APPEND = range(3)
+
+
+def configs_of(name: str, *changes: tuple[int, str | None]) -> Any:
+    """Changes of a topic's configs: the operation, and the value."""
+    configs = tuple(
+        config_request.AlterableConfig(name=f"config{number}", config_operation=i8(operation), value=value)
+        for number, (operation, value) in enumerate(changes)
+    )
+    return config_request.AlterConfigsResource(resource_type=i8(2), resource_name=name, configs=configs)
+
+
+def altered(*resources: Any, validate_only: bool = False) -> Parts:
+    entity = config_request.IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
+    return parts_of(44, entity)
+
+
+def test_configs_are_set_and_deleted() -> None:
+    parts = altered(configs_of("orders", (SET, "1")), configs_of("bills", (DELETE, "1")))
+    assert parts.requests == (
+        AlterConfigRequest(2, "orders", "config0", "1"), AlterConfigRequest(2, "bills", "config0", None)
+    )  # fmt: skip
+    replies = (AlterConfigResponse(ErrorCode.NONE), AlterConfigResponse(ErrorCode.INVALID_CONFIG, "wrong"))
+    answer: Any = read_entity(IncrementalAlterConfigsResponse, parts.response_bytes(replies))
+    assert [
+        (one.resource_type, one.resource_name, int(one.error_code), one.error_message) for one in answer.responses
+    ] == [(2, "orders", 0, None), (2, "bills", 40, "wrong")]
+
+
+@pytest.mark.parametrize("changes", [(), ((SET, "1"), (SET, "2")), ((APPEND, "1"),), ((SET, None),)], ids=str)
+def test_what_is_no_change_of_one_config_is_refused_alone(changes: tuple[tuple[int, str | None], ...]) -> None:
+    parts = altered(configs_of("orders", *changes), configs_of("bills", (SET, "1")))
+    assert parts.requests == (AlterConfigRequest(2, "bills", "config0", "1"),)
+    replies = (AlterConfigResponse(ErrorCode.NONE),)
+    answer: Any = read_entity(IncrementalAlterConfigsResponse, parts.response_bytes(replies))
+    first, second = answer.responses
+    assert (first.resource_name, int(first.error_code)) == ("orders", 42) and first.error_message
+    assert (second.resource_name, int(second.error_code)) == ("bills", 0)
+
+
+def test_configs_are_not_only_checked() -> None:
+    assert altered(configs_of("orders", (SET, "1")), validate_only=True).requests == ()
 
 
 # Partitions.

@@ -77,6 +77,9 @@ def test_nothing_acknowledged_is_lost_while_the_controller_and_a_replica_are_kil
             assert f"Created topic {TOPIC}." in brokers[FIRST].topics(*made.split())
             observers = [line.split()[0] for line in brokers[FIRST].quorum().splitlines() if "Observer" in line]
             assert sorted(observers) == [str(FIRST), str(SECOND)]
+            retention = f"--alter --entity-type topics --entity-name {TOPIC} --add-config retention.ms=86400000"
+            assert "Completed updating config" in brokers[FIRST].configs(*retention.split())
+            until(lambda: "retention.ms=86400000" in brokers[FIRST].topics("--describe"), "the brokers know the config")
             producing = Producing(address)
             producing.await_more()
 
