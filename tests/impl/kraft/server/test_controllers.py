@@ -61,7 +61,13 @@ def test_what_cannot_be_read_costs_the_connection_alone(tmp_path: Path) -> None:
     with controllers(tmp_path) as cluster:
         leader = cluster.await_leader()
         address = ("127.0.0.1", cluster.ports[leader])
-        for frame in (b"\xff" * 64, struct.pack(">ihhih", 10, 52, 2, 1, -1), struct.pack(">ihhih", 10, 3, 12, 1, -1)):
+        endless = struct.pack(">ihhih", 16, 19, 7, 1, -1) + b"\x00\xff\xff\xff\xff\x0f"  # topics to create: 2^32 - 2
+        for frame in (
+            endless,
+            b"\xff" * 64,
+            struct.pack(">ihhih", 10, 52, 2, 1, -1),
+            struct.pack(">ihhih", 10, 3, 12, 1, -1),
+        ):
             with socket.create_connection(address) as connection:
                 connection.sendall(frame)
                 connection.settimeout(10)
