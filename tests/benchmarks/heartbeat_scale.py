@@ -5,7 +5,7 @@ usage: python -m tests.benchmarks.heartbeat_scale [--brokers N] [--minutes N]
 The brokers are those parts of brokers that load a controller: a registration, a connection that a heartbeat is sent on
 every 2 s, and a listener that acknowledges control requests. All of them are in this process, so that what is measured
 has its time in it, too. Registrations are made at once; then heartbeats are measured for so many minutes; then the
-controller is killed, and another broker takes office.
+controller is killed, and another broker takes office. Ctrl-C and SIGTERM end all processes, with exit code 3.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import argparse
 import asyncio
 import logging
 import random
+import signal
+import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -267,19 +269,25 @@ class Scale:
             session.close()
 
 
-def main() -> None:
+def main() -> int:
+    """Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.heartbeat_scale")
     parser.add_argument("--brokers", type=int, default=BROKERS)
     parser.add_argument("--minutes", type=float, default=MINUTES)
     options = parser.parse_args()
     logging.disable(logging.WARNING)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # else processes are left behind
     with zookeeper() as ensemble, tempfile.TemporaryDirectory() as folder:
         scale = Scale(ensemble, Path(folder), options.brokers)
         try:
             asyncio.run(scale.run(options.minutes))
+        except KeyboardInterrupt:
+            print("stopped before the end")
+            return 3
         finally:
             scale.stop()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
