@@ -272,6 +272,8 @@ class Schedules(Generic[S]):
         parser.add_argument("--done", type=Path)
         options = parser.parse_args(arguments)
         logging.getLogger("kazoo").setLevel(logging.ERROR)  # that connections are lost is meant
+        if options.done:
+            options.done.parent.mkdir(parents=True, exist_ok=True)
         before = options.done.read_text().splitlines() if options.done and options.done.exists() else []
         known = {line["seed"]: line for line in map(json.loads, before)}
         seeds = [seed for seed in range(options.first, options.first + options.count) if seed not in known]
