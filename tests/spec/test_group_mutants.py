@@ -29,6 +29,14 @@ MUTANTS = [
     Mutant("dead_are_removed", "crash", "find_dead", "not is_connected(s, broker, consumer)",
            "s.channels[consumer].peer is not None"),
     Mutant("nobody_dies_for_nothing", "timed", "is_dead", "s.silence >= limit()", "s.silence >= INTERVAL"),
+    Mutant("nothing_follows_the_end", "timed", "pause", "goes_on(s)", "True"),
+    Mutant("timers_decide", "timed", "declare_dead", "is_dead(s)", "s.silence > 0"),
+    Mutant("nobody_dawdles", "timed", "somebody_is_due", "is_over(s)", "False"),
+    Mutant("time_passes_for_all", "timed", "tick", "s.pause + 1", "s.pause"),
+    Mutant("ping_takes_its_way", "timed", "take_ping", "not s.paused", "True"),
+    Mutant("lease_is_of_an_answer", "timed", "take_ping", "s.answers[arrived:]", "s.answers"),
+    Mutant("answer_is_read_in_time", "timed", "take_answer", "not is_dead(s)", "True"),
+    Mutant("fault_has_its_effect", "timed", "cut", "s.requests = ()", "s.requests = s.requests"),
 ]  # fmt: skip
 
 
