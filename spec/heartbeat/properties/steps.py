@@ -119,13 +119,16 @@ def process_stops_for_a_cause(before: Cluster, after: Cluster) -> bool:
 @transition_invariant(source='KIP-343, Compatibility, Deprecation, and Migration Plan (the "double roll")')
 def software_changes_with_a_restart(before: Cluster, after: Cluster) -> bool:
     """Who gets the next software was up, and is taken down; the second roll begins once the first is over."""
+    first_is_over = all(after.processes[p].software != Software.LEGACY for p in Process) and all(
+        after.controllers[c].software != Software.LEGACY for c in Controller
+    )
     return all(
         before.processes[p].software == after.processes[p].software
         or (before.processes[p].up and not after.processes[p].up)
         for p in Process
     ) and (
         Design.rolls == 0
-        or not any(after.processes[p].software == Software.LEGACY for p in Process)
+        or first_is_over
         or (
             all(is_legacy(after.processes[p]) for p in Process)
             and all(after.controllers[c].software != Software.HEARTBEATS for c in Controller)
