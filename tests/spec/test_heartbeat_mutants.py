@@ -87,7 +87,7 @@ MUTANTS = [
     Mutant("request_is_acknowledged_by_who_takes_it", "leases", "take_control_request",
            "own.owed -= {broker}", "own.owed = frozenset()"),
     Mutant("leader_takes_the_answer", "leases", "take_isr_reply", "own.isr = reply.isr"),
-    Mutant("unsettled_controller_writes_first", "leases", "handle_isr_change", "is_settled(own)", "True"),
+    Mutant("unsettled_controller_writes_first", "leases", "may_answer", "is_settled(own)", "True"),
     Mutant("history_never_goes_back", "failover", "highest", "return before", "return incarnation"),
     Mutant("software_changes_with_a_restart", "upgrade", "may_roll",
            "s.processes[p].software != Software.LEGACY", "True"),
