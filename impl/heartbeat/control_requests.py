@@ -7,11 +7,11 @@ other was sent, nor to acknowledge it. By ControlledShutdown v1 a broker of the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
+from impl.runtime.topics import LEGAL_NAME
 from impl.runtime.wire import Reader, WireError, array, int8, int16, int32, int32_array, int64, nullable_string
 
 LEADER_AND_ISR, LEADER_AND_ISR_VERSION, LEADER_AND_ISR_TO_INCARNATION = 4, 1, 2
@@ -23,12 +23,6 @@ ANY_INCARNATION = -1
 _PLAINTEXT = "PLAINTEXT"
 _MOST_SHOWN = 60
 _PLAINTEXT_TYPE = 0
-_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}\Z")
-
-
-def is_topic_name(name: str) -> bool:
-    """As Kafka has it: what is also the name of a folder, and stays within the one that it is in."""
-    return _TOPIC.match(name) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -257,7 +251,7 @@ def _read_states(
 
 def _state(reader: Reader, topic: str) -> PartitionState:
     of = TopicPartition(topic, reader.int32("partition"))
-    if not is_topic_name(topic) or of.partition < 0:
+    if not LEGAL_NAME.match(topic) or of.partition < 0:
         raise WireError(f"partition {of.partition} of {topic[:_MOST_SHOWN]!r}")
     return PartitionState(
         of,

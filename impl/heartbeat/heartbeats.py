@@ -60,12 +60,12 @@ class Heartbeats:
         if known is not None and known.incarnation == incarnation:
             return self._go_by(office, call, request, known)
         if known is not None and self.registry.has_a_lease(known) and self.design.supersedes_after_lease:
-            self._reply(call, office, request, BrokerState.INACTIVE)  # until the lease of the lower one is over
+            self._reply(call, office, request, BrokerState.INITIAL)  # until the lease of the lower one is over
             return False
         known, changed = self.registry.adopt(broker, incarnation, fences=self.design.bounce_fences, cause="heartbeat")
         if known.incarnation == incarnation:
             return self._go_by(office, call, request, known) or changed
-        self._reply(call, office, request, BrokerState.INACTIVE)
+        self._reply(call, office, request, BrokerState.INITIAL)  # INACTIVE would be leave to exit, and it may lead
         return changed
 
     def _judge(self, office: Office, request: MetadataHeartbeatRequest) -> ErrorCode:

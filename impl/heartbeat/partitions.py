@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from impl.heartbeat.control_requests import NO_LEADER, PartitionState, TopicPartition, is_topic_name
+from impl.heartbeat.control_requests import NO_LEADER, PartitionState, TopicPartition
 from impl.heartbeat.design import Design
 from impl.heartbeat.messages import BrokerState
 from impl.heartbeat.registry import Registry
@@ -24,6 +24,7 @@ from impl.heartbeat.znodes import (
     state_path,
     topic_path,
 )
+from impl.runtime.topics import LEGAL_NAME
 from impl.zookeeper import (
     Check,
     Children,
@@ -226,7 +227,7 @@ class Partitions:
             yield tuple(some)
 
     def _assigned(self, topic: str, data: bytes) -> Iterator[TopicPartition]:
-        if not is_topic_name(topic):
+        if not LEGAL_NAME.match(topic):
             self.context.log("not the name of a topic", {"path": topic_path(topic)}, is_warning=True)
             return
         try:

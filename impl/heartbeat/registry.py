@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from impl.heartbeat.control_requests import Endpoint, TopicPartition
 from impl.heartbeat.messages import BrokerState
 from impl.heartbeat.scripts import Context, Script
-from impl.heartbeat.znodes import BROKER_IDS, BrokerInfo, id_path, read_broker, read_id
+from impl.heartbeat.znodes import BROKER_IDS, BrokerInfo, id_path, read_broker
 from impl.zookeeper import Absent, Children, Exists, Found, GetChildren, GetData
-from impl.zookeeper.znodes import ZnodeError
+from impl.zookeeper.znodes import ZnodeError, read_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ _LOG = logging.getLogger("impl.heartbeat")
 _OF_BROKERS = (METADATA_HEARTBEAT, ISR_CHANGE, control.LEADER_AND_ISR, control.UPDATE_METADATA, REPLICA_FETCH,
                control.CONTROLLED_SHUTDOWN)  # fmt: skip
 _POLL_S = 0.02
+_LONGEST_WAIT_MS = 30_000
+"""Of a Fetch: a client that is gone is not noticed, and would be looked for records as long as it has asked for."""
 
 
 class Requests:
@@ -159,7 +161,8 @@ class Requests:
         return None
 
     async def _fetch(self, request: kafka.FetchRequest) -> bytes:
-        end_ms = monotonic_ms() + request.max_wait_ms
+        """What there is once there is something, or the wait is over. Kafka's own has no longest wait."""
+        end_ms = monotonic_ms() + min(request.max_wait_ms, _LONGEST_WAIT_MS)
         while True:
             results = [self._fetched(part) for part in request.parts]
             if any(code or records for _, code, _, records in results) or monotonic_ms() >= end_ms:

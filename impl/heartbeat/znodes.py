@@ -14,7 +14,7 @@ from typing import Any
 
 from impl.heartbeat.control_requests import NO_LEADER, TopicPartition
 from impl.runtime.properties import MOST_PORT
-from impl.zookeeper.znodes import MOST_INT32, ZnodeError, read_int, read_json, write_json
+from impl.zookeeper.znodes import MOST_INT32, ZnodeError, read_id, read_int, read_json, write_json
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -56,12 +56,6 @@ class LeaderAndIsr:
     def named(self) -> dict[int, int]:
         """The members that it names, and their incarnations."""
         return {member: one for member, one in zip(self.isr, self.incarnations, strict=False) if one}
-
-
-def read_id(name: str) -> int | None:
-    """The number of a broker or a partition, as the name of a znode or of a field; None: it is none."""
-    is_decimal = name.isascii() and name.isdigit() and len(name) <= len(str(MOST_INT32))
-    return int(name) if is_decimal and int(name) <= MOST_INT32 else None
 
 
 def id_path(broker: int) -> str:

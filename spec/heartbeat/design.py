@@ -31,6 +31,8 @@ class Design:
     "With 1, a controller reads /brokers/ids from a follower of ZooKeeper, which may lag behind the brokers' messages."
     min_insync_replicas: int = 1
     "Members of the ISR that a record needs to be acknowledged."
+    late_fetches: int = 0
+    "Fetches that may be under way at a time while their senders go on: one arrives when its sender is fenced, or dead."
 
     max_silences: int = 0
     "Budget of processes cut off from the controller, and not from ZooKeeper or their peers."
@@ -139,10 +141,11 @@ def records_need_some_replicas() -> bool:
 
 @assume
 def budgets_are_counts() -> bool:
-    """a budget is 0 or more."""
+    """a budget is 0 or more, and so is what may be under way."""
     return all(
         budget >= 0
         for budget in (
+            Design.late_fetches,
             Design.max_silences,
             Design.max_crashes,
             Design.max_disk_losses,

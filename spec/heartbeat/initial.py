@@ -40,6 +40,7 @@ def all_active() -> Cluster:
         processes=Map({p: first_process(p) for p in Process}),
         cut=frozenset(),
         late=Bag(),
+        late_fetches=Bag(),
         record=RecordStatus.UNWRITTEN,
         gone_by=Map({b: Incarnation(b.index) for b in Broker}),
         taken_up=Leadership(LeaderEpoch(0), Incarnation(0)),

@@ -92,6 +92,16 @@ class IsrReply:
     version: Version
 
 
+@message
+class Fetch:
+    """ReplicaFetchRequest, of one partition."""
+
+    sender: Broker
+    incarnation: Incarnation
+    leader_epoch: LeaderEpoch
+    has_record: bool  # the sender's log has it: the fetch is from behind it
+
+
 @record
 class BrokerProcess:
     """A broker process. All but `has_record` is soft; of one that is down nothing else is kept."""
@@ -158,6 +168,7 @@ class Faults:
     lost_replies: Annotated[int, Nat(lambda: Design.max_lost_replies)]
 
 
+LateFetches = Annotated[Bag[Fetch], AtMost(lambda: Design.late_fetches)]
 LateCopies = Annotated[Bag[IsrChange], AtMost(lambda: Design.max_late_copies)]
 GoneBy = Annotated[Map[Broker, Option[Incarnation]], History]
 TakenUp = Annotated[Option[Leadership], History]
@@ -175,6 +186,7 @@ class Cluster:
     processes: Map[Process, BrokerProcess]
     cut: Set[Process]  # who does not reach the controller, nor is reached by it
     late: LateCopies
+    late_fetches: LateFetches
     record: RecordStatus
     gone_by: GoneBy  # the highest incarnation that any controller ever went by
     taken_up: TakenUp

@@ -360,6 +360,12 @@ def undisturbed_broker_serves(s: Lease) -> bool:
     return s.mishaps > 0 or (serves(s) and not s.expired)
 
 
+@invariant(source="KIP-343, Broker-Side Heartbeat Timeout; KAFKA-4453, KIP-291")
+def reachable_broker_serves(s: Lease) -> bool:
+    """A broker that runs, and whose messages arrive, serves: the controller's queue takes no lease from it."""
+    return serves(s) and not s.expired
+
+
 @witness
 def clock_misses_a_tick(s: Lease) -> bool:
     """Heartbeats have been answered until the broker's clock is to miss a tick, and nothing went wrong."""
@@ -382,6 +388,12 @@ def woken_late(s: Lease) -> bool:
 def waits_in_the_queue(s: Lease) -> bool:
     """A heartbeat has waited in the controller's queue for longer than it was under way."""
     return s.queued and s.clock > 1
+
+
+@witness
+def heartbeat_is_repeated(s: Lease) -> bool:
+    """Since the last answer a heartbeat was given up, and the next one is under way."""
+    return s.broker_age > 2 * Timing.heartbeat_interval_ticks and not nothing_is_under_way(s)
 
 
 @witness

@@ -73,10 +73,10 @@ def commit(r: ReplicatedPartition) -> None:
 
 
 @action(who="partition", source=SOURCE)
-def truncate(r: ReplicatedPartition, member: Broker) -> None:
-    """A member of the ISR loses a record that is not committed."""
-    require(member in r.replicas_with_record and not r.committed)
-    r.replicas_with_record -= {member}
+def truncate(r: ReplicatedPartition, kept: Set[Broker]) -> None:
+    """Members of the ISR lose a record that is not committed: several at once where that is noticed at once."""
+    require(kept < r.replicas_with_record and not r.committed)
+    r.replicas_with_record = kept
 
 
 @action(who="partition", source=SOURCE)

@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import logging
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from kazoo.client import KazooClient
 
+from checker.running.interrupts import end_as_by_ctrl_c
 from impl.heartbeat.control_requests import (
     LEADER_AND_ISR,
     LeaderAndIsrResponse,
@@ -276,7 +276,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=MINUTES)
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # else processes are left behind
+    end_as_by_ctrl_c()  # else processes are left behind
     with zookeeper() as ensemble, tempfile.TemporaryDirectory() as folder:
         scale = Scale(ensemble, Path(folder), options.brokers)
         try:

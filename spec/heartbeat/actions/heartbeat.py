@@ -67,7 +67,7 @@ def owes_first(controller: ControllerProcess, broker: Broker, incarnation: Incar
     who="controller {controller}",
     source="KIP-343, Controller Logic",
     deviates="a higher incarnation is adopted where the lower one has failed (bounce_fences), and its lease is over "
-    "(supersedes_after_lease); until then the answer is INACTIVE",
+    "(supersedes_after_lease); until then the answer is INITIAL: fenced, and without leave to exit",
 )
 def handle_heartbeat(s: Cluster, controller: Controller, process: Process) -> None:
     """The controller checks the incarnation, then the target, renews the lease, and answers with the state reached."""
@@ -84,10 +84,12 @@ def handle_heartbeat(s: Cluster, controller: Controller, process: Process) -> No
         error = Error.NOT_CONTROLLER
     elif not is_valid(s, controller, broker, heartbeat.incarnation):
         error = Error.INVALID_INCARNATION_ID
-    elif not has_to_wait(s, controller, broker, heartbeat.incarnation):
-        known = own.known[broker]
-        if known != heartbeat.incarnation:
+    elif has_to_wait(s, controller, broker, heartbeat.incarnation):
+        state = BrokerState.INITIAL
+    else:
+        if own.known[broker] != heartbeat.incarnation:
             s.controllers[controller] = adopting(own, broker, heartbeat.incarnation)
+        state = BrokerState.INITIAL
         if s.controllers[controller].known[broker] == heartbeat.incarnation:
             before = s.controllers[controller].states[broker]
             after = reached(s.controllers[controller], broker, heartbeat.target)
@@ -106,7 +108,7 @@ def handle_heartbeat(s: Cluster, controller: Controller, process: Process) -> No
     deviates="an error is no answer: the lease runs on, and is not renewed",
 )
 def take_reply(s: Cluster, process: Process) -> None:
-    """A process takes the reply: ACTIVE and STOPPING unfence it, INACTIVE fences it, and is its leave to exit."""
+    """A process takes the reply: ACTIVE and STOPPING unfence it, another fences it; INACTIVE is its leave to exit."""
     own = s.processes[process]
     reply = require_some(own.reply)
     broker = broker_id(process)
@@ -124,7 +126,7 @@ def take_reply(s: Cluster, process: Process) -> None:
     if not former and not another and reply.error == Error.NONE:
         if Design.controller_epoch_in_heartbeat:
             own.controller_epoch = reply.controller_epoch
-        own.fenced = reply.state == BrokerState.INACTIVE
+        own.fenced = not is_counted(reply.state)
         own.leased_by = reply.by
         if exits and is_registered(s, process):
             s.ids[broker] = None

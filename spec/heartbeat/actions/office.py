@@ -37,9 +37,10 @@ def take_office(s: Cluster, controller: Controller) -> None:
 
 
 def covered_by(process: BrokerProcess, controller: Controller) -> BrokerProcess:
-    """A process whose lease, and that of a reply under way to it, is over before one that a controller begins now."""
+    """A process that runs: its lease, and that of a reply under way to it, is over before one that begins now."""
     reply = process.reply
-    return replace(process, leased_by=controller, reply=None if reply is None else replace(reply, by=controller))
+    leased_by = controller if process.up else process.leased_by
+    return replace(process, leased_by=leased_by, reply=None if reply is None else replace(reply, by=controller))
 
 
 @action(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from checker.lang import action, require, require_some
+from typing import Annotated
+
+from checker.lang import MemberOf, Option, action, require, require_some
 from spec.heartbeat.decisions.processes import maximal_isr
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, serves
-from spec.heartbeat.types import Process, RecordStatus, broker_id
+from spec.heartbeat.state import BrokerProcess, Cluster, Fetch, serves
+from spec.heartbeat.types import Broker, Incarnation, LeaderEpoch, Process, RecordStatus, broker_id
+
+LateFetch = Annotated[Fetch, MemberOf("late_fetches")]
 
 
 @action(who="process {process}", source="KIP-343, Broker-Side Heartbeat Timeout (new requests)")
@@ -43,6 +47,18 @@ def acknowledge(s: Cluster, process: Process) -> None:
     s.record = RecordStatus.ACKNOWLEDGED
 
 
+def may_fetch(process: BrokerProcess) -> bool:
+    """It runs as a follower, and is not fenced."""
+    return process.up and not process.leads and (not process.fenced or not Design.fetches_unfenced)
+
+
+def accepts_fetch(leader: BrokerProcess, broker: Broker, epoch: Option[LeaderEpoch], incarnation: Incarnation) -> bool:
+    """A leader that serves accepts a fetch of its own leader epoch, by no lower incarnation than it has seen."""
+    seen = leader.followers[broker]
+    is_lower = seen is not None and incarnation < seen
+    return serves(leader) and epoch == leader.leader_epoch and not (is_lower and Design.fetch_names_incarnation)
+
+
 @action(
     who="process {follower}",
     source="Kafka, replication: leader, in-sync replicas, acks=all",
@@ -54,13 +70,37 @@ def fetch(s: Cluster, leader: Process, follower: Process) -> None:
     own = s.processes[leader]
     other = s.processes[follower]
     incarnation = require_some(other.incarnation)
-    require(serves(own) and other.up and not other.leads and broker_id(leader) != broker_id(follower))
-    require(other.leader_epoch is not None and other.leader_epoch == own.leader_epoch)
-    require(not other.fenced or not Design.fetches_unfenced)
     broker = broker_id(follower)
-    seen = own.followers[broker]
-    require(seen is None or seen <= incarnation or not Design.fetch_names_incarnation)
-    require(seen != incarnation or broker not in own.caught_up or other.has_record != own.has_record)
+    require(broker_id(leader) != broker and may_fetch(other) and other.leader_epoch is not None)
+    require(accepts_fetch(own, broker, other.leader_epoch, incarnation))
+    require(own.followers[broker] != incarnation or broker not in own.caught_up or other.has_record != own.has_record)
     other.has_record = own.has_record
     own.followers[broker] = incarnation
     own.caught_up |= {broker}
+
+
+@action(who="process {follower}", source="Kafka, replication: leader, in-sync replicas, acks=all")
+def send_late_fetch(s: Cluster, follower: Process) -> None:
+    """A follower sends a fetch that will be late: when it arrives, its sender may be fenced, or dead."""
+    other = s.processes[follower]
+    incarnation = require_some(other.incarnation)
+    epoch = require_some(other.leader_epoch)
+    require(len(s.late_fetches) < Design.late_fetches and may_fetch(other))
+    s.late_fetches = s.late_fetches.add(Fetch(broker_id(follower), incarnation, epoch, other.has_record))
+
+
+@action(
+    who="process {leader}",
+    source="Kafka, replication: leader, in-sync replicas, acks=all",
+    kafka="ReplicaManager.fetchMessages; KIP-903 for the incarnation in it",
+    deviates="its answer is lost; one that has less than the leader changes nothing",
+)
+def take_late_fetch(s: Cluster, leader: Process, request: LateFetch) -> None:
+    """A late fetch reaches a process: a leader that accepts it sees a follower that has all as it was then."""
+    own = s.processes[leader]
+    require(own.up and broker_id(leader) != request.sender)
+    s.late_fetches = s.late_fetches.remove(request)
+    is_accepted = accepts_fetch(own, request.sender, request.leader_epoch, request.incarnation)
+    if is_accepted and request.has_record == own.has_record:
+        own.followers[request.sender] = request.incarnation
+        own.caught_up |= {request.sender}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from checker.lang import Bug
+from spec.heartbeat import timed
 from spec.heartbeat.models.leases import LEASES
 from spec.heartbeat.models.liveness import LIVE, LIVE_CRASH, LIVE_LEGACY
 from spec.heartbeat.models.operations import LEGACY, ZOMBIE
 from spec.heartbeat.models.sessions import ISR_OF_THREE
+from spec.heartbeat.models.timed import TIMED_QUEUE
 from spec.heartbeat.properties import incarnations, leadership, liveness, records
 
 CUT_OFF_LEADER = Bug(
@@ -109,4 +111,21 @@ KAFKA_14617 = Bug(
     guard="An IsrChange names the incarnation at which the leader has seen whom it adds.",
 )
 
-BUGS = [CUT_OFF_LEADER, KAFKA_7235, KAFKA_2729, KAFKA_7165, KAFKA_6082, KAFKA_14140, KAFKA_14617]
+KAFKA_4453 = Bug(
+    name="kafka-4453",
+    title="A broker loses its lease while its heartbeat waits behind data",
+    label="known: KAFKA-4453 (KIP-291), for the requests that a controller sends",
+    found_in="Apache Kafka before 2.2; KIP-343, Controller Heartbeat",
+    story="""The controller is a broker, too: what brokers ask it waits in the queue in which producers and consumers
+        wait. The queue stands still for 3 s. A heartbeat waits in it until its sender gives it up and sends the next,
+        which is handled in the end, and whose answer is a moment too late: nothing was lost, nobody was paused, and the
+        broker's timeout of 6 s has run out.""",
+    model=TIMED_QUEUE,
+    constants={"max_stall_ticks": 6},
+    violates=timed.reachable_broker_serves,
+    states=19,
+    guard="""What brokers and the controller ask of each other has a queue of its own (`control.plane.listener.name`,
+        KIP-291). With these timeouts it may stand still for 2.5 s, once.""",
+)
+
+BUGS = [CUT_OFF_LEADER, KAFKA_7235, KAFKA_2729, KAFKA_7165, KAFKA_6082, KAFKA_14140, KAFKA_14617, KAFKA_4453]

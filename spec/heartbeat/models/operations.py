@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.heartbeat import properties
-from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, office, replica
+from spec.heartbeat.actions import control, faults, heartbeat, isr, legacy, office, registration, replica
 from spec.heartbeat.initial import all_active
 from spec.heartbeat.models.leases import (
     CONTROL,
@@ -56,6 +56,24 @@ STOPPING = Model(
     not_modelled=NOT_MODELLED + "; crashes, silences, sessions that end under a live broker",
 )
 
+STOPPING_SESSION = Model(
+    name="stopping_session",
+    doc="As stopping, and the session of a live broker ends, which registers again, instead of a failover.",
+    init=all_active,
+    actions=(*(one for one in STOPPING.actions if one is not control.fail_over), registration.expire_session),
+    properties=(
+        *SAFETY,
+        properties.leadership.who_exits_leads_nothing,
+        properties.witnesses.stopping,
+        properties.witnesses.stopped_and_replaced,
+        properties.witnesses.stops_unknown,
+    ),
+    constants={"max_shutdowns": 1, "max_expiries": 1},
+    settings=DOCUMENT,
+    faults="one broker that is shut down and may come back, one session that ends under a live broker",
+    not_modelled=NOT_MODELLED + "; crashes, silences, failovers",
+)
+
 LEGACY = Model(
     name="legacy",
     doc="A legacy broker that leads and one with heartbeats, one record; a silence, a crash, a lost reply.",
@@ -105,6 +123,21 @@ UPGRADE = Model(
     not_modelled=NOT_MODELLED + "; the record, crashes, silences, sessions that end under a live broker",
 )
 
+UPGRADE_FAULTS = Model(
+    name="upgrade_faults",
+    doc="As upgrade, with one record; a broker may die, and start again, at any point of the two rolls.",
+    init=all_active,
+    actions=(*UPGRADE.actions, *RECORD[:3], faults.crash, registration.end_dead_session),
+    properties=(
+        *UPGRADE.properties,
+        properties.witnesses.another_serves,
+    ),
+    constants={"legacy_brokers": 2, "rolls": 2, "max_crashes": 1},
+    settings=DOCUMENT,
+    faults="every process is restarted twice; one broker dies and starts again",
+    not_modelled=NOT_MODELLED + "; silences, sessions that end under a live broker, other failovers",
+)
+
 ZOMBIE = Model(
     name="zombie",
     doc="Two brokers and two controllers; the session of the one in office ends, and a broker is cut off.",
@@ -134,4 +167,4 @@ ZOMBIE = Model(
     not_modelled=NOT_MODELLED + "; the record, crashes, an ISR that grows",
 )
 
-MODELS = [STOPPING, LEGACY, UPGRADE, ZOMBIE]
+MODELS = [STOPPING, STOPPING_SESSION, LEGACY, UPGRADE, UPGRADE_FAULTS, ZOMBIE]

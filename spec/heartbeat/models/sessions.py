@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checker.lang import Model
 from spec.heartbeat import properties
-from spec.heartbeat.actions import control, faults, heartbeat, isr, registration
+from spec.heartbeat.actions import control, faults, heartbeat, isr, registration, replica
 from spec.heartbeat.design import SETTINGS
 from spec.heartbeat.initial import all_active
 from spec.heartbeat.models.leases import (
@@ -33,6 +33,7 @@ SESSIONS = Model(
         properties.witnesses.inactive,
         properties.witnesses.invalid_incarnation,
         properties.witnesses.adopted_by_a_heartbeat,
+        properties.witnesses.bounce_shows_in_its_czxid,
     ),
     constants={"max_expiries": 1, "views": 1},
     settings=DOCUMENT,
@@ -168,4 +169,32 @@ DISK_AND_FAILOVER = Model(
     not_modelled=NOT_MODELLED + "; sessions that end under a live broker, silences",
 )
 
-MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE, DISK_AND_FAILOVER]
+LATE_FETCH = Model(
+    name="late_fetch",
+    doc="Two brokers, one record; a silence, a broker that dies with its disk; a fetch may outlive its sender.",
+    init=all_active,
+    actions=(
+        *HEARTBEATS,
+        *CONTROL,
+        *ISR,
+        *RECORD,
+        replica.send_late_fetch,
+        replica.take_late_fetch,
+        faults.crash_losing_disk,
+        *CRASH[1:],
+        *SILENCE,
+    ),
+    properties=(
+        *SAFETY,
+        properties.steps.late_fetch_takes_its_way,
+        properties.witnesses.inactive,
+        properties.witnesses.another_serves,
+        properties.witnesses.fetch_outlives_its_sender,
+    ),
+    constants={"late_fetches": 1, "max_disk_losses": 1, "max_silences": 1},
+    settings=SETTINGS,
+    faults="one broker that is cut off, one that dies, loses its disk, and starts again, one late fetch at a time",
+    not_modelled=NOT_MODELLED + "; sessions that end under a live broker, failovers",
+)
+
+MODELS = [SESSIONS, FAILOVER, LATE, REFUSED, MIXED, TWINS, ISR_OF_THREE, DISK_AND_FAILOVER, LATE_FETCH]

@@ -45,4 +45,26 @@ TIMED = Model(
     not_modelled="everything but the lease; a pause between looking at the clock and answering",
 )
 
-MODELS = [TIMED]
+TIMED_QUEUE = Model(
+    name="timed_queue",
+    doc="One lease, nothing is lost and nobody is paused; the controller's queue stands still once, for 2.5 s at most.",
+    init=timed.just_answered,
+    actions=(timed.tick, timed.send, timed.arrive, timed.handle, timed.take_reply, timed.stall),
+    properties=(
+        timed.reachable_broker_serves,
+        timed.nobody_dawdles,
+        timed.time_passes_for_both,
+        timed.heartbeat_takes_its_way,
+        timed.lease_is_renewed_by_a_heartbeat,
+        timed.mishap_has_its_effect,
+        deadlock_free,
+        timed.clock_misses_a_tick,
+        timed.waits_in_the_queue,
+        timed.heartbeat_is_repeated,
+    ),
+    constants={"max_stall_ticks": 5, "max_mishaps": 1},
+    faults="one stall of the controller's queue, and a slow clock",
+    not_modelled="everything but the lease; lost messages, pauses",
+)
+
+MODELS = [TIMED, TIMED_QUEUE]

@@ -14,11 +14,14 @@ def is_lower(incarnation: Option[Incarnation], highest: Option[Incarnation]) -> 
 
 
 def is_accepted(before: Cluster, after: Cluster, process: Process) -> bool:
-    """In this step a heartbeat of a process counted."""
-    reply = after.processes[process].reply
+    """In this step a heartbeat of a process counted, and was answered."""
+    own, new = before.processes[process], after.processes[process]
+    reply = new.reply
     return (
         reply is not None
-        and reply != before.processes[process].reply
+        and reply != own.reply
+        and own.heartbeat is not None
+        and new.heartbeat is None
         and reply.error == Error.NONE
         and is_counted(reply.state)
     )

@@ -266,10 +266,7 @@ def may_serve(s: Cluster, process: Process) -> bool:
     own = s.processes[process]
     reply = own.reply
     unfences = (
-        reply is not None
-        and reply.error == Error.NONE
-        and reply.state != BrokerState.INACTIVE
-        and reply.incarnation == own.owned
+        reply is not None and reply.error == Error.NONE and is_counted(reply.state) and reply.incarnation == own.owned
     )
     return own.up and (unfences or not own.fenced)
 

@@ -7,7 +7,7 @@ from spec.heartbeat.design import Design
 from spec.heartbeat.properties.steps import is_answered, stays_up
 from spec.heartbeat.properties.terms import same_term
 from spec.heartbeat.state import BrokerProcess, Cluster, IsrChange, is_counted, serves
-from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, broker_id
+from spec.heartbeat.types import Broker, Controller, Error, Process, RecordStatus, broker_id
 
 
 @transition_invariant(source="KIP-343, Controller Logic; Broker-Side Heartbeat Timeout")
@@ -31,7 +31,7 @@ def has_effect(before: Cluster, after: Cluster, process: Process) -> bool:
             own.fenced == new.fenced and own.leased_by == new.leased_by and own.controller_epoch == new.controller_epoch
         )
     return (
-        new.fenced == (reply.state == BrokerState.INACTIVE)
+        new.fenced == (not is_counted(reply.state))
         and new.leased_by == reply.by
         and (new.controller_epoch == reply.controller_epoch or not Design.controller_epoch_in_heartbeat)
     )

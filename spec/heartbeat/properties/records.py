@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from checker.lang import Set, invariant
+from checker.lang import Option, Set, invariant
 from spec.heartbeat.decisions.processes import maximal_isr
 from spec.heartbeat.state import Cluster
-from spec.heartbeat.types import Broker, Process, RecordStatus, broker_id
+from spec.heartbeat.types import Broker, Controller, Incarnation, Process, RecordStatus, broker_id
 
 
 def lacks_record(s: Cluster) -> Set[Broker]:
-    """The brokers whose process does not have the record: the one that the controller in office goes by.
+    """The brokers whose process does not have the record: the one that is gone by.
 
     One that is gone cannot come back under its incarnation: it counts as a holder until a controller goes by the next.
     """
@@ -17,9 +17,19 @@ def lacks_record(s: Cluster) -> Set[Broker]:
 
 
 def is_empty(s: Cluster, broker: Broker, process: Process) -> bool:
-    known = None if s.office is None else s.controllers[s.office].known[broker]
     own = s.processes[process]
-    return broker_id(process) == broker and known is not None and own.owned == known and not own.has_record
+    return broker_id(process) == broker and not own.has_record and is_gone_by(s, broker, own.owned)
+
+
+def is_gone_by(s: Cluster, broker: Broker, incarnation: Option[Incarnation]) -> bool:
+    """The partition names this incarnation, or, where it names none, the newest controller goes by it."""
+    named = s.partition.incarnations[broker]
+    if incarnation is None or named is not None:
+        return named == incarnation and incarnation is not None
+    return any(
+        s.controllers[c].epoch == s.controller_epoch and s.controllers[c].known[broker] == incarnation
+        for c in Controller
+    )
 
 
 @invariant(source="Kafka, replication: leader, in-sync replicas, acks=all (S5)")

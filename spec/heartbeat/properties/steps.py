@@ -8,7 +8,7 @@ from checker.lang import transition_invariant
 from spec.heartbeat.decisions.leases import is_contact
 from spec.heartbeat.decisions.processes import maximal_isr
 from spec.heartbeat.design import Design
-from spec.heartbeat.state import Cluster, is_legacy, is_registered, serves
+from spec.heartbeat.state import Cluster, Fetch, is_counted, is_legacy, is_registered, serves
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, Software, broker_id
 
 
@@ -74,7 +74,7 @@ def fence_falls_by_an_answer(before: Cluster, after: Cluster) -> bool:
 
 @transition_invariant(source="KIP-343, Controller Logic; Broker-Side Heartbeat Timeout")
 def fence_rises_for_a_cause(before: Cluster, after: Cluster) -> bool:
-    """A process fences itself where no answer comes, where one says INACTIVE, or where it registers again."""
+    """A process fences itself where no answer comes, where one says that it is not in, or where it registers again."""
     return all(
         not stays_up(before, after, p)
         or before.processes[p].fenced
@@ -92,7 +92,7 @@ def is_answered(s: Cluster, process: Process, unfences: bool) -> bool:
     return (
         reply is not None
         and reply.error == Error.NONE
-        and (reply.state != BrokerState.INACTIVE) == unfences
+        and is_counted(reply.state) == unfences
         and (reply.incarnation == own.incarnation or not Design.reply_names_incarnation)
         and (
             own.controller_epoch is None
@@ -248,7 +248,8 @@ def is_fetched(before: Cluster, after: Cluster, leader: Process, follower: Proce
 
 @transition_invariant(source="Kafka, replication: leader, in-sync replicas, acks=all; KIP-903")
 def follower_is_seen_as_it_is(before: Cluster, after: Cluster) -> bool:
-    """A leader takes for caught up who has fetched from it in this step, at its incarnation, and no lower one."""
+    """A leader takes for caught up who has fetched from it in this step, or whose fetch has arrived late: in its leader
+    epoch, with all that it has, at the incarnation of the fetch, and no lower one."""
     return all(
         not stays_up(before, after, p)
         or (
@@ -258,6 +259,7 @@ def follower_is_seen_as_it_is(before: Cluster, after: Cluster) -> bool:
         or len(after.processes[p].isr) == 0
         or before.processes[p].leader_epoch != after.processes[p].leader_epoch
         or any(broker_id(q) == b and is_fetched(before, after, p, q) and is_seen(before, after, p, q) for q in Process)
+        or any(request.sender == b and is_seen_late(before, after, p, request) for request in before.late_fetches)
         for p in Process
         for b in Broker
     )
@@ -271,6 +273,43 @@ def is_seen(before: Cluster, after: Cluster, leader: Process, follower: Process)
         broker in after.processes[leader].caught_up
         and after.processes[leader].followers[broker] == incarnation
         and (seen is None or incarnation is None or seen <= incarnation or not Design.fetch_names_incarnation)
+    )
+
+
+def is_seen_late(before: Cluster, after: Cluster, leader: Process, request: Fetch) -> bool:
+    own, new = before.processes[leader], after.processes[leader]
+    seen = own.followers[request.sender]
+    return (
+        serves(own)
+        and len(after.late_fetches) < len(before.late_fetches)
+        and own.leader_epoch == request.leader_epoch
+        and own.has_record == request.has_record
+        and request.sender in new.caught_up
+        and new.followers[request.sender] == request.incarnation
+        and (seen is None or seen <= request.incarnation or not Design.fetch_names_incarnation)
+    )
+
+
+@transition_invariant(source="Kafka, replication: leader, in-sync replicas, acks=all; KIP-903")
+def late_fetch_takes_its_way(before: Cluster, after: Cluster) -> bool:
+    """A late fetch is sent by a follower that may fetch, as it is then, and ends at a process of another broker."""
+    if len(after.late_fetches) > len(before.late_fetches):
+        return any(is_sent_late(before, p, request) for p in Process for request in after.late_fetches)
+    return len(after.late_fetches) == len(before.late_fetches) or any(
+        before.processes[p].up and broker_id(p) != request.sender for p in Process for request in before.late_fetches
+    )
+
+
+def is_sent_late(s: Cluster, process: Process, request: Fetch) -> bool:
+    own = s.processes[process]
+    return (
+        own.up
+        and not own.leads
+        and (not own.fenced or not Design.fetches_unfenced)
+        and broker_id(process) == request.sender
+        and own.incarnation == request.incarnation
+        and own.leader_epoch == request.leader_epoch
+        and own.has_record == request.has_record
     )
 
 

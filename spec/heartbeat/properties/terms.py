@@ -190,6 +190,7 @@ def is_answer(before: Cluster, after: Cluster, controller: Controller, process: 
             or not Design.exit_signal
             or is_counted(reply.state) == (goes_by and (counts or is_counted(own.states[broker])))
         )
+        and (reply.error != Error.NONE or (reply.state == BrokerState.INITIAL) == (not goes_by))
     )
 
 
@@ -327,9 +328,14 @@ def only_writes(before: Cluster, after: Cluster, controller: Controller) -> bool
             or new.partition == before.partition
             or own.partition.leader_epoch < new.partition.leader_epoch
         )
-        and len(before.late) <= len(after.late)
+        and (len(before.late) <= len(after.late) or is_anothers(before, controller))
         and all(hears_nothing(before, after, controller, p) for p in Process)
     )
+
+
+def is_anothers(s: Cluster, controller: Controller) -> bool:
+    """Another controller may take what is under way: it has nothing to write, or is not in office, and says so."""
+    return any(c != controller and (s.controllers[c].epoch is None or is_settled(s.controllers[c])) for c in Controller)
 
 
 def hears_nothing(before: Cluster, after: Cluster, controller: Controller, process: Process) -> bool:

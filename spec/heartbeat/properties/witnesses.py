@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from checker.lang import witness
+from spec.heartbeat.actions.replica import accepts_fetch
 from spec.heartbeat.decisions.partition import is_settled
-from spec.heartbeat.state import Cluster, is_legacy, serves
+from spec.heartbeat.state import Cluster, is_counted, is_legacy, serves
 from spec.heartbeat.types import Broker, BrokerState, Controller, Error, Process, RecordStatus, broker_id
 
 
@@ -53,19 +54,38 @@ def is_refused(s: Cluster, process: Process) -> bool:
 
 @witness
 def told_to_wait(s: Cluster) -> bool:
-    """A broker whose heartbeat counts is answered INACTIVE: it has yet to acknowledge, or a lower one to go."""
+    """A broker whose heartbeat counts is answered that it is out: it has yet to acknowledge, or a lower one to go."""
     return any(is_told_to_wait(s, p) for p in Process)
 
 
 def is_told_to_wait(s: Cluster, process: Process) -> bool:
     reply = s.processes[process].reply
-    return reply is not None and reply.error == Error.NONE and reply.state == BrokerState.INACTIVE
+    return reply is not None and reply.error == Error.NONE and not is_counted(reply.state)
 
 
 @witness
 def acknowledged_alone(s: Cluster) -> bool:
     """A leader that is alone in the ISR has acknowledged the record: nobody else has it."""
     return s.record == RecordStatus.ACKNOWLEDGED and any(not s.processes[p].has_record for p in Process)
+
+
+@witness
+def bounce_shows_in_its_czxid(s: Cluster) -> bool:
+    """A broker that is in has registered anew, and nothing says so yet but the czxid of its znode."""
+    return any(is_bounced(s, c, b) for c in Controller for b in Broker)
+
+
+def is_bounced(s: Cluster, controller: Controller, broker: Broker) -> bool:
+    own, registration = s.controllers[controller], s.ids[broker]
+    known = own.known[broker]
+    return (
+        is_counted(own.states[broker])
+        and broker not in own.missing
+        and known is not None
+        and registration is not None
+        and known < registration.czxid
+        and not any(broker_id(p) == broker and s.processes[p].heartbeat is not None for p in Process)
+    )
 
 
 @witness
@@ -96,12 +116,45 @@ def is_overtaken(s: Cluster, process: Process) -> bool:
 
 
 @witness
+def fetch_outlives_its_sender(s: Cluster) -> bool:
+    """A leader would accept a fetch that is under way, whose sender is fenced, or dead."""
+    return any(
+        accepts_fetch(s.processes[p], request.sender, request.leader_epoch, request.incarnation)
+        and not any(broker_id(q) == request.sender and is_unfenced(s, q) for q in Process)
+        for request in s.late_fetches
+        for p in Process
+    )
+
+
+def is_unfenced(s: Cluster, process: Process) -> bool:
+    return s.processes[process].up and not s.processes[process].fenced
+
+
+@witness
 def stopping(s: Cluster) -> bool:
     """A broker that is STOPPING leads, and serves."""
     return any(
         s.controllers[c].states[b] == BrokerState.STOPPING and s.partition.leader == b
         for c in Controller
         for b in Broker
+    )
+
+
+@witness
+def stops_unknown(s: Cluster) -> bool:
+    """A broker that is to stop, and leads, has an incarnation that the controller does not go by yet, and hears so."""
+    return any(is_stopping_unknown(s, p) for p in Process)
+
+
+def is_stopping_unknown(s: Cluster, process: Process) -> bool:
+    own = s.processes[process]
+    reply = own.reply
+    return (
+        own.target == BrokerState.STOPPING
+        and s.partition.leader == broker_id(process)
+        and reply is not None
+        and reply.incarnation == own.incarnation
+        and reply.state == BrokerState.INITIAL
     )
 
 

@@ -86,12 +86,12 @@ class Librdkafka:
     name = "librdkafka"
 
     def __init__(self, bootstrap: Sequence[str], topic: str, partition: int) -> None:
-        self.library = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+        self.confluent = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
         admin = pytest.importorskip("confluent_kafka.admin", reason="confluent-kafka is not installed")
         self.servers = {"bootstrap.servers": ",".join(bootstrap)}
         self.topic, self.partition = topic, partition
         further = {"acks": "all", "request.timeout.ms": 4_000, "message.timeout.ms": _SEND_S * 1000}
-        self.producer = self.library.Producer({**self.servers, **further})
+        self.producer = self.confluent.Producer({**self.servers, **further})
         self.admin = admin.AdminClient(self.servers)
 
     def send(self, record: bytes) -> bool:
@@ -103,14 +103,14 @@ class Librdkafka:
         return errors == [None]
 
     def live(self) -> list[int]:
-        with suppress(self.library.KafkaException):
+        with suppress(self.confluent.KafkaException):
             return sorted(self.admin.list_topics(timeout=15).brokers)
         return []
 
     def read(self, wanted: set[bytes], limit_s: float) -> set[bytes]:
         group = {"group.id": "unused", "enable.auto.commit": False}  # it does not begin without one
-        consumer = self.library.Consumer({**self.servers, **group})
-        consumer.assign([self.library.TopicPartition(self.topic, self.partition, 0)])
+        consumer = self.confluent.Consumer({**self.servers, **group})
+        consumer.assign([self.confluent.TopicPartition(self.topic, self.partition, 0)])
         found, end = set[bytes](), time.monotonic() + limit_s
         while not wanted <= found and time.monotonic() < end:
             message = consumer.poll(0.2)

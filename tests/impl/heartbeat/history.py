@@ -37,6 +37,7 @@ SILENT_STEPS = 24
 SILENT = (
     "send_heartbeat", "handle_heartbeat", "take_reply", "take_control_request", "take_incarnation", "read_ids",
     "take_unanswered", "ask_again", "handle_isr_change", "take_isr_reply", "fetch", "heal",
+    "send_late_fetch", "take_late_fetch",
 )  # fmt: skip
 CONTROLLER = {"controller": "controller0"}
 Order = tuple[float, float, int]
@@ -335,7 +336,7 @@ class History:
             return Step((0, 0, 0), None, {}, state)
         if action == "fenced" and id(life) in self._exits and note["cause"] == "answered INACTIVE":
             return None  # its leave to exit: it is gone when it has closed its session
-        if action == "unfenced" or note.get("cause") == "answered INACTIVE":
+        if action == "unfenced" or note.get("cause") in ("answered INACTIVE", "answered INITIAL"):
             of_process = {process["process"]: {"fenced": action == "fenced"}}
             return Step((0, 0, 0), "take_reply", process, {"processes": of_process}, life)
         if action == "fenced" and note["cause"] in ("no answer in time", "a new session"):

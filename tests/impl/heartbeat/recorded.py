@@ -49,6 +49,8 @@ MODELS = [
             isr.handle_isr_change,
             isr.take_isr_reply,
             replica.fetch,
+            replica.send_late_fetch,
+            replica.take_late_fetch,
             append_further,
             take_unanswered,
             registration.register,
@@ -65,6 +67,7 @@ MODELS = [
         properties=(),
         constants={
             "records": 0,
+            "late_fetches": 1,
             "max_silences": _ROOM,
             "max_crashes": _ROOM,
             "max_expiries": _ROOM,

@@ -12,9 +12,10 @@ import pytest
 from impl.heartbeat.znodes import BrokerInfo, LeaderAndIsr, broker_bytes, id_path, state_bytes, state_path
 from impl.zookeeper.transaction_log import Change, Logged
 from tests.cluster.recordings import Life, NotBegunError
+from tests.cluster.schedules import Run, rejected
 from tests.impl.heartbeat.cluster import PARTITION
 from tests.impl.heartbeat.history import History
-from tests.impl.heartbeat.schedules import violated
+from tests.impl.heartbeat.schedules import SCHEDULES, violated
 
 Line = tuple[int, str, dict[str, Any]]
 """What a process has recorded: the time in ms, the step and its facts."""
@@ -56,11 +57,11 @@ END_OF_1 = Logged(12, SESSIONS[1], 300, (Change(id_path(1), None),), ends_sessio
 
 def history(
     folder: Path, *of_controller: Line, log: Sequence[Logged] = (), of_1: Sequence[Line] = (),
-    killed_ms: int | None = None,
+    of_0: Sequence[Line] = (), killed_ms: int | None = None,
 ) -> History:  # fmt: skip
     """Of a run of broker 2 in office, broker 0, which leads, and broker 1. killed_ms: when broker 1 was."""
     lives = []
-    for broker, lines in ((2, [*IN_OFFICE, *of_controller]), (0, BEGINNING[0]), (1, [*BEGINNING[1], *of_1])):
+    for broker, lines in ((2, [*IN_OFFICE, *of_controller]), (0, [*BEGINNING[0], *of_0]), (1, [*BEGINNING[1], *of_1])):
         trace = folder / f"{broker}.ndjson"
         noted = [
             {"action": action, "time_ms": ms, "at": {"zxid": 5}, "note": {**facts, "time_us": 1_000 * ms + broker}}
@@ -116,6 +117,21 @@ def test_it_serves_no_longer_than_its_lease(tmp_path: Path) -> None:
     ):
         found = history(tmp_path, expired, of_1=of_1, killed_ms=killed_ms)
         assert found.figures().double_serving_ms == serves_until_ms - 120
+
+
+@pytest.mark.long("the model of recorded runs is loaded twice")
+def test_a_fetch_may_reach_its_leader_after_its_sender_has_died(tmp_path: Path) -> None:
+    """The leader takes the dead follower out, and then wants it back, which it has seen caught up meanwhile."""
+    wishes: list[Line] = [
+        (200, "want_isr", {"broker": 0, "isr": [0], "known": [0, 1]}),
+        (400, "want_isr", {"broker": 0, "isr": [0, 1], "known": [0]}),
+    ]
+    alone = state_bytes(LeaderAndIsr(0, 0, (0,), 0, (3,)))
+    log = [Logged(13, 902, 250, (Change(state_path(PARTITION), alone),))]
+    run = Run(1, history(tmp_path, log=log, of_0=wishes, killed_ms=150).trace("seed 1", "recorded"), None)
+    assert rejected([run], SCHEDULES.model, (), tmp_path / "with") == {}
+    reason = rejected([run], SCHEDULES.model, ["late_fetches=0"], tmp_path / "without")[1]
+    assert "ask_to_expand" in reason
 
 
 def test_a_run_is_wrong_where_two_serve_or_a_record_is_lost() -> None:
